@@ -1,8 +1,7 @@
 // The effects of a flush on files, opens and snapshots, and flushes with damage and full disks.
 
-import StoreTools
-
 import Harness
+import StoreTools
 import Testing
 
 @testable import ByteStore

@@ -1,10 +1,10 @@
-import StoreTools
-// Stores that are open for reading only.
-
 import Harness
+import StoreTools
 import Testing
 
 @testable import ByteStore
+
+// Stores that are open for reading only.
 
 /// A read-only store shows the content that a normal open would show, and changes nothing.
 @Suite("A store opened for reading")

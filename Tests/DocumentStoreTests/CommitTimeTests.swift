@@ -1,9 +1,11 @@
-// Commit times grow, whatever the wall clock does (P15): time = max(wall clock, last time + 1 µs).
+// Commit times strictly increase, whatever the wall clock does (P15).
+//
+// The rule is: time = max(wall clock, last time + 1 µs).
 
-import StoreTools
 import ByteStore
 import DocumentStore
 import Harness
+import StoreTools
 import Testing
 
 @Suite struct CommitTimeTests {
@@ -101,8 +103,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: a clock in the last microsecond of the year 9999 was believed, and the store never opened again. The
-  /// last year is left for the commits that come after, whatever the clock says then.
+  /// Guards against a store that a clock in the last microsecond of 9999 makes unusable. The last year is
+  /// reserved for later commits, so the clock is rejected.
   @Test func aClockInTheYear9999IsNotBelieved() throws {
     let yearBegins: Int64 = 253_370_764_800_000_000
     let clock = HandClock(yearBegins - 1)
@@ -121,7 +123,7 @@ import Testing
     try store.close()
   }
 
-  /// Such a store opens, and is read. No time is left for another commit.
+  /// Such a store can be opened and read. No later time is left for another commit.
   @Test func aStoreWhoseLastCommitHasTheLastTimeOpens() throws {
     let clock = HandClock(start)
     let filled = try DocumentStore.open(directory, clock)
@@ -141,7 +143,7 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
-  /// A made-up file may hold any stamp; adding a microsecond to it must not end the process.
+  /// A forged file can contain any stamp; adding a microsecond to it must not crash the process.
   @Test(arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max, 253_402_300_800_000_000])
   func aStampThatIsNoTimeIsCorruption(stamp: UInt64) async {
     await #expect(processExitsWith: .success) { [stamp] in

@@ -1,4 +1,4 @@
-// Many threads, one store: every acknowledged commit is there, each with a time of its own.
+// Many threads commit to one store: every acknowledged commit is present and has a unique time.
 
 import ByteStore
 import Dispatch
@@ -11,11 +11,11 @@ import Testing
   private static let threads = 8
   private static let commitsPerThread = 40
 
-  /// What one commit of a thread was told and saw.
+  /// The observations of a thread after one commit.
   private struct Witness {
     var name: String
     var time: StoredTimestamp
-    /// The shared document right after the commit.
+    /// The shared document's update time right after the commit.
     var sharedTime: StoredTimestamp?
     var failure: DocumentStoreError?
   }
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Runs all threads at once and returns what they saw.
+  /// Runs all threads concurrently and returns their observations.
   private static func run(_ store: DocumentStore) -> [Witness] {
     let witnesses = Locked<[Witness]>([])
     let gate = DispatchSemaphore(value: 0)
@@ -56,7 +56,7 @@ import Testing
     return witnesses.withLock { $0 }
   }
 
-  /// The clock stands still in one case: there every time comes from counting.
+  /// In one case the clock stands still, so every time comes from incrementing.
   @Test(arguments: [true, false]) func allCommitsOfAllThreadsArePresent(standsStill: Bool) throws {
     let directory = TemporaryDirectory()
     let clock = HandClock(1_700_000_000_000_000)
@@ -71,7 +71,7 @@ import Testing
       let times = witnesses.map { $0.time.microseconds - 1_700_000_000_000_000 }
       #expect(times.sorted() == (0..<total).map(Int64.init))
     }
-    // Times follow the order of commits: nobody finds the shared document older than his own commit.
+    // Times follow the commit order: a thread never finds the shared document older than its own commit.
     #expect(witnesses.allSatisfy { ($0.sharedTime ?? .first) >= $0.time })
 
     try check(store, witnesses)

@@ -1,4 +1,4 @@
-// The key codec: keys sort as paths do, and whatever decodes is the one key of its path.
+// The key codec: keys sort like paths, and a key that decodes is the only key of its path.
 
 import ByteStore
 import Testing
@@ -84,7 +84,7 @@ import Testing
     var outcomes = [0, 0, 0]
     for round in 0..<100_000 {
       let left = dice.roll(paths.count)
-      // Half of the pairs are neighbours: random paths mostly differ in their first byte.
+      // Half of the pairs are close to each other, because random paths mostly differ in their first byte.
       let right = round % 2 == 0 ? dice.roll(paths.count) : (left + paths.count / 2) % paths.count
       let expected = contractOrder(paths[left].segments, paths[right].segments)
       let found = order(keys[left], keys[right])
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: Hostile keys
 
-  /// Nil, or the path whose key this is. A second key for one path would be a second document there.
+  /// False if the key does not decode. A second key for a path would be a second document there.
   private func checkDecoding(_ key: [UInt8]) throws -> Bool {
     guard let path = DocumentKey.decode(key) else { return false }
     let again = DocumentKey.encode(path)
@@ -188,9 +188,9 @@ import Testing
   }
 }
 
-// MARK: The order of the contract, told once more without looking at keys
+// MARK: The order of the contract, without keys
 
-/// −1, 0 or 1: segment by segment, then by their number.
+/// −1, 0 or 1: compares segment by segment, then by the number of segments.
 private func contractOrder(_ left: [String], _ right: [String]) -> Int {
   for (left, right) in zip(left, right) {
     let order = contractOrder(left, right)
@@ -199,7 +199,7 @@ private func contractOrder(_ left: [String], _ right: [String]) -> Int {
   return sign(left.count - right.count)
 }
 
-/// Numeric ids before all others and by number; the others by their UTF-8 bytes.
+/// Numeric ids sort before all others, by number; the others by their UTF-8 bytes.
 private func contractOrder(_ left: String, _ right: String) -> Int {
   switch (number(of: left), number(of: right)) {
   case (let left?, let right?): left < right ? -1 : left > right ? 1 : 0

@@ -1,4 +1,4 @@
-// The limits of a document, computed by hand, with what is just allowed and what is just not.
+// The limits of a document, computed by hand: the largest allowed and the smallest refused sizes.
 
 import Testing
 
@@ -19,14 +19,14 @@ import Testing
 
   // MARK: The arithmetic
 
-  /// Fills up a document until it has `total` bytes if `value` has `size`.
+  /// A document of `total` bytes, given that `value` counts `size` bytes.
   private func document(of total: Int, with value: StoredValue, of size: Int) -> StoredMap {
     // Name 20, document 32, fields "f" and "g" with 2 each for their names, "v" with 2 for its own.
     let filler = total - 20 - 32 - 2 - 2 - 2 - size
     return StoredMap([("f", bytes(filler / 2)), ("g", bytes(filler - filler / 2)), ("v", value)])
   }
 
-  /// Every size is computed by hand from §6 of the contract.
+  /// Sizes computed by hand from §6 of the contract.
   static let sizes: [(value: StoredValue, bytes: Int)] = [
     (.null, 1), (.boolean(false), 1), (.boolean(true), 1), (.integer(0), 8), (.integer(.min), 8),
     (.double(0), 8), (.double(.nan), 8), (.timestamp(.last), 8),
@@ -51,7 +51,7 @@ import Testing
     #expect(message.contains("The document has 1048577 bytes"))
   }
 
-  /// The example of the original's documentation, filled up: 44 + 32 + 14 + 6 + 17 + 34 = 147.
+  /// The example from Firestore's documentation, extended: 44 + 32 + 14 + 6 + 17 + 34 = 147.
   @Test func aDocumentCountsItsNameItsFieldNamesAndItsFields() throws {
     let fields: [StoredMap.Entry] = [
       ("type", .string("Personal")), ("done", .boolean(false)), ("priority", .integer(1)),
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func manyFieldsCountTogether() {
-    // 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576: the last name is longer.
+    // 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576, because the last name is longer.
     var fields = StoredMap(["a", "b", "c", "d", "e1234"].map { ($0, bytes(209_702)) })
     #expect(complaint(fields) == nil)
     fields["a"] = bytes(209_703)
@@ -123,7 +123,7 @@ import Testing
       let maps = (0..<depth).reduce(StoredValue.null) { inner, _ in .map(StoredMap([("m", inner)])) }
       let byTurns = Values.tower(depth)
       let emptyMap = Values.tower(depth - 1, around: .map(StoredMap()))
-      // No array may be directly in another: this tower has a map on its lowest floor.
+      // An array cannot directly contain an array, so the lowest level of this nest is a map.
       let onMap = Values.tower(depth - 2, around: .map(StoredMap([("m", .array([]))])))
       for value in [maps, byTurns, emptyMap, onMap] {
         #expect((complaint(StoredMap([("v", value)])) == nil) == isAllowed, "\(depth) floors")
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  // MARK: What the size does not tell
+  // MARK: Limits besides the size
 
   @Test func aVectorHas2048DimensionsAndMayHaveNone() {
     for (count, isAllowed) in [(0, true), (1, true), (2048, true), (2049, false), (100_000, false)] {
@@ -203,7 +203,7 @@ import Testing
 
   // MARK: Pending times
 
-  /// A record with one inside another could be written and never be read again.
+  /// A record with a nested pending time could be written, but never read.
   @Test func aPendingTimeHoldsNoOtherAndWhatItHoldsIsWithinTheLimits() throws {
     let time = StoredTimestamp.first
     func nest(_ depth: Int) -> StoredValue {
@@ -234,7 +234,7 @@ import Testing
     }
   }
 
-  // MARK: Documents from outside
+  // MARK: Foreign documents
 
   @Test func aDocumentFromOutsideHasNoPendingTimeAndARecordAndAPathThatTheStoreTakes() {
     func isForeign(_ fields: StoredMap, at path: DocumentPath? = nil) -> Bool {
@@ -248,7 +248,7 @@ import Testing
     #expect(isForeign(StoredMap([("n", .integer(1))])))
     #expect(!isForeign(StoredMap([("p", pending)])))
     #expect(!isForeign(StoredMap([("a", .array([.map(StoredMap([("p", pending)]))]))])))
-    // Neither counts for the size of a document.
+    // Neither counts toward the size of a document.
     #expect(!isForeign(StoredMap([("r", .reference(reference))])))
     #expect(!isForeign(StoredMap([("b", .array([StoredValue](repeating: .bytes([]), count: 1_700_000)))])))
     let strange: [[String]] = [

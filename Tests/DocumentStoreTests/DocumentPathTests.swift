@@ -1,4 +1,4 @@
-// The rules for names and paths, each with what is just allowed and what is just not.
+// The rules for names and paths, each with the last allowed and the first refused case.
 
 import DocumentStore
 import Testing
@@ -7,7 +7,7 @@ import Testing
   private func isDocument(_ segments: [String]) -> Bool { (try? DocumentPath(segments)) != nil }
   private func isCollection(_ segments: [String]) -> Bool { (try? CollectionPath(segments)) != nil }
 
-  /// Whether the name may stand in any place of a document's or collection's path.
+  /// Whether the name is valid at every position of a document path and a collection path.
   private func isName(_ name: String) -> Bool {
     let verdicts = [
       isDocument(["a", name]), isDocument([name, "a"]), isDocument(["a", "b", "c", name]),
@@ -68,7 +68,7 @@ import Testing
     #expect(!isName(name))
   }
 
-  /// To Swift `_\u{301}` is one character and does not begin with `_`; the rule is about bytes.
+  /// Swift treats `_\u{301}` as one character that does not equal `_`; the rule applies to bytes.
   @Test(arguments: ["__\u{301}a__", "__\u{301}__", "__a\u{600}__", "__\u{200D}__", "__\u{FE0F}__"])
   func reservedNamesAreRefusedEvenIfTheirUnderscoresMergeWithWhatIsBetween(name: String) {
     #expect(!isName(name))
@@ -78,7 +78,7 @@ import Testing
     #expect(isName(name))
   }
 
-  /// Of the contract: a document's name is the sum of its ids, each with one byte more, and 16.
+  /// From the contract: a document name counts each id plus one byte, and 16 bytes in addition.
   @Test func aDocumentNameHasSixKibibytesAndNoMore() {
     let long = String(repeating: "n", count: 1500)
     func segments(lastBytes: Int) -> [String] {

@@ -1,4 +1,4 @@
-// Records that are looked at without being decoded, beside records that are decoded.
+// Encoded records compared with their decoded form.
 
 import ByteStore
 import Testing

@@ -1,4 +1,4 @@
-// Random commits to a store and to a dictionary: the two agree after each, and after every reopening.
+// Random commits to a store and to a dictionary model: both agree after each commit and each reopening.
 
 import DocumentStore
 import Harness
@@ -11,7 +11,7 @@ import Testing
     var fields: StoredMap
   }
 
-  /// The contract once more, over a dictionary: documents by the bytes of their names.
+  /// A model of the contract: a dictionary of documents by the bytes of their names.
   private struct Model {
     var documents: [[[UInt8]]: Expected] = [:]
 

@@ -1,4 +1,4 @@
-// The store on a real directory: what is kept, what is refused, and what is left alone.
+// The store in a real directory: persistence, refusals, and foreign files.
 
 import ByteStore
 import Dispatch
@@ -31,7 +31,7 @@ import Glibc
     }
   }
 
-  // MARK: What is kept
+  // MARK: Persistence
 
   @Test func whatWasCommittedIsReadAndSurvivesReopening() throws {
     let store = try DocumentStore.open(directory.path)
@@ -78,7 +78,7 @@ import Glibc
   }
 
   @Test func theLargestDocumentIsReadAsItWasWritten() throws {
-    // 20 + 32 + 2 + 2 + 32 + 2 = 90 bytes beside the two fillings.
+    // 20 + 32 + 2 + 2 + 32 + 2 = 90 bytes in addition to the two values.
     let half = [UInt8](repeating: 0x5A, count: 524_243)
     let largest = StoredMap([("a", .bytes(half)), ("b", .map(StoredMap([("b", .bytes(half))])))])
     let store = try DocumentStore.open(directory.path)
@@ -146,7 +146,7 @@ import Glibc
 
   // MARK: The number of documents
 
-  /// Whatever the layers above call what they keep: it is theirs by its name.
+  /// Reserved documents are recognized by their names, whatever names the higher layers choose.
   @Test func whatIsKeptBesideTheDocumentsOfUsersIsNotCounted() throws {
     let long = "__" + String(repeating: "x", count: 1000)
     let own = [
@@ -231,7 +231,7 @@ import Glibc
     }
   }
 
-  // MARK: What is refused
+  // MARK: Refusals
 
   @Test func aCommitWithOneInvalidDocumentWritesNothing() throws {
     let store = try DocumentStore.open(directory.path)
@@ -277,7 +277,7 @@ import Glibc
     try store.close()
   }
 
-  /// No recursion follows unchecked input: this once took the stack with it.
+  /// Guards against unbounded recursion over unchecked input, which overflows the stack.
   @Test func aTransformOfAnyDepthIsRefusedWithoutATrap() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
@@ -295,7 +295,7 @@ import Glibc
 
   @Test func aRequestHasTenMebibytesAndNoMore() throws {
     let store = try DocumentStore.open(directory.path)
-    // Beside the filling of its field f, a document c/x counts 20 bytes for its name, 32, and 2 for f.
+    // In addition to field f's value, a document c/x counts 20 bytes for its name, 32, and 2 for f.
     func commit(lastFilling: Int) -> DocumentStoreError? {
       let fillings = Array(repeating: 1_000_000, count: 10) + [lastFilling]
       return failure {
@@ -341,7 +341,7 @@ import Glibc
     try again.close()
   }
 
-  // MARK: Whose directory it is
+  // MARK: Ownership of the directory
 
   @Test func aSecondOpenIsToldWhichProcessHoldsTheStore() throws {
     let store = try DocumentStore.open(directory.path)
@@ -359,8 +359,9 @@ import Glibc
     try DocumentStore.open(directory.path).close()
   }
 
-  /// A child that was forked and is not yet another program has a copy of every descriptor. It once kept
-  /// the lock of a store that its parent had closed, and the next open failed now and then.
+  /// Guards against a lock that a forked child keeps: until it runs another program, it has a copy of every
+  /// descriptor. If it kept the lock of a store that the parent has closed, the next open would sometimes
+  /// fail.
   @Test func aClosedStoreIsFreeWhileOtherProcessesAreBeingStarted() throws {
     let isDone = Locked(false)
     let starter = DispatchGroup()
@@ -486,7 +487,7 @@ import Glibc
       #expect(evidence.message.contains("rooms/eros"))
     }
     #expect(try store.document(at: path("rooms", "other"))?.fields == fields)
-    // Only a write that needs nothing of the record mends it.
+    // Only a write that needs nothing from the record repairs it.
     try store.commit([.set(place, fields)])
     #expect(try store.document(at: place)?.fields == fields)
     try store.close()

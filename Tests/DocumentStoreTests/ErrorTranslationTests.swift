@@ -1,4 +1,4 @@
-// Each error of the floor below, and what becomes of it: the case, and all of its evidence.
+// Translation of each byte store error: the resulting case and all of its evidence.
 
 import ByteStore
 import Testing
@@ -157,7 +157,7 @@ import Glibc
     }
   }
 
-  /// The evidence is what `fill` says and the whole sentence of the cause, and nothing else.
+  /// Expects the evidence from `fill`, plus the complete message of the cause.
   private func expect(
     _ cause: ByteStoreError, becomes make: (StorageEvidence) -> DocumentStoreError,
     evidence fill: (inout StorageEvidence) -> Void, at location: SourceLocation = #_sourceLocation
@@ -169,7 +169,7 @@ import Glibc
     #expect(!cause.description.isEmpty, sourceLocation: location)
   }
 
-  /// Does not compile until each new case of the floor below has its line in a test above.
+  /// Does not compile until each new byte store error has a test above.
   private func allCasesAreAbove(_ error: ByteStoreError) {
     switch error {
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,

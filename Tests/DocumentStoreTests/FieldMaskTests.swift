@@ -1,4 +1,4 @@
-// Masks of fields: places that do not overlap.
+// Field masks: sets of paths that do not overlap.
 
 import DocumentStore
 import Testing

@@ -1,4 +1,4 @@
-// What transforms compute, each rule and its edges.
+// Field transforms: each rule and its edge cases.
 
 import Testing
 
@@ -133,7 +133,7 @@ import Testing
     #expect(value(.arrayRemove([.integer(1)]), of: stored) == array())
   }
 
-  /// Comparison equality, not identity: the order of values is the one authority.
+  /// Elements are compared by the value order, not by identity.
   @Test func elementsAreEqualIfTheOrderCannotTellThemApart() {
     let groups: [[StoredValue]] = [
       [.integer(1), .double(1)], [.integer(0), .double(0), .double(-0.0)], [.double(.nan), .double(-.nan)],
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// A search of each element in all others would take minutes.
+  /// Comparing each element with all others would take minutes.
   @Test func manyElementsTakeNoTimeToSpeakOf() {
     let numbers = (0..<30_000).map { StoredValue.integer(Int64($0 * 7919 % 30_011)) }
     #expect(value(.arrayUnion(numbers.reversed()), of: .array(numbers)) == .array(numbers))
@@ -169,7 +169,7 @@ import Testing
     #expect(value(.arrayRemove(numbers.reversed()), of: .array(numbers)) == array())
   }
 
-  // MARK: The result that a remote would report
+  // MARK: Transform results
 
   @Test func aResultIsTheNewValueOrNullForAnArray() throws {
     let fields = StoredMap([("a", .array([.integer(1)])), ("n", .integer(1))])

@@ -1,6 +1,7 @@
-// The worked examples of docs/format.md: a small store is made anew, with fixed ids and a fixed clock, and
-// must consist of the bytes that the page shows; and a store made of the page's bytes opens. The same for
-// the store after a flush.
+// The examples in docs/format.md match the bytes on disk.
+//
+// A small store with fixed ids and a fixed clock must have exactly the documented bytes, and a store built
+// from the documented bytes must open. The same is tested after a flush.
 
 import ByteStore
 import Foundation
@@ -13,13 +14,13 @@ import Testing
   func theBytesOfThePageAreTheBytesOnDisk(block: Example.Block) throws {
     let shown = try ExamplePage.read().block(block.name)
     let found = try Example.bytes(of: block)
-    // Compared first: the words of a failed comparison of arrays would bury the rows that help.
+    // Compare first: the output of a failed array comparison would hide the useful rows.
     let agrees = shown.bytes == found
     let rows = shown.rewritten(with: found)
     #expect(agrees, "docs/format.md shows other bytes for \"\(block.name)\". They are now:\n\n\(rows)")
   }
 
-  /// The same document once a second one had the same fields before it.
+  /// A document after another one with equal field names, so it has a shape.
   @Test func theShapeAndTheRecordOfThePageAreWhatIsWritten() throws {
     let page = try ExamplePage.read()
     let time = try #require(StoredTimestamp(microseconds: Example.time))
@@ -39,7 +40,7 @@ import Testing
     }
   }
 
-  /// The store is closed once the shape is defined, so that the next commit begins a log.
+  /// The store is closed after the shape is defined, so the next commit starts a log file.
   @Test func theContextOfThePageIsWhatTheNextLogHas() throws {
     let shown = try ExamplePage.read().block("context")
     let found = try Example.context()
@@ -78,8 +79,7 @@ import Testing
   }
 }
 
-/// The store that the page describes: as it lies on disk after its first commit, not yet closed, and after a
-/// flush that followed.
+/// The store of the documentation: on disk after its first commit, before it is closed, and after a flush.
 enum Example {
   /// 2026-01-01T00:00:00Z
   static let time: Int64 = 1_767_225_600_000_000
@@ -90,7 +90,7 @@ enum Example {
     case committed
     case flushed
 
-    /// The files, and how many bytes they have. What the page does not show is zero.
+    /// The files and their sizes. Bytes that the page does not show are zero.
     var files: [(name: String, bytes: Int)] {
       switch self {
       case .committed: [("MANIFEST", 0), ("log-0000000001", 64 << 10)]
@@ -103,7 +103,7 @@ enum Example {
     }
   }
 
-  /// A part of a file that the page shows; nil for the whole file.
+  /// The documented part of a file; nil for the whole file.
   struct Block: Sendable, CustomTestStringConvertible {
     var name: String
     var state: State
@@ -146,7 +146,7 @@ enum Example {
     }
   }
 
-  /// The frame with the context of the second log, of a store in which two documents have one shape.
+  /// The context frame of the second log file, for a store in which two documents share a shape.
   static func context() throws -> [UInt8] {
     try withFolder { folder in
       let platform = Platform(fileSystem: PosixFileSystem(), clock: FixedClock(), random: CountedIDs())
@@ -166,7 +166,7 @@ enum Example {
     }
   }
 
-  /// Makes the store and returns what closes it.
+  /// Creates the store and returns a function that closes it.
   private static func make(
     _ state: State, _ folder: String, _ platform: Platform
   ) throws -> () throws -> Void {
@@ -176,7 +176,7 @@ enum Example {
       try store.commit([.set(path, fields)])
       return { try store.close() }
     case .flushed:
-      // The commit is the one that a document store makes; flushing is the business of the store below.
+      // The commit is created by a document store; the flush is done by the byte store below.
       var options = ByteStore.Options()
       options.maintenance = .manual
       let store = try ByteStore.open(folder, options: options, platform: platform)
@@ -202,7 +202,7 @@ enum Example {
     func monotonicNanoseconds() -> UInt64 { 0 }
   }
 
-  /// 1111… for the store, 2222… for the hash of its keys, 3333… for its first log, and so on.
+  /// 1111… for the store, 2222… for its hash key, 3333… for its first log file, and so on.
   private final class CountedIDs: RandomSource {
     private let given = Locked<UInt64>(0)
 
@@ -217,8 +217,8 @@ enum Example {
   }
 }
 
-/// docs/format.md, as far as its examples go. A block is the fence after `<!-- example: NAME -->`; each of
-/// its lines holds an offset, bytes, and after two spaces what they mean. `00 × 4064` is so many zeros.
+/// Parses the examples in docs/format.md. A block is the fence after `<!-- example: NAME -->`. Each line
+/// has an offset, bytes, and after two spaces their meaning. `00 × 4064` stands for that number of zeros.
 private struct ExamplePage {
   struct Missing: Error, CustomStringConvertible {
     var description: String
@@ -231,7 +231,7 @@ private struct ExamplePage {
 
     private static let zerosElided = 32
 
-    /// The same rows with other bytes, and rows of 16, or of many zeros, for what they do not cover.
+    /// The rows with new bytes. Bytes that they do not cover are added in rows of 16, or as runs of zeros.
     func rewritten(with bytes: [UInt8]) -> String {
       var rest = bytes[...]
       var lines: [String] = []

@@ -1,9 +1,10 @@
-// Random paths, values, documents and bytes. Everything follows from a seed, and what tends to break
-// code comes up often: it is picked from lists, not waited for.
+// Generators for random paths, values, documents and bytes.
+//
+// Everything is determined by a seed. Problematic cases are picked from lists, so they occur often.
 
 import DocumentStore
 
-/// SplitMix64: the same numbers on every machine, and any seed will do.
+/// SplitMix64: produces equal numbers on every machine, for any seed.
 struct Dice: RandomNumberGenerator {
   private var state: UInt64
 
@@ -17,7 +18,7 @@ struct Dice: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// 0 ..< sides. The bias is far below what a test could notice.
+  /// 0 ..< sides. The bias is too small for tests to notice.
   mutating func roll(_ sides: Int) -> Int { Int(truncatingIfNeeded: (next() >> 1) % UInt64(sides)) }
 
   mutating func oneIn(_ sides: Int) -> Bool { roll(sides) == 0 }
@@ -28,18 +29,18 @@ struct Dice: RandomNumberGenerator {
 // MARK: Names and paths
 
 enum Names {
-  /// Ids that come before all others, by number.
+  /// Ids that sort before all others, by number.
   static let numeric = [
     "__id0__", "__id5__", "__id-5__", "__id9__", "__id10__", "__id-10__", "__id255__", "__id256__",
     "__id9223372036854775807__", "__id-9223372036854775808__", "__id-1__", "__id1__",
   ]
 
-  /// Names that are fine although they look odd.
+  /// Unusual, valid names.
   static let odd =
     plain + almostReserved + looksAlike + bytesAtTheEdges
     + [String(repeating: "n", count: 1499), String(repeating: "n", count: 1500)]
 
-  /// Refused: not `__.*__`, unless the middle is `id` and an Int64 as it is normally written.
+  /// Invalid: names of the form `__.*__`, unless the middle is `id` and an Int64 in its usual form.
   static let reserved = [
     "____", "_____", "__a__", "__id__", "__id-__", "__id01__", "__id-01__", "__id+5__", "__id-0__",
     "__id5 __", "__id 5__", "__id5.0__", "__id0x5__", "__ID5__", "__id5a__", "__id5___", "___id5__",
@@ -54,13 +55,13 @@ enum Names {
     "a.", "__id5__a", "a__id5__",
   ]
 
-  /// Swift finds each pair equal; as names they are two.
+  /// Canonically equivalent pairs; as names, they differ.
   private static let looksAlike = [
     "\u{E9}", "e\u{301}", "K", "\u{212A}", "\u{C5}", "\u{212B}", "\u{AC00}", "\u{1100}\u{1161}",
     "q\u{307}\u{323}", "q\u{323}\u{307}", "e",
   ]
 
-  /// Ends and starts of the lengths of UTF-8, zeros, and scalars that merge with their neighbours.
+  /// First and last scalars of each UTF-8 length, zeros, and scalars that combine with their neighbors.
   private static let bytesAtTheEdges = [
     "\0", "\0\0", "a\0", "a\0\0", "a\0b", "a\u{1}", "\u{1}", "\0\u{1}", "\u{7F}", "\u{80}", "\u{7FF}",
     "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFD}", "\u{FFFF}", "\u{10000}", "\u{1F600}", "\u{10FFFF}",
@@ -81,7 +82,7 @@ enum Names {
     }
   }
 
-  /// A few letters more, as long as the name stays a name.
+  /// Appends a few letters, if the name stays valid.
   static func extended(_ name: String, by count: Int, _ dice: inout Dice) -> String {
     let longer = (0..<count).reduce(name) { name, _ in name + dice.pick(lettersOfExtensions) }
     return longer.utf8.count <= 1500 ? longer : name
@@ -96,7 +97,7 @@ extension DocumentPath {
     }
   }
 
-  /// A path that differs in one place: that is where orders go wrong.
+  /// A path with one difference, because such pairs are likely to reveal errors in orders.
   func neighbour(_ dice: inout Dice) -> DocumentPath {
     while true {
       var segments = segments
@@ -132,7 +133,7 @@ enum Values {
     (0, 0), (-0.0, 0), (90, 180), (-90, -180), (51.5, -0.1), (.leastNonzeroMagnitude, 180),
   ].compactMap(StoredGeoPoint.init)
 
-  /// Of every scalar type, and the empty containers.
+  /// A scalar of any type, or an empty container.
   static func scalar(_ dice: inout Dice) -> StoredValue {
     switch dice.roll(13) {
     case 0: .null
@@ -166,14 +167,14 @@ enum Values {
       })
   }
 
-  /// Arrays and maps by turns, `depth` of them, around a value.
+  /// Arrays and maps in turn, `depth` of them, around a value.
   static func tower(_ depth: Int, around value: StoredValue = .null) -> StoredValue {
     (0..<depth).reduce(value) { inner, floor in
       floor % 2 == 0 ? .array([inner]) : .map(StoredMap([(name: "m", value: inner)]))
     }
   }
 
-  /// Now and then as deep as a document may be.
+  /// Sometimes as deep as a document may be.
   static func fields(_ dice: inout Dice) -> StoredMap {
     var fields = map(&dice, depthLeft: 4)
     switch dice.roll(12) {
@@ -186,7 +187,7 @@ enum Values {
 }
 
 extension StoredMap {
-  /// Without the names that a document cannot have, and with no array directly in another.
+  /// Removes invalid names and arrays directly inside arrays.
   var storable: StoredMap {
     StoredMap(
       entries.compactMap { name, value in
@@ -217,7 +218,7 @@ extension StoredTimestamp {
   static let last = moment(253_402_300_799_999_999)
 }
 
-/// A moment that is known to be in range.
+/// `microseconds` must be in range.
 func moment(_ microseconds: Int64) -> StoredTimestamp {
   guard let moment = StoredTimestamp(microseconds: microseconds) else {
     preconditionFailure("\(microseconds) is no moment between the years 1 and 9999")
@@ -228,7 +229,7 @@ func moment(_ microseconds: Int64) -> StoredTimestamp {
 // MARK: Damage
 
 extension [UInt8] {
-  /// One to three changes of the kinds that files suffer and attackers make.
+  /// Applies one to three changes, as file damage or an attacker would cause.
   func damaged(_ dice: inout Dice, splicing other: [UInt8]) -> [UInt8] {
     var bytes = self
     for _ in 0...dice.roll(3) { bytes.damageOnce(&dice, splicing: other) }
@@ -256,7 +257,7 @@ extension [UInt8] {
     }
   }
 
-  /// The bytes of hexadecimal digits; blanks are for the eye.
+  /// Parses hexadecimal digits and ignores blanks.
   init(hexadecimal text: String) {
     let digits = text.compactMap(\.hexDigitValue)
     precondition(digits.count % 2 == 0, "two digits make a byte")

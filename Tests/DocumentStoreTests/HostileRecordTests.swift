@@ -1,4 +1,4 @@
-// The record codec on bytes that nobody vouches for: it throws or decodes, and never more than that.
+// The record codec on untrusted bytes: it decodes or throws, and has no other effect.
 
 import ByteStore
 import Testing
@@ -28,8 +28,8 @@ import Glibc
 
   // MARK: Damage at random
 
-  /// A record does not say how long it is: whoever stores it does. So a part of one may be another one, and is
-  /// then nothing but that.
+  /// A record does not contain its own length; the store keeps it. So a part of a record may itself be a
+  /// valid record.
   @Test func aPartOfARecordAndMoreThanOneAreRefusedOrAreOtherRecords() throws {
     var dice = Dice(seed: 21)
     func check(_ bytes: [UInt8]) throws -> Bool {
@@ -49,8 +49,8 @@ import Glibc
     #expect(refused > parts * 3 / 4, "\(refused) of \(parts) parts were refused")
   }
 
-  /// There is one record for each document: a second spelling of the same fields would mean that a part of the
-  /// bytes was taken on trust.
+  /// Each document has exactly one valid record, so a second one would mean that some bytes were not
+  /// validated.
   @Test func aDamagedRecordIsRefusedOrIsTheRecordOfWhatItDecodesTo() throws {
     let seed: UInt64 = 23
     var dice = Dice(seed: seed)
@@ -77,9 +77,9 @@ import Glibc
     }
   }
 
-  // MARK: Faults on purpose
+  // MARK: Deliberate faults
 
-  /// What the tests below vary is accepted as it stands.
+  /// The inputs that the tests below vary are valid themselves.
   @Test func theRawMaterialIsSound() {
     #expect(isRecord(Raw.record(Raw.map([] as [Raw.Field]))))
     #expect(isRecord(Raw.record(Raw.map([("a", [0]), ("b", Raw.array([[0], [1]]))]))))
@@ -145,7 +145,7 @@ import Glibc
     }
   }
 
-  /// Off by one, and everything that a sign or a product could turn around.
+  /// Off-by-one values, and values that overflow in a sign or a product.
   @Test(arguments: [
     0, 1, 3, 5, 0xFF, 0xFFFF, 0x1FFF_FFFF, 0x2000_0000, 0x2000_0001, 0x3FFF_FFFF, 0x4000_0000, 0x7FFF_FFFF,
     0x8000_0000, 0xFFFF_FFFC, 0xFFFF_FFFF, 0x3_FFFF_FFFF, .max,
@@ -221,8 +221,8 @@ import Glibc
   }
 
   #if os(Linux)
-  /// Twenty floors, each of which claims as many elements as there is room for, in a process that may
-  /// take no more than 256 bytes for each byte of the record.
+  /// Twenty levels that each claim as many elements as fit, in a process that may use 256 bytes per byte of
+  /// the record.
   @Test func hostileCountsTakeNoMemory() async {
     await #expect(processExitsWith: .success) {
       let zeros = [UInt8](repeating: 0, count: 1 << 20)
@@ -246,7 +246,7 @@ import Glibc
 }
 
 #if os(Linux)
-/// What this process has reserved so far.
+/// The address space that this process has reserved.
 private func addressSpaceBytes() -> Int {
   let file = open("/proc/self/statm", O_RDONLY)
   defer { _ = close(file) }
@@ -257,7 +257,7 @@ private func addressSpaceBytes() -> Int {
 }
 #endif
 
-/// Records put together from the grammar, without the encoder and its good manners.
+/// Builds records from the grammar, without the encoder's checks.
 private enum Raw {
   typealias Field = (name: String, value: [UInt8])
 
@@ -275,14 +275,14 @@ private enum Raw {
     return [2] + long(made) + varint(UInt64(bitPattern: difference << 1 ^ difference >> 63)) + map
   }
 
-  /// A record with the one field "f".
+  /// A record with the single field "f".
   static func field(_ value: [UInt8]) -> [UInt8] { record(map([(name: "f", value: value)])) }
 
   static func map(_ fields: [Field]) -> [UInt8] {
     map(fields.map { (name: Array($0.name.utf8), value: $0.value) })
   }
 
-  /// With a table of single bytes, or of none.
+  /// With a table of one-byte numbers, or without one.
   static func map(_ fields: [(name: [UInt8], value: [UInt8])]) -> [UInt8] {
     var places: [UInt8] = []
     var entries: [UInt8] = []
@@ -300,7 +300,7 @@ private enum Raw {
     return [10] + varint(UInt64(elements.count) << 2) + lengths + Array(elements.joined())
   }
 
-  /// Arrays in arrays, `depth` of them.
+  /// Nested arrays, `depth` of them.
   static func nest(_ depth: Int) -> [UInt8] {
     Array((0..<depth).map { [10, $0 == depth - 1 ? 0 : 4] }.joined())
   }
@@ -333,7 +333,7 @@ extension StoredMap {
 }
 
 extension StoredValue {
-  /// Floors of maps and arrays.
+  /// Number of nested maps and arrays.
   fileprivate var depth: Int {
     switch self {
     case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)

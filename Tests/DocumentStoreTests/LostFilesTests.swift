@@ -1,4 +1,4 @@
-// Stores of many shapes without one of their files, or two, as `campaign repair` has more of.
+// Stores with many shapes that lose one or two files. `campaign repair` tests more of them.
 
 import Harness
 import Testing

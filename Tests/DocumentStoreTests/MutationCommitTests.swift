@@ -1,4 +1,4 @@
-// Mutations through the store: what they build on, what they see of each other, and what is refused.
+// Mutations through the store: dependencies on stored documents and on each other, and refusals.
 
 import ByteStore
 import Harness
@@ -27,7 +27,7 @@ import Testing
     failure { try store.commit([write()]) }?.complaint
   }
 
-  // MARK: What they build on
+  // MARK: Dependencies
 
   @Test func patchesBuildOnWhatIsStored() throws {
     let made = try store.commit([.set(place, fields)])
@@ -135,7 +135,7 @@ import Testing
         #expect(try store.document(at: place)?.updateTime == time)
       }
     }
-    // No time was used up either.
+    // No commit time was consumed either.
     #expect(try store.commit([.delete(place)]).microseconds == time.microseconds + 1)
   }
 
@@ -210,7 +210,7 @@ import Testing
     #expect(try store.document(at: place)?.fields == StoredMap([("a", .array(good))]))
   }
 
-  /// They are in no document and in no record, and count all the same.
+  /// They are stored nowhere, but count toward the request.
   @Test func theElementsToBeRemovedCountAsBytesOfTheRequest() {
     func removal(_ count: Int, of document: DocumentPath) -> Mutation {
       let elements = [StoredValue.bytes([UInt8](repeating: 0, count: count))]
@@ -218,14 +218,14 @@ import Testing
         document, StoredMap(), transforms: [FieldTransform(field("a"), .arrayRemove(elements))])
     }
     let half = 5 << 20
-    // The names rooms/eros and rooms/other count 27 and 28, and each field a 2.
+    // The names rooms/eros and rooms/other count 27 and 28 bytes, and each field 2 bytes.
     #expect(complaint(removal(half, of: place), removal(half - 59, of: other)) == nil)
     #expect(
       complaint(removal(half, of: place), removal(half - 58, of: other))
         == "The request has 10485761 bytes, and the limit is 10485760.")
   }
 
-  /// 27 for the name, 4 for the path m.f, 8 for the number and the rest for the bytes of m.b.
+  /// 27 for the name, 4 for the path m.f, 8 for the number, and the rest for the bytes of m.b.
   @Test func aPatchCountsWhatItsMaskNamesAndNothingElse() throws {
     func patch(_ count: Int, only: StoredFieldPath...) throws -> Mutation {
       let bytes = StoredValue.bytes([UInt8](repeating: 0, count: count))
@@ -242,7 +242,7 @@ import Testing
     #expect(try store.document(at: place)?.fields == stored)
   }
 
-  /// Sixteen documents of a mebibyte are one log frame and more.
+  /// Sixteen documents of one MiB exceed one WAL frame.
   private func storeLargeDocuments(_ count: Int) throws -> [DocumentPath] {
     let paths = (0..<count).map { path("large", "document\($0)") }
     for path in paths {
@@ -269,7 +269,7 @@ import Testing
     for path in paths { #expect(try store.document(at: path)?.fields["n"] == .integer(0)) }
   }
 
-  /// Every way in which a write can name a field.
+  /// All kinds of writes that name a field.
   private func writes(naming field: StoredFieldPath) -> [() throws -> Mutation] {
     [
       { .patch(place, StoredMap(), mask: FieldMask([field])) },
@@ -328,7 +328,7 @@ import Testing
     #expect(complaint(try .update(place, [(tooDeep, .delete)])) == nil)
   }
 
-  /// No recursion follows unchecked input.
+  /// Unchecked input is never processed by recursion.
   @Test func aPathOfAnyDepthIsRefusedWithoutATrap() async {
     await #expect(processExitsWith: .success) {
       let store = try DocumentStore.open(

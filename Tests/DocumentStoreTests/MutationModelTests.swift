@@ -1,6 +1,7 @@
-// Random writes through the store and through a model that takes the contract word by word: dictionaries
-// of dictionaries, changed one path after the other. The two agree after each commit, after every
-// reopening and after every loss of power.
+// Random writes to the store and to a model that follows the contract literally.
+//
+// The model is a nested dictionary, changed one path at a time. Both agree after each commit, each
+// reopening and each power loss.
 
 import ByteStore
 import DocumentStore
@@ -35,26 +36,26 @@ import Testing
   }
 }
 
-/// How a commit ends.
+/// The result of a commit.
 private enum Status: CaseIterable {
   case done, invalid, notFound, alreadyExists, failedPrecondition
 }
 
-// MARK: What is written
+// MARK: Writes
 
 private typealias Name = [UInt8]
 private typealias Fields = [Name: Plain]
 
-/// A stored value without any help from the engine's own types of maps.
+/// A stored value, independent of the engine's map types.
 private indirect enum Plain: Equatable {
   case integer(Int64)
   case double(Double)
   case list([Plain])
   case map(Fields)
-  /// Of a type that no rule here is about.
+  /// A value of a type that no rule here concerns.
   case leaf(StoredValue)
 
-  /// Identity, as reading sees it.
+  /// Identity, as readers see it.
   static func == (left: Plain, right: Plain) -> Bool {
     switch (left, right) {
     case (.integer(let left), .integer(let right)): left == right
@@ -68,7 +69,7 @@ private indirect enum Plain: Equatable {
   }
 }
 
-/// What callers put into dictionaries.
+/// Data as callers provide it.
 private indirect enum Datum {
   case value(Plain)
   case map([(name: String, datum: Datum)])
@@ -106,14 +107,14 @@ private struct Model {
 
   var times: [Int64] { documents.values.map(\.changed) }
 
-  /// How a commit ends, and what it leaves behind once its time is known.
+  /// The result of a commit, and the state it leaves, once its time is known.
   func committing(_ writes: [Write]) -> (Status, (Int64) throws -> Model) {
     let trial = applying(writes, at: .max)
     return (trial.status, { [self] in applying(writes, at: $0).model })
   }
 
   private func applying(_ writes: [Write], at time: Int64) -> (status: Status, model: Model) {
-    // Before anything is tried, callers are told of data that makes no sense.
+    // Invalid data is rejected before anything is applied.
     if writes.contains(where: \.isInvalid) { return (.invalid, self) }
     var model = self
     for write in writes {
@@ -146,7 +147,7 @@ private struct Model {
       merge(data, at: [], into: &fields)
       for (field, operation) in transforms(of: data) { compute(operation, at: field, in: &fields, time) }
     case .mergeFields(let data, let listed):
-      // A path below another listed one has nothing to add.
+      // A path below another listed path is redundant.
       let listed = listed.filter { path in !listed.contains { $0.count < path.count && isPrefix($0, path) } }
       for path in listed {
         switch Datum.map(data).at(path[...]) {
@@ -268,7 +269,7 @@ private struct Model {
     return !stored.isNaN && isBetter(stored, operand) ? operand : stored
   }
 
-  /// Of two numbers, neither of which is NaN.
+  /// Compares two numbers other than NaN.
   private func isLess(_ left: Plain, _ right: Plain) -> Bool {
     switch (left, right) {
     case (.integer(let left), .integer(let right)): left < right
@@ -345,7 +346,7 @@ extension Plain {
 }
 
 extension Datum {
-  /// As a value that replaces another: what is computed comes later, and what is deleted is not there.
+  /// The value when it replaces another: computed fields are added later, and deleted fields are absent.
   fileprivate var withoutSentinels: Plain {
     switch self {
     case .value(let value): return value
@@ -402,7 +403,7 @@ extension Write {
 
 // MARK: The store
 
-/// A store on a disk in memory, and callers who take data apart as an API does.
+/// A store on a simulated disk, and callers that split data as the API does.
 private struct World {
   private let clock: HandClock
   private let seed: UInt64
@@ -422,7 +423,7 @@ private struct World {
       platform: Platform(fileSystem: disk, clock: clock, random: SimulatedDice(seed: seed)))
   }
 
-  /// Cleanly, or after the power was lost.
+  /// Closes cleanly, or simulates a power loss.
   mutating func reopen(_ crash: UInt64?) throws {
     if let crash {
       disk = SimulatedDisk(disk.image(after: .powerLoss(.random, seed: crash)))
@@ -440,7 +441,7 @@ private struct World {
     }
   }
 
-  /// The time is that of the commit, if there was one.
+  /// Returns the commit's time, if there was a commit.
   func commit(_ writes: [Write]) -> (Status, StoredTimestamp) {
     do throws(DocumentStoreError) {
       var mutations: [Mutation] = []
@@ -493,7 +494,7 @@ private struct World {
   }
 }
 
-/// Data apart from its sentinels. A map that holds nothing else is left out.
+/// Data without its sentinels. Maps that contain only sentinels are left out.
 private struct Parts {
   private(set) var fields = StoredMap()
   private(set) var deletions: [StoredFieldPath] = []
@@ -518,7 +519,7 @@ private struct Parts {
   }
 }
 
-// MARK: Chance
+// MARK: Random generation
 
 extension Write {
   private static let names = ["a", "b", "c", "\u{E9}", "e\u{301}", "a.b", "`"]
@@ -635,7 +636,7 @@ extension Write {
 }
 
 extension Datum {
-  /// Every path that leads to something in here.
+  /// Every path that leads to a value.
   fileprivate var places: [[String]] {
     guard case .map(let entries) = self else { return [] }
     return entries.flatMap { name, datum in [[name]] + datum.places.map { [name] + $0 } }

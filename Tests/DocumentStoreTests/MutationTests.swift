@@ -1,4 +1,4 @@
-// What a mutation makes of a document.
+// The effect of mutations on a document.
 
 import Testing
 
@@ -18,7 +18,7 @@ import Testing
     return try Mutation.set(place, fields, transforms: transforms).apply(to: nil, at: now)?.fields
   }
 
-  /// A map of maps from pairs; a dictionary would not do for names that look the same.
+  /// A map of maps from pairs. Dictionaries would merge canonically equivalent names.
   private func map(_ entries: KeyValuePairs<String, StoredValue>) -> StoredMap {
     StoredMap(entries.map { (name: $0.key, value: $0.value) })
   }
@@ -101,7 +101,7 @@ import Testing
     #expect(after?[""] == .map(StoredMap([("", .timestamp(now))])))
   }
 
-  // MARK: What keeps the time
+  // MARK: Unchanged update times
 
   @Test func aWriteThatChangesNothingKeepsTheUpdateTime() throws {
     let fields = map(["a": .integer(1), "m": .map(map(["b": .array([.double(.nan)])]))])
@@ -258,7 +258,7 @@ import Testing
       try after(write, on: before) == map(["b": .integer(2), "n": .integer(4), "o": .integer(4)]))
   }
 
-  /// A listed map is replaced as a whole, so what is computed in it begins with nothing.
+  /// A listed map is replaced as a whole, so its transforms start from nothing.
   @Test func aListedMapOfSentinelsIsAMapAllTheSame() throws {
     let before = map([
       "d": .map(map(["x": .integer(1)])), "e": .null, "m": .map(map(["n": .integer(3), "x": .null])),
@@ -474,7 +474,7 @@ import Testing
     #expect(try Mutation.verify(place, .none).apply(to: before, at: now) == before)
   }
 
-  // MARK: Fields below fields
+  // MARK: Nested fields
 
   @Test func aPathFindsWhatIsThere() {
     let fields = map([

@@ -1,4 +1,4 @@
-// Documents that come with their times, and those that are kept beside users' own.
+// Documents that are stored with given times, and reserved documents.
 
 import DocumentStore
 import Testing
@@ -15,7 +15,7 @@ import Testing
     #expect(try store.document(at: path) == placed)
   }
 
-  /// A cache takes what somebody else was asked for, and a commit can write more than a request may ask for.
+  /// Cached documents are not part of a request, and a commit can write more than a request may contain.
   @Test func namesOfWhatIsPlacedAreNoPartOfTheRequest() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
@@ -28,7 +28,7 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try store.commit(paths.map { .delete($0) }) }
   }
 
-  /// What is written is later than what it is written over, also where both come in one commit.
+  /// A write gets a later time than the replaced document, even if one commit does both.
   @Test func aWriteOfADocumentThatIsAheadOfTheClockIsLaterThanIt() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])
@@ -37,14 +37,15 @@ import Testing
     let time = try store.commit([.place(placed), .merge(path, StoredMap([("n", .integer(1))]))])
     #expect(time < ahead)
     #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 1)
-    // One commit is one change, however many writes it has.
+    // One commit is one change, regardless of its number of writes.
     try store.commit([
       .set(path, StoredMap([("n", .integer(2))])), .set(path, StoredMap([("n", .integer(3))])),
     ])
     #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 2)
   }
 
-  /// A removal alone need not know what it removes. Here it has to: what is set would be older than what it replaces.
+  /// A deletion alone need not read the document. Here it must, because the new document must get a later
+  /// time.
   @Test func whatIsSetInTheCommitThatRemovesADocumentIsLaterThanThat() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])

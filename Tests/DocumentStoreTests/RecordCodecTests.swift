@@ -1,4 +1,4 @@
-// The record codec on documents: what is written comes back, in the bytes that the format says.
+// The record codec on documents: round trips, in the documented format.
 
 import ByteStore
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite struct RecordCodecTests {
   private let place = path("rooms", "eros")
 
-  /// The record of a document with one field of every type, put together by hand from the grammar.
+  /// The record of a document with one field of every type, written by hand from the grammar.
   private let goldenRecord = [UInt8](
     hexadecimal: """
       02 00401e18240a0600 02                       | form 2, made, last changed 1 µs later
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// The head of a record has up to 19 bytes. Without shapes it is not much less than was said.
+  /// The head of a record has up to 19 bytes. Without shapes, the estimate is close to the actual size.
   @Test func aRecordTakesNoMoreThanItsFieldsSay() throws {
     let seed: UInt64 = 12
     var dice = Dice(seed: seed)
@@ -117,7 +117,8 @@ import Testing
     }
   }
 
-  /// An accent after a slash makes one character of both, and the text of the path has one slash less.
+  /// A combining mark after a slash forms one character with it, so the path would appear to have one slash
+  /// less.
   @Test func aReferenceToANameThatBeginsWithACombiningMarkComesBack() {
     for target in [path("rooms", "\u{301}eros"), path("rooms\u{600}", "eros"), path("a", "\u{200D}")] {
       let fields = StoredMap([
@@ -220,7 +221,7 @@ import Testing
 }
 
 extension Values {
-  /// A point that is known to be on Earth.
+  /// The coordinates must be valid.
   fileprivate static func place(_ latitude: Double, _ longitude: Double) -> StoredValue {
     guard let point = StoredGeoPoint(latitude: latitude, longitude: longitude) else {
       preconditionFailure("\(latitude), \(longitude) is no place")
@@ -236,7 +237,7 @@ extension [UInt8] {
 }
 
 extension String {
-  /// Each line up to its bar: there the remark begins.
+  /// Removes the remark after the bar on each line.
   fileprivate var withoutRemarks: String {
     split(separator: "\n").map { $0.prefix { $0 != "|" } }.joined()
   }

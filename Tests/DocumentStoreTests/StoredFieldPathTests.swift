@@ -40,7 +40,7 @@ import Testing
   @Test(arguments: [
     ("a", ["a"]), ("a.b.c", ["a", "b", "c"]), ("0.-1", ["0", "-1"]), (" . ", [" ", " "]),
     ("a`b.`", ["a`b", "`"]), ("\\.\\", ["\\", "\\"]), ("é.😀", ["é", "😀"]),
-    // A dot and an accent are one character, and the dot is a dot all the same.
+    // A dot and a combining accent are one character, but the dot still separates names.
     ("a.\u{301}b", ["a", "\u{301}b"]), ("\r.\n", ["\r", "\n"]),
   ])
   func dottedTextIsSplitAtEveryDot(text: String, names: [String]) throws {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  /// Any text is refused, or is a path that prints itself again, up to quotes that it did not need.
+  /// Any text is refused, or is a path that prints as this text, except for unnecessary quotes.
   @Test func whateverIsReadIsPrintedAgain() throws {
     let seed: UInt64 = 52
     var dice = Dice(seed: seed)

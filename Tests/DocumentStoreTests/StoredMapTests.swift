@@ -1,4 +1,4 @@
-// Fields by name: sorted by bytes, each name once, whatever the order in which they came.
+// Maps: fields sorted by the bytes of their names, without duplicates, whatever the insertion order.
 
 import DocumentStore
 import Testing
@@ -20,7 +20,7 @@ import Testing
     #expect(map == StoredMap([("a", .integer(4)), ("b", .integer(3))]))
   }
 
-  /// An insertion of each into its place would move most of the others, and take minutes.
+  /// Inserting each field separately would move most of the others and take minutes.
   @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
     var dice = Dice(seed: 33)
     let numbers = (0..<60_000).map { _ in dice.roll(30_000) }
@@ -52,7 +52,7 @@ import Testing
     #expect(map == StoredMap([("a", .null), ("c", .null)]))
   }
 
-  /// The same random settings and removals here and in a dictionary of bytes.
+  /// Random changes to a map and to a dictionary of bytes.
   @Test func aMapIsADictionaryOfBytesInOrder() {
     let seed: UInt64 = 32
     var dice = Dice(seed: seed)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  // MARK: Many places at once
+  // MARK: Many paths at once
 
   private let places = [
     field("a"), field("a", "x"), field("b"), field("c", "x"), field("c", "x", "y"), field("c", "z"),
@@ -89,7 +89,7 @@ import Testing
       })
   }
 
-  /// Place by place, from an empty map that is filled anew: what one pass over both has to come to.
+  /// A reference implementation that applies one path at a time to an empty map.
   private func replacingOneByOne(
     _ map: StoredMap, _ paths: [StoredFieldPath], _ source: StoredMap
   ) -> StoredMap {

@@ -1,4 +1,4 @@
-// Moments: their range to the microsecond, and how finer times are cut.
+// Timestamps: their range to the microsecond, and rounding.
 
 import DocumentStore
 import Testing

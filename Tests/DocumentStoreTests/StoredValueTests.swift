@@ -1,4 +1,4 @@
-// Equality of values: identity, never resemblance.
+// Equality of values: identity, not equivalence.
 
 import DocumentStore
 import Testing

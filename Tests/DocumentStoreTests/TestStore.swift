@@ -5,7 +5,7 @@ import DocumentStore
 import Foundation
 import Harness
 
-/// The wall clock, as the test sets it.
+/// A wall clock that the test sets.
 final class HandClock: StoreClock {
   private let now: Locked<Int64>
 
@@ -25,8 +25,8 @@ extension DocumentStore {
       platform: Platform(fileSystem: PosixFileSystem(), clock: clock, random: SystemRandom()))
   }
 
-  /// Lets go of a store without closing it, as a process that ends does, and opens what it leaves. Its
-  /// maintenance may be at work in the background and hold the directory for a moment more.
+  /// Abandons a store without closing it, like a process that ends, and opens its directory again.
+  /// Background maintenance may hold the directory a little longer.
   static func abandonAndOpen(
     _ store: inout DocumentStore?, _ directory: TemporaryDirectory, _ clock: HandClock
   ) throws -> DocumentStore {
@@ -42,7 +42,7 @@ extension DocumentStore {
   }
 }
 
-/// What `body` throws, or nil if it does not.
+/// The error that `body` throws, or nil.
 func failure<Result>(of body: () throws -> Result) -> DocumentStoreError? {
   do {
     _ = try body()
@@ -55,13 +55,13 @@ func failure<Result>(of body: () throws -> Result) -> DocumentStoreError? {
 }
 
 extension DocumentStoreError {
-  /// What an invalid argument says, or nil for every other error.
+  /// The message of an invalid argument, or nil for other errors.
   var complaint: String? {
     if case .invalidArgument(let message) = self { message } else { nil }
   }
 }
 
-/// A field path of literal names, even of some that no document can have.
+/// A field path of literal names, which may be invalid.
 func field(_ names: String...) -> StoredFieldPath { StoredFieldPath(unchecked: names) }
 
 func path(_ segments: String...) -> DocumentPath {

@@ -1,4 +1,4 @@
-// Documents that disappear when their time is over.
+// Documents with a time to live.
 
 import ByteStore
 import Harness
@@ -6,7 +6,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// Both clocks, as the test sets them.
+/// Both clocks, set by the test.
 private final class TwoClocks: StoreClock {
   private let times: Locked<(wall: Int64, monotonic: UInt64)>
 
@@ -114,7 +114,7 @@ private final class TwoClocks: StoreClock {
     try store.close()
   }
 
-  /// An expired document that could not be read ended all sweeps, of every policy.
+  /// Guards against an unreadable expired document that stops the sweeps of all collection groups.
   @Test func whatCannotBeReadIsPassedOverAndTold() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
@@ -124,7 +124,7 @@ private final class TwoClocks: StoreClock {
     try store.commit([
       .set(token, StoredMap([("until", .timestamp(moment((Self.start + 1) * 1_000_000)))]))
     ])
-    // The index that says what is over.
+    // Builds the index on the expiry time.
     #expect(try store.sweepExpired() == 0)
     store = try damage(path("users", "x", "sessions", "s2"), of: store)
     clock.pass(seconds: 5)

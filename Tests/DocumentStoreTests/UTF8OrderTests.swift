@@ -1,4 +1,4 @@
-// Names compare by their bytes, whatever Swift's strings think of them.
+// Names compare by their bytes, unlike Swift strings.
 
 import DocumentStore
 import Testing

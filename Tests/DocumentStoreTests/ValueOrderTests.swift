@@ -1,11 +1,11 @@
-// The order of values, step by step on a ladder and by its laws on random values.
+// The order of values: on a ladder of examples, and by its laws on random values.
 
 import Testing
 
 @testable import DocumentStore
 
 @Suite struct ValueOrderTests {
-  /// From the lowest to the highest; values on one rung are the same to the order.
+  /// From the lowest to the highest; values on one rung are equal in this order.
   static let ladder: [[StoredValue]] =
     [[.null], [.boolean(false)], [.boolean(true)]] + numbers
     + [
@@ -47,7 +47,7 @@ import Testing
     [.double(.infinity)],
   ]
 
-  /// UTF-16 would put U+1F600 before U+FFFF, and Swift finds the two ways to write é equal.
+  /// UTF-16 would put U+1F600 before U+FFFF, and Swift treats the two forms of é as equal.
   private static let strings: [[StoredValue]] = [
     "", "\0", "\0\0", "a", "a\0", "aa", "b", "e\u{301}", "z", "\u{E9}", "\u{7FF}", "\u{D7FF}", "\u{E000}",
     "\u{FFFF}", "\u{1F600}", "\u{10FFFF}",
@@ -122,7 +122,7 @@ import Testing
       let power = Double(sign: dice.oneIn(2) ? .plus : .minus, exponent: 50 + dice.roll(13), significand: 1)
       let double = power + Double(dice.roll(9) - 4) / 4
       let integer = Int64(power.rounded(.towardZero)) &+ Int64(dice.roll(9) - 4)
-      // Quarters of both fit 128 bits, exactly.
+      // Four times either value fits 128 bits exactly.
       let (left, right) = (4 * Int128(integer), Int128(4 * double))
       let expected: Ordering = left < right ? .before : left == right ? .same : .after
       #expect(ValueOrder.compare(.integer(integer), .double(double)) == expected, "\(integer), \(double)")

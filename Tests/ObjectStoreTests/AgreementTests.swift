@@ -1,4 +1,4 @@
-// Indexes and references that do not say what the documents say: no checksum sees it, a check does.
+// Indexes and references that disagree with the documents: checksums do not detect this, a check does.
 
 import ByteStore
 import Testing
@@ -7,7 +7,7 @@ import Testing
 @testable import ObjectStore
 
 @Suite struct AgreementTests {
-  /// Documents under two indexes, one of them of elements, and an object with its content.
+  /// A store with documents, two indexes (one on array elements), and an object with its content.
   private func makeStore() throws -> DocumentStore {
     let store = try DocumentStore.openInMemory()
     for number in 0..<50 {
@@ -88,7 +88,7 @@ import Testing
     try store.close()
   }
 
-  /// It is no object yet, or has been one: what it names is needed.
+  /// A pending change is not an object, but its content is still referenced.
   @Test func aContentThatWaitsForARemoteIsOfItsChange() throws {
     let store = try makeStore()
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))

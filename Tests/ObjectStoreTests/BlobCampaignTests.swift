@@ -1,4 +1,4 @@
-// Small runs of the campaign over objects, and each of its rules broken once.
+// Short runs of the object campaign, also with each of its rules broken once.
 
 import ByteStore
 import Harness

@@ -1,4 +1,4 @@
-// Who has a content alone, and who waits for that.
+// Exclusive access to contents, and waiting for it.
 
 import ByteStore
 import Harness
@@ -12,7 +12,7 @@ struct ContentLatchesTests {
   private let order = Locked<[String]>([])
   private let isSuspect = Locked(false)
 
-  /// A sweep that was to move a content waited for as long as that was put again and again.
+  /// Guards against starvation: frequent puts of a content must not block a sweep that moves it.
   @Test(.timeLimit(.minutes(5))) func whoWaitsToHaveOneAloneKeepsNewSharesOut() async throws {
     let content: [UInt8] = [1, 2, 3]
     let id = try #require(BlobID(ContentDigest.sha256(of: content.rawSpan)))
@@ -24,14 +24,14 @@ struct ContentLatchesTests {
       let mayBeGone = latches.giveBack(id)
       isSuspect.withLock { $0 = mayBeGone }
     }
-    // It waits then.
+    // It is waiting now.
     while latches.isOpen(id) { try await Task.sleep(for: .milliseconds(1)) }
     let sharer = WorkerThread { [latches, order] in
       latches.share(id)
       order.withLock { $0.append("shared") }
       _ = latches.unshare(id)
     }
-    // Who had the share is not the last one: who waits is told to look.
+    // A thread is waiting, so the one that releases its share is not the last holder.
     #expect(!latches.takeIfFree(id))
     #expect(!latches.unshare(id))
     while order.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }

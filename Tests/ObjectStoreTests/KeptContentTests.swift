@@ -1,9 +1,9 @@
-// Contents whose records a salvage has set aside: they stay as long as the originals do.
+// Contents whose records were quarantined by a salvage stay as long as the original files do.
 
-import StoreTools
 import ByteStore
 import Foundation
 import Harness
+import StoreTools
 import Testing
 
 @testable import DocumentStore
@@ -32,7 +32,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/blobs").sorted()
   }
 
-  /// The story: a salvage set aside the record of an object, and the next sweep removed its content.
+  /// Guards against a sweep that removes the content of a quarantined object record.
   @Test(arguments: [1000, 5000])
   func aSweepLeavesContentsAsLongAsTheOriginalsOfASalvageAreThere(byteCount: Int) throws {
     let directory = TemporaryDirectory()

@@ -1,4 +1,4 @@
-// Objects and their contents: stored once, listed in order, swept.
+// Objects and their contents: stored once, listed in order, and swept.
 
 import ByteStore
 import DocumentStore
@@ -45,7 +45,7 @@ struct ObjectStoreTests {
     try store.objects.content(at: try path(name))?.reader.readAll()
   }
 
-  /// The fresh bytes were thrown away for a copy that nobody could read: the upload succeeded, and all reads failed.
+  /// Guards against discarding uploaded bytes in favor of a damaged copy.
   @Test(arguments: [500, 50_000]) func whoBringsAContentAgainReplacesADamagedOne(count: Int) throws {
     let store = try open()
     try put(bytes(count), "a", in: store)
@@ -84,7 +84,7 @@ struct ObjectStoreTests {
     #expect(try content("a", in: store) == bytes(3 << 20))
   }
 
-  /// Overwrites bytes in the midst of each content that begins with the first page of its file.
+  /// Overwrites bytes in the middle of each content that begins on the first page of its file.
   private func damage(_ count: Int) throws {
     let folder = try disk.openDirectory("/store/blobs")
     for name in try folder.names() {
@@ -95,8 +95,8 @@ struct ObjectStoreTests {
     }
   }
 
-  /// The story: a check in another process had found damage behind the first piece, and said to upload the object again.
-  /// The upload succeeded, and the content stayed as damaged as it was.
+  /// Guards against trusting a copy whose damage another process has found: after a check reports it, a new
+  /// upload must replace the content.
   @Test(arguments: [1500, 50_000, 3 << 20])
   func whoBringsAContentAgainReplacesOneWhoseDamageNobodyHasMet(count: Int) throws {
     let store = try open()
@@ -124,8 +124,7 @@ struct ObjectStoreTests {
     #expect(try bytesRead("d") < 100_000)
   }
 
-  /// The story: each copy was compared with what had been read of the original, damage and all, and the backup was
-  /// called whole.
+  /// Guards against verifying a backup against a damaged original.
   @Test(arguments: [1500, 50_000]) func noBackupIsMadeOfAStoreWithADamagedContent(count: Int) throws {
     let store = try open()
     try put(bytes(count), "a", in: store)
@@ -139,11 +138,11 @@ struct ObjectStoreTests {
         Issue.record("\(error)")
         return
       }
-      // The file of the store, not that of a backup which is gone.
+      // The file is that of the store, not that of the removed backup.
       #expect(evidence.file?.hasPrefix("/store/blobs/") == true)
     }
     #expect(try disk.openDirectory("/copy").names().allSatisfy { $0 == "LOCK" || $0 == "blobs" })
-    // What no object has any more is in nobody's way.
+    // An unreferenced content does not prevent a backup.
     #expect(try store.objects.delete(path("a")))
     try store.backup(to: "/copy")
     var options = DocumentStore.Options()
@@ -153,8 +152,7 @@ struct ObjectStoreTests {
     #expect(try copy.damagedObjects().isEmpty)
   }
 
-  /// The story: what was found sound once was taken for sound after a backup had met its damage, and what was brought to
-  /// mend it was thrown away.
+  /// Guards against trusting an earlier verification after a backup has found damage.
   @Test(arguments: [1500, 50_000]) func whatABackupFoundDamagedIsReplacedByWhoBringsItAgain(count: Int) throws
   {
     let store = try open()
@@ -166,7 +164,7 @@ struct ObjectStoreTests {
     for name in ["a", "b", "c"] { #expect(try content(name, in: store) == bytes(count)) }
   }
 
-  /// The story: a store of 20 MB of files said that it took half a megabyte.
+  /// Guards against statistics that leave out the contents of files.
   @Test func contentsAndWhatTheyTakeAreCounted() throws {
     let store = try open()
     #expect(try store.contentStatistics().contents == 0 && store.contentStatistics().bytes == 0)
@@ -270,7 +268,7 @@ struct ObjectStoreTests {
     }
   }
 
-  // MARK: Beside documents
+  // MARK: Objects and documents
 
   @Test func objectsAreNoDocumentsOfUsers() throws {
     let store = try open()
@@ -383,7 +381,7 @@ struct ObjectStoreTests {
     for number in 0..<6 {
       if let found = try content("\(number)", in: store) { #expect(contents.contains(found)) }
     }
-    // Whoever deletes while somebody else is at the same content looks again himself.
+    // A thread that deletes while another one uses the content checks again.
     let (recorded, named) = try store.objects.contents()
     #expect(recorded == named)
     try store.objects.sweep(.everything)

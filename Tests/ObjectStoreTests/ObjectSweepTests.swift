@@ -1,4 +1,4 @@
-// What a sweep takes, and what it leaves alone whatever happens beside it.
+// Sweeps: removed data, and data that must stay despite concurrent operations.
 
 import ByteStore
 import DocumentStore
@@ -53,7 +53,7 @@ struct ObjectSweepTests {
 
   // MARK: Packs
 
-  /// Sweeps of packs used to come with an opening after a crash, and with no other.
+  /// Guards against packs that are only swept after a crash.
   @Test func whatDiesInPacksIsGivenBackWhileTheStoreIsOpen() throws {
     let store = try open()
     for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -63,7 +63,7 @@ struct ObjectSweepTests {
     #expect(!store.objects.isSweepDue)
     for number in 3..<20 where ![4, 13].contains(number) { try put(bytes(5000), "\(number)", in: store) }
     #expect(store.objects.isSweepDue)
-    // Two that are full, and the one that contents are added to.
+    // Two full packs, and the current one.
     let swept = try store.objects.sweep(.packs)
     #expect(swept.packs == 3 && swept.moved == 2)
     #expect(!store.objects.isSweepDue)
@@ -74,7 +74,7 @@ struct ObjectSweepTests {
     try store.checkInvariants()
   }
 
-  /// What died while a sweep looked round counted as swept: if nothing else died, it stayed.
+  /// Garbage that appears while a sweep scans must count for the next sweep.
   @Test func whatDiesWhileASweepBeginsCountsForTheNextOne() throws {
     let watched = WatchedFileSystem(disk)
     let store = try open("/store", watched)
@@ -86,7 +86,7 @@ struct ObjectSweepTests {
         #expect(throws: Never.self) { _ = try store.objects.delete(path("\(number)")) }
       }
     }
-    // The pack was not dead enough to be closed.
+    // The pack did not have enough garbage to be closed.
     #expect(try store.objects.sweep(.packs).packs == 0)
     #expect(store.objects.isSweepDue)
     #expect(try store.objects.sweep(.packs).packs == 1)
@@ -94,8 +94,8 @@ struct ObjectSweepTests {
     #expect(try content("8", in: store) == bytes(1500, seed: 9))
   }
 
-  /// A sweep and somebody who deletes often go the same way. A content that was just being deleted kept its pack, of
-  /// which nothing else was left, and which nobody looked at again.
+  /// Guards against a pack that stays: a sweep skipped a content that was being deleted, and nothing
+  /// checked the pack again.
   @Test func deletionsBesideASweepKeepNoPack() throws {
     for round in 0..<40 as Range<UInt64> {
       let store = try open("/\(round)")
@@ -112,7 +112,7 @@ struct ObjectSweepTests {
       isOver.withLock { $0 = true }
       sweeper.join()
       while store.objects.isSweepDue { try store.objects.sweep(.packs) }
-      // What is alive takes a page of a pack behind its head.
+      // Live contents take one page of a pack after its header.
       #expect(try store.objects.blobs.usage().bytes < 40_000, "round \(round)")
       let (recorded, named) = try store.objects.contents()
       #expect(recorded == named, "round \(round)")
@@ -130,7 +130,8 @@ struct ObjectSweepTests {
     #expect(try content("19", in: again) == bytes(1500, seed: 20))
   }
 
-  /// There is no room to move what is alive out of the first pack. The next one, of which nothing is, goes all the same.
+  /// Live contents cannot be moved out of the first pack for lack of space. The next pack has none and is
+  /// removed anyway.
   @Test func aFullDiskKeepsNoDeadPack() throws {
     let store = try open()
     for number in 0..<40 { try put(bytes(1900, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -146,7 +147,7 @@ struct ObjectSweepTests {
     try again.close()
   }
 
-  /// A small content that was added alone takes a page: that is no reason to move it again and again.
+  /// A small content that was added alone takes a page, which is no reason to move it repeatedly.
   @Test func whatIsAliveIsNotMovedByEverySweep() throws {
     var store = try open()
     for number in 0..<30 { try put(bytes(100, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -205,7 +206,7 @@ struct ObjectSweepTests {
     #expect(try store.objects.uploads().count == 1)
     #expect(!store.objects.isSweepDue)
     clock.advance(nanoseconds: 8 * Self.day)
-    // A process that runs for weeks asks after a day.
+    // A process that runs for weeks asks once a day.
     #expect(store.objects.isSweepDue)
     #expect(try store.objects.sweep(.names).uploads == 1)
     #expect(!store.objects.isSweepDue)
@@ -225,7 +226,7 @@ struct ObjectSweepTests {
     #expect(try next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Either somebody goes on with an upload or somebody cancels it, and never both.
+  /// An upload is either resumed or cancelled, never both.
   @Test func goingOnAndCancellingExcludeEachOther() async throws {
     let store = try open()
     for round in 0..<40 {
@@ -238,7 +239,7 @@ struct ObjectSweepTests {
       }.value
       async let cancelled = Task.detached { try store.objects.cancel(stored) }.value
       let (goesOn, isGone) = try await (resumed, cancelled)
-      // If it was gone on with and left first, it could be cancelled after that: then nothing is there.
+      // If it was resumed and left first, it could be cancelled after that; then nothing is left.
       if isGone { #expect(try store.objects.uploads().isEmpty, "round \(round)") }
       if !isGone { #expect(goesOn, "round \(round)") }
       #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
@@ -246,7 +247,7 @@ struct ObjectSweepTests {
     }
   }
 
-  /// The first sync behind it was of all that had been regained, and told of no progress until then.
+  /// Guards against one final sync for all bytes that were read back, without progress until then.
   @Test func whatIsRegainedIsSyncedOnTheWay() throws {
     let store = try open(syncBytes: 512 << 10)
     let upload = try begin("a", 2 << 20, in: store)
@@ -309,7 +310,7 @@ struct ObjectSweepTests {
       md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [], created: nil)
   }
 
-  /// Another server, or the same one set up anew, may count the same generations.
+  /// Another server, or a reinstalled one, may use equal generation numbers.
   @Test func anotherContentOfTheSameNumberIsNotGoneOnWith() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
@@ -334,7 +335,7 @@ struct ObjectSweepTests {
     let next = try open()
     clock.advance(nanoseconds: 6 * Self.day)
     #expect(try next.objects.sweep(.everything) == ObjectSweep())
-    // It is neither the user's document nor the user's upload.
+    // It is neither a user document nor a user's upload.
     #expect(next.count == 0)
     #expect(try next.objects.uploads().isEmpty)
     let numbers = Set(try next.objects.arrivals().map(\.number))
@@ -368,7 +369,7 @@ struct ObjectSweepTests {
     try folder.remove("staged-\(number)")
     #expect(try store.objects.sweep(.names).arrivals == 1)
     #expect(try store.objects.arrivals().isEmpty)
-    // And the other way round, as after a power loss; and one whose record nobody understands.
+    // Also the other way round, as after a power loss; and a record that cannot be decoded.
     for fields in [nil, StoredMap([("bytes", .integer(3))])] as [StoredMap?] {
       try arrive(300_000, in: store).leave()
       let number = try #require(try store.objects.arrivals().first).number
@@ -379,7 +380,7 @@ struct ObjectSweepTests {
       #expect(try store.objects.blobs.inventory().staged.isEmpty)
       #expect(store.count == 0)
     }
-    // What was not staged is not left.
+    // An arrival that was not staged leaves nothing.
     try arrive(1000, in: store).leave()
     #expect(try store.objects.sweep(.names) == ObjectSweep())
     #expect(try store.objects.arrivals().isEmpty)

@@ -2,12 +2,12 @@
 
 import ByteStore
 import Harness
-@testable import ObjectStore
 import ObjectSync
 import OfflineSync
 import Testing
 
 @testable import DocumentStore
+@testable import ObjectStore
 
 struct BlobTroubleTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)

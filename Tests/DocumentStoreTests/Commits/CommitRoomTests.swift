@@ -1,4 +1,4 @@
-// Commits write their records and pages into room that is passed on: nothing of one is in another.
+// Commits reuse buffers for records and pages: no data of one commit leaks into another.
 
 import ByteStore
 import Harness
@@ -30,7 +30,7 @@ import Testing
     try expectEach(documents, try machine.afterPowerLoss().store)
   }
 
-  /// The request is small: what it makes of the documents is not.
+  /// The request is small, but the resulting documents are large.
   @Test func aCommitThatIsTooLargeLeavesNothingInTheNext() throws {
     let machine = try SimulatedStore()
     let paths = (0..<18).map { path("c", "\($0)") }

@@ -1,4 +1,4 @@
-// A store of documents on a simulated disk, for tests that are read.
+// A document store on a simulated disk.
 
 import ByteStore
 import DocumentStore
@@ -17,12 +17,12 @@ struct SimulatedStore {
     store = try DocumentStore.open("/store", options: storeOptions, platform: disk.platform(seed: 1))
   }
 
-  /// What a power loss now would leave of everything that was not synced: nothing.
+  /// A copy of the disk after a power loss that drops all unsynced data.
   func afterPowerLoss() throws -> SimulatedStore {
     try SimulatedStore(disk.image(after: .powerLoss(.nothing, seed: 0)))
   }
 
-  /// Takes all the room there is; false answers from then on mean that the disk is full.
+  /// Fills the disk; from then on, `false` results mean that the disk is full.
   func fillDisk() throws {
     var number = 0
     var refused = 0

@@ -1,5 +1,6 @@
-// How often the disk is waited for where nothing is in memory: counts that no machine changes. A change that raises one
-// fails here.
+// The number of waits for the disk with cold caches.
+//
+// It is the same on every machine. A change that increases one fails here.
 
 import ByteStore
 import Harness
@@ -14,8 +15,8 @@ import Testing
   private static let documents = 5000
   private static let segments = 5
 
-  /// Documents in several segments, one of them too long for a page in each, four trees of several floors, and a clean
-  /// end.
+  /// A store with several segments, a document larger than a page in each, and four trees with several
+  /// levels, closed cleanly.
   private func make() throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -24,7 +25,7 @@ import Testing
     try store.createIndex(IndexDefinition("c", .collection, [.init("town"), .init("score")]))
     try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
     for part in 0..<Self.segments {
-      // Neighbours by number, and so by score, are in all of the segments.
+      // Documents with neighboring numbers, and therefore neighboring scores, are in different segments.
       let numbers = Array(stride(from: part, to: Self.documents, by: Self.segments))
       for half in [numbers.prefix(numbers.count / 2), numbers.dropFirst(numbers.count / 2)] {
         try store.commit(half.map { .set(path("c", "d\($0)"), CostDocument.fields($0)) })
@@ -62,7 +63,7 @@ import Testing
     var document: StoredDocument?
     let ofGet = try waits { document = try store.document(at: path("c", "d2501")) }
     #expect(document != nil)
-    // Its first document is in the segment that is open now, and most of the others are in those that are not.
+    // The first document is in the segment that is already open. Most of the others are in other segments.
     let query = try StructuredQuery.ofC.order("score").starting(.after, [.double(100)]).limited(
       to: .first(20))
     let ofQuery = try waits {
@@ -73,11 +74,12 @@ import Testing
       }
       #expect(found == 20)
     }
-    // The manifest; a header and the log; what tells what is where; pages of the table for three keys.
+    // The manifest; a header and the WAL; the checkpoint's layout; pages of the key directory for three
+    // keys.
     #expect(ofOpen <= 4, "\(ofOpen) waits for an open")
-    // Two pages of the table, and a segment.
+    // Two pages of the key directory, and a segment.
     #expect(ofGet <= 3, "\(ofGet) waits for a get")
-    // Leaves at both ends; places of documents; five segments.
+    // Leaves at both ends; locations of documents; five segments.
     #expect(ofQuery <= 3, "\(ofQuery) waits for a query")
     try store.close()
   }

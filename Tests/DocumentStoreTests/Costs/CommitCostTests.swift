@@ -1,5 +1,7 @@
-// What a commit costs the disk, in counts that no machine changes. A change that raises one fails here; a change that
-// lowers one sets the new bound.
+// Disk and allocation costs of commits.
+//
+// These counts are the same on every machine. A change that increases one fails here; a change that reduces
+// one sets the new limit.
 
 import ByteStore
 import CAllocations
@@ -11,7 +13,7 @@ import Testing
 @Suite struct CommitCostTests {
   @Test func aCommitSyncsOnceWhateverIsInIt() throws {
     let machine = try SimulatedStore()
-    // The log is there, and a page of it for each of the commits that follow.
+    // Create the log file first, so that the later commits each write one page of it.
     try machine.store.commit([.set(path("c", "first"), CostDocument.fields(0))])
     for (number, documents) in [1, 2, 10].enumerated() {
       let before = machine.disk.counters
@@ -33,7 +35,7 @@ import Testing
     #expect(machine.disk.counters.bytesWritten - before == 4 * 4096)
   }
 
-  /// Once, a sentence was put together about each field of a document, in case it was too large.
+  /// Guards against building an error message for every field that is checked.
   @Test(.enabled(if: allocations_are_counted())) func aCommitAllocatesLittleForEachField() throws {
     let machine = try SimulatedStore()
     func fields(_ count: Int, _ number: Int) -> StoredMap {
@@ -47,7 +49,7 @@ import Testing
     #expect(perField <= Self.allocationsOfFieldMax, "\(perField) allocations for each field")
   }
 
-  /// A lock is one piece of memory, and each commit makes some.
+  /// Each lock is one allocation, and a commit creates several.
   @Test(.enabled(if: allocations_are_counted())) func aCommitOfOneDocumentAllocatesLittle() throws {
     let machine = try SimulatedStore()
     let writes = (0..<64).map { [Mutation.set(path("c", "d\($0 % 8)"), CostDocument.fields($0))] }
@@ -55,7 +57,7 @@ import Testing
     #expect(count <= Self.allocationsOfCommitMax, "\(count) allocations for a commit")
   }
 
-  /// Records lie behind each other, and a body is made as long as it will be.
+  /// Records are encoded into one buffer, and bodies are allocated at their final size.
   @Test(.enabled(if: allocations_are_counted())) func aBatchAllocatesLittleForEachDocument() throws {
     let machine = try SimulatedStore()
     try machine.store.createIndex(IndexDefinition("c", .collection, [.init("name")]))
@@ -89,7 +91,7 @@ import Testing
       var next = writes.makeIterator()
       return try allocations(64) { _ in try next.next().map { _ = try machine.store.commit($0) } }
     }
-    // So that what documents were is known in both.
+    // So that the previous document is read in both cases.
     try machine.store.createIndex(IndexDefinition("c", .collection, [.init("name")]))
     let with1 = try count()
     for field in ["email", "score", "town", "bio"] {
@@ -100,7 +102,7 @@ import Testing
     #expect(perIndex <= Self.allocationsOfIndexMax, "\(perIndex) allocations for each index")
   }
 
-  /// Of a call, once everything has its room.
+  /// Per call, after buffers have grown to their final size.
   private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
     for index in 0..<calls { try body(index) }
     let before = allocations_of_this_thread()
@@ -116,7 +118,7 @@ import Testing
       let bytes = try commit(batch, to: store)
       ratios.append(Double(watched.counters.bytesWritten["log", default: 0] - before) / Double(bytes))
     }
-    // Of the middle one: some batches begin a log, which is written full of zeros first.
+    // The median, because some batches start a log file, which is zero-filled first.
     let ratio = ratios.sorted()[ratios.count / 2]
     #expect(ratio <= Self.logBytesPerByteMax, "\(ratio) bytes of log for each byte of the documents' values")
   }
@@ -134,7 +136,7 @@ import Testing
       checkpoints <= Self.checkpointBytesPerByteMax, "\(checkpoints) bytes of checkpoints for each byte")
   }
 
-  // Of a build without optimisation.
+  // For an unoptimized build.
   private static let allocationsOfFieldMax = 0.1
   private static let allocationsOfIndexMax = 18.3
   private static let allocationsOfCommitMax = 78.2
@@ -143,7 +145,7 @@ import Testing
   private static let segmentBytesPerByteMax = 0.55
   private static let checkpointBytesPerByteMax = 0.36
 
-  /// A batch of 500; the result is how many bytes the values of its documents have.
+  /// Commits a batch of 500 documents. Returns the size of their values.
   private func commit(_ batch: Int, to store: DocumentStore) throws -> Int {
     let numbers = batch * 500..<(batch + 1) * 500
     try store.commit(numbers.map { .set(path("c", "\($0)"), CostDocument.fields($0)) })
@@ -173,7 +175,7 @@ enum CostDocument {
     ])
   }
 
-  /// Of its values alone: what a user would say that the document has.
+  /// The size of the values alone, as a user would state it.
   static func byteCount(_ number: Int) -> Int {
     fields(number).entries.reduce(0) { sum, entry in
       if case .string(let text) = entry.value { sum + text.utf8.count } else { sum + 8 }

@@ -1,4 +1,6 @@
-// What reads allocate, and what queries look at: counts that no machine changes. A change that raises one fails here.
+// Allocations of reads, and entries that queries read.
+//
+// These counts are the same on every machine. A change that increases one fails here.
 
 import ByteStore
 import CAllocations
@@ -10,7 +12,7 @@ import Testing
 @Suite struct ReadCostTests {
   private let directory = TemporaryDirectory()
 
-  /// Documents in segments, and an index for each of the queries below.
+  /// A store with documents in segments, and an index for each of the queries below.
   private func open(_ documents: Int = 2000) throws -> DocumentStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -61,7 +63,7 @@ import Testing
       perDocument <= Self.allocationsOfDocumentMax, "\(perDocument) allocations for each further document")
   }
 
-  /// All are looked at, and few match: what is compared is compared where it lies.
+  /// All documents are checked, few match, and values are compared in place.
   @Test(.enabled(if: allocations_are_counted()))
   func aFilterAllocatesLittleForADocument() throws {
     let store = try open()
@@ -95,7 +97,7 @@ import Testing
     try store.close()
   }
 
-  /// Of each call, once everything has been used before.
+  /// Per call, after a warm-up.
   private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
     for index in 0..<calls { try body(index) }
     let before = allocations_of_this_thread()
@@ -103,17 +105,17 @@ import Testing
     return Double(allocations_of_this_thread() - before) / Double(calls)
   }
 
-  // Tests are built without optimisation, which allocates more; a build with it stays below.
+  // Tests are unoptimized builds, which allocate more; optimized builds stay below this.
   private static let allocationsOfGetMax = 8.0
   private static let allocationsOfQueryMax = 130.0
   private static let allocationsOfDocumentMax = 1.05
-  /// Of a build without optimisation, in which a loop over an array allocates for each element: the filters, their
-  /// parts and operands, and the orders. None is for the document.
+  /// For an unoptimized build, in which iterating over an array allocates per element: filters, their parts
+  /// and operands, and orders. None of these allocations is for the document.
   private static let allocationsOfFilteredMax = 5.2
 
   // MARK: Work
 
-  /// However many documents there are.
+  /// Independent of the number of documents.
   @Test(arguments: [1000, 6000]) func aQueryReadsWhatItAnswersAndNoMore(documents: Int) throws {
     let store = try open(documents)
     try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
@@ -192,7 +194,7 @@ import Testing
     try store.close()
   }
 
-  /// One long key, one long name or one collection of the same name below another changes no other count.
+  /// A single long key, long name, or nested collection with an equal id must not affect other counts.
   @Test func aCountGoesThroughNoKeys() throws {
     let store = try open()
     let long = StoredMap([("score", .string(String(repeating: "s", count: 900)))])
@@ -210,7 +212,7 @@ import Testing
     }
     #expect(try store.count(StructuredQuery(.collection(path("other", "x").parent))) == 0)
     #expect(try store.count(StructuredQuery(.collection(path("other", "a", "other", "x").parent))) == 1)
-    // A bound as long as the key tells nothing.
+    // A bound as long as the key is truncated, so the tree cannot decide.
     let bound = StoredValue.string(String(repeating: "s", count: 899))
     #expect(try store.count(try StructuredQuery.ofC.where("score", .greaterThan, bound)) == 1)
     let behind = StoredValue.string(String(repeating: "s", count: 901))
@@ -218,7 +220,7 @@ import Testing
     try store.close()
   }
 
-  /// Whether a document is there, its name tells.
+  /// The name index tells whether the document exists.
   @Test func aCountOfOneDocumentDoesNotReadIt() throws {
     let store = try open()
     for (id, count) in [("d7", 1), ("nobody", 0)] {
@@ -227,13 +229,14 @@ import Testing
       #expect(explanation.documentsRead == 0)
       #expect(try store.count(query) == count && store.documents(query).count == count)
     }
-    // With a condition it has to be looked at.
+    // With a filter, the document must be checked.
     let young = try StructuredQuery(.document(path("c", "d7"))).filtered(
       by: .field("age", .lessThan, .integer(-1)))
     #expect(try store.count(young) == 0 && store.documents(young).isEmpty)
   }
 
-  /// Documents without the field are in the index too, where null is: nothing is sorted, nothing looked at in vain.
+  /// The index also contains documents without the field, at the position of null. So nothing is sorted or
+  /// filtered.
   @Test func anOrderInWhichMissingFieldsAreNullIsReadFromAnIndex() throws {
     let store = try open()
     try store.commit(

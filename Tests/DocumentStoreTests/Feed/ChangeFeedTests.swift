@@ -1,4 +1,4 @@
-// The change feed: what it has, for whom, and for how long.
+// The change feed: its entries, its consumers, and its limits.
 
 import ByteStore
 import Dispatch
@@ -64,7 +64,7 @@ import Testing
   @Test func whatAllHaveAcknowledgedGoesAndWithTheLastConsumerTheRest() throws {
     let store = try SimulatedStore().store
     let keys = { store.statistics.keys - store.count }
-    // What its fields are called is kept beside the document once they were met a few times.
+    // Shapes are stored after their names have occurred a few times; get that done first.
     for number in 1...4 { try store.commit([set("a", Int64(-number))]) }
     let first = try store.feedConsumer("a")
     let second = try store.feedConsumer("b")
@@ -135,7 +135,7 @@ import Testing
     #expect(Set(commits.map(\.position)).count == commits.count)
   }
 
-  /// The story: entries of refused commits were counted for ever, and soon the feed kept nothing that was not read.
+  /// Guards against counting the entries of refused commits, which would make the feed drop unread entries.
   @Test func refusedCommitsAreNotCountedInTheFeed() throws {
     let machine = try SimulatedStore(kibibytes: 2500)
     let consumer = try machine.store.feedConsumer("a")
@@ -155,7 +155,7 @@ import Testing
     #expect(try consumer.read(max: 1).map(\.position.value) == [1])
   }
 
-  /// What a store says may count entries of commits that were refused: with the last entry all of it goes.
+  /// The count on disk may include entries of refused commits; dropping the last entry resets it to zero.
   @Test func theSumOfBytesBeginsAnewWithTheLastEntry() throws {
     var ledger = FeedLedger()
     let first = ledger.add(bytes: 100)
@@ -176,7 +176,7 @@ import Testing
     let store = machine.store
     let consumer = try store.feedConsumer("a")
     try machine.fillDisk()
-    // Down to the last page.
+    // Fill the disk to the last page.
     while failure(of: { try store.commit([increment(place)]) }) == nil {}
     let read = try consumer.read(max: 3)
     #expect(failure(of: { try consumer.acknowledge(read[2].position) }) != nil)
@@ -194,7 +194,7 @@ import Testing
     let keys = { store.statistics.keys - store.count }
     let consumer = try store.feedConsumer("a")
     let empty = keys()
-    // It has its place before the consumer goes, and readers see it after that.
+    // The commit gets its place before the consumer leaves, and becomes visible after that.
     let underWay = try store.begin([set("a", 1)])
     store.pipeline.withFeed { $0.consumers["a"] = nil }
     try store.finish(underWay)
@@ -243,8 +243,8 @@ import Testing
     withExtendedLifetime(waker) {}
   }
 
-  /// The story: a commit had no entry when it got its place, and one when it was computed once more; nobody was woken
-  /// for that.
+  /// Guards against a missed wake-up: a commit had no feed entry when it got its place, and had one after
+  /// it was resolved again.
   @Test func aCommitThatIsComputedOnceMoreWakesTheReadersToo() throws {
     let machine = try SimulatedStore(kibibytes: 1500)
     let store = machine.store
@@ -253,7 +253,7 @@ import Testing
     let queue = DispatchQueue(label: "feed")
     let woken = Locked(0)
     let waker = consumer.onCommit(queue) { woken.withLock { $0 += 1 } }
-    // For a while, nobody reads.
+    // For a while, there is no consumer.
     store.pipeline.withFeed { $0.consumers["a"] = nil }
     try store.commit([set("b", 1)])
     try machine.fillDisk()

@@ -1,5 +1,6 @@
-// Numbers of a change feed that nobody counted to, in a store whose checksums are all right: each is refused, or what it
-// takes is bounded by the entries that there are.
+// Forged counters of a change feed, with valid checksums.
+//
+// Each is refused, or its cost is bounded by the number of existing entries.
 
 import ByteStore
 import Harness
@@ -10,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HostileFeedTests {
   private static let far: UInt64 = 1 << 61
 
-  /// A store with two entries and a consumer, of which somebody has rewritten the settings.
+  /// A store with two entries, one consumer, and forged settings.
   private func machine(
     first: UInt64 = 1, next: UInt64 = 3, bytes: UInt64 = 100, acknowledged: UInt64 = 0
   ) throws -> DiskImage {

@@ -1,4 +1,4 @@
-// How many indexes stay that queries made, and which.
+// Eviction of automatic indexes.
 
 import ByteStore
 import Harness
@@ -99,7 +99,7 @@ import Testing
     let bytesMax = bytes(of: store)
     try store.close()
     store = try open(bytesMax: bytesMax)
-    // Only what is in memory counts.
+    // Only loaded pages count.
     #expect(bytes(of: store) < bytesMax / 2)
     for number in [2, 0] { try use(number, of: store) }
     try store.commit([.set(path("other", "d"), StoredMap())])

@@ -1,5 +1,6 @@
-// What a checkpoint says of its indexes: what came before is read, and what it cannot mean ends with an index that is
-// made again.
+// The index catalog of a checkpoint.
+//
+// Older versions are read, and an impossible catalog leads to a rebuilt index.
 
 import ByteStore
 import Harness
@@ -28,7 +29,7 @@ import Testing
     #expect(read.indexes.map(\.isAutomatic) == [true])
   }
 
-  /// Byte by byte, as it was written before there were uses.
+  /// The encoding before use counters were added, byte by byte.
   private func former(nested: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt16(1))
@@ -55,7 +56,7 @@ import Testing
     #expect(read.nested == [:])
     #expect(read.indexes.map(\.definition) == [Self.definition])
     #expect(read.indexes.map(\.lastUse) == [0])
-    // Below which ids they lie it did not say: the names are found again.
+    // The old version did not store the collection ids of nested names, so the names are rebuilt.
     #expect(try #require(IndexCatalog(decoding: former(nested: 2))).nested == nil)
   }
 
@@ -68,13 +69,13 @@ import Testing
     #expect(IndexCatalog(decoding: twice.encoded()) == nil)
   }
 
-  // MARK: Counts that lie
+  // MARK: Wrong counts
 
   private func fields(_ number: Int) -> StoredMap {
     StoredMap([("s", .string(String(repeating: "s", count: 900))), ("n", .integer(Int64(number)))])
   }
 
-  /// A store of long keys, nested names and integers, whose checkpoint counts others.
+  /// A store with long keys, nested names and integers, whose checkpoint has wrong counts.
   private func machine(_ lie: (inout IndexSet.State) -> Void) throws -> SimulatedStore {
     let machine = try SimulatedStore()
     try machine.store.commit((0..<6).map { .set(path("c", "d\($0)"), fields($0)) })

@@ -1,4 +1,4 @@
-// That the comparison of indexes with a scan, which campaigns rely on, sees each thing that can be wrong.
+// The invariant check, on which campaigns rely, detects every kind of fault.
 
 import ByteStore
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct IndexInvariantTests {
-  /// A name for the case, what goes wrong, and what is said of it.
+  /// A description, the fault, and the expected message.
   struct Fault: CustomTestStringConvertible, Sendable {
     var name: String
     var plant: @Sendable (inout IndexSet.State) -> Void
@@ -69,7 +69,7 @@ private enum IndexFixture {
     StoredMap([("n", .integer(Int64(number))), ("text", .string("text \(number)"))])
   }
 
-  /// In the index of `n`.
+  /// In the index on `n`.
   static func key(of number: Int) -> [UInt8] {
     let field = StoredFieldPath(unchecked: ["n"])
     guard let path = try? DocumentPath(["c", "\(100 + number)"]),

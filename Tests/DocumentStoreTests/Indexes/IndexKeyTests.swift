@@ -1,4 +1,4 @@
-// Keys of indexes sort as the values in them do.
+// Index keys sort like the values in them.
 
 import ByteStore
 import Testing
@@ -20,7 +20,7 @@ import Testing
     left == right ? .same : left.lexicographicallyPrecedes(right) ? .before : .after
   }
 
-  /// Alike in their first parts often enough that the later ones decide.
+  /// Often equal in the first parts, so that later parts decide.
   private func any(_ dice: inout Dice) -> StoredValue {
     switch dice.roll(4) {
     case 0: return dice.pick(Self.rungs)
@@ -79,7 +79,7 @@ import Testing
       }
       let end = reader.next(.ascending)
       #expect(end == nil)
-      // Cut anywhere, it ends there.
+      // Truncated anywhere, it ends there.
       let cut = key.prefix(2 + dice.roll(key.count - 2))
       var short = IndexKeyReader(Array(cut).rawSpan, from: 2)
       var passed = 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// The indexes of a store: asked for, made for queries, kept, lost and made again.
+/// The indexes of a store: declared, automatic, persisted, lost and rebuilt.
 @Suite("Indexes of a store")
 struct IndexSetTests {
   private let directory = TemporaryDirectory()
@@ -33,7 +33,7 @@ struct IndexSetTests {
     try IndexDefinition("c", .collection, names.map { IndexDefinition.Field($0) })
   }
 
-  // MARK: Asked for
+  // MARK: Declared
 
   @Test("are listed, used, and gone once they are dropped")
   func asked() throws {
@@ -93,12 +93,12 @@ struct IndexSetTests {
     }
     #expect(asked == 2)
     #expect(store.indexList.isEmpty)
-    // No more than up to the second question.
+    // It stopped at the second call of `isWanted`.
     #expect(store.documentsReadForIndexes.withLock { $0 } == 4096)
     try store.makeIndexes(for: query)
     #expect(store.indexList.map(\.entries) == [5000])
     #expect(try store.isReady(query))
-    // Who comes to somebody who listens already needs none.
+    // A second listener of a query needs no new index.
     let registration = try store.listen(to: query, on: DispatchQueue(label: "dugout.test")) { _ in }
     #expect(store.dropIndex(try index("a")))
     #expect(try !store.isReady(query))
@@ -115,7 +115,7 @@ struct IndexSetTests {
     var round = 0
     var problem: (any Error)?
     try store.createIndex(try index("a", "s")) { _ in
-      // Another thread could do the same at this moment.
+      // Simulates another thread that does this at the same time.
       round += 1
       do {
         try store.commit([
@@ -140,7 +140,7 @@ struct IndexSetTests {
     let definition = try index("a")
     var isAsked = false
     try store.build(definition, isAutomatic: true, tells: true) { _ in
-      // As another thread may at this moment; that of the query ends last.
+      // Simulates another thread at this point; the query's build finishes last.
       if !isAsked {
         isAsked = true
         _ = try? store.createIndex(definition)
@@ -217,7 +217,7 @@ struct IndexSetTests {
     store = try open()
     #expect(store.indexList == list)
     #expect(store.dropIndex(try index("a")))
-    // As the command line does.
+    // Like the command line tool.
     try store.compact()
     store.bytes.abandon()
     store = try open()
@@ -297,7 +297,7 @@ struct IndexSetTests {
     #expect(answers.refused > 0)
   }
 
-  /// Nil if the answer is that something is damaged.
+  /// Nil if the query reports damage.
   private static func documents(_ query: StructuredQuery, in store: DocumentStore) -> [StoredDocument]? {
     do throws(DocumentStoreError) {
       return try store.documents(query)
@@ -315,7 +315,7 @@ struct IndexSetTests {
     let store = try open()
     try fill(store, 0..<30)
     try store.createIndex(try index("a"))
-    // A head that is right, and then nothing.
+    // A valid head, and nothing after it.
     let place = path("c", "d3")
     let record = try #require(try store.document(at: place)).record
     var batch = Batch(stamp: UInt64(Int64.max / 4))
@@ -333,8 +333,8 @@ struct IndexSetTests {
 
   // MARK: Long keys
 
-  /// Keys of 753 to 767 bytes once stood in trees as they are, among longer ones of which only the first 752
-  /// bytes are in order: ranges missed documents, and orders were wrong.
+  /// Guards against keys of 753 to 767 bytes in trees: among truncated keys they broke the order, and
+  /// ranges missed documents.
   @Test("have keys of about the greatest length in order")
   func nearlyLongKeys() throws {
     let store = try open()

@@ -1,5 +1,6 @@
-// Indexes that were asked for, and whose keys are gone: a checkpoint on a full disk has no room for them, or a page of them
-// is damaged. They are still wanted, and come back.
+// Declared indexes that lose their keys stay declared and are rebuilt.
+//
+// The keys are lost if a checkpoint on a full disk has no room for them, or if a page is damaged.
 
 import ByteStore
 import Harness
@@ -10,11 +11,11 @@ import Testing
 @Suite struct LostIndexTests {
   private static let byText = IndexDefinition(unchecked: "c", .collection, [.init(field("s"))])
 
-  /// A store whose index takes a megabyte, on a disk that somebody else filled before it was made.
+  /// A store with an index of a megabyte, on a disk that another process filled before the index was built.
   private struct Full {
     let machine: SimulatedStore
     static let documents = 2000
-    /// Of these, so many stay.
+    /// Number of documents that are kept.
     static let kept = 1900
 
     init() throws {
@@ -28,7 +29,7 @@ import Testing
       try machine.store.createIndex(LostIndexTests.byText)
     }
 
-    /// What no reserve keeps.
+    /// Fills the space that the reserve does not hold.
     private func takeTheRest(_ name: String) throws {
       let file = try machine.disk.openDirectory("/").createFile(name)
       var offset: UInt64 = 0
@@ -56,7 +57,7 @@ import Testing
     StoredMap([("s", .string("\(number % 10) " + String(repeating: "\(number) ", count: 100)))])
   }
 
-  /// Those that begin with a digit, by what they begin with.
+  /// The documents whose field begins with "3", in its order.
   private func answer(in store: DocumentStore) throws -> [String] {
     let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
     return try store.documents(query.order("s")).map(\.path.id)
@@ -80,7 +81,7 @@ import Testing
     try full.deleteSome()
     try full.machine.store.compact()
     #expect(full.checkpointBytes < 128 << 10, "the table alone")
-    // In this process nothing is lost.
+    // In this process, nothing is lost.
     #expect(full.machine.store.indexList == made)
     try expect(full.machine.store)
 
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  /// The story: an index was made on a full disk, and what was written in place of it had none at all.
+  /// Guards against an index on a full disk whose checkpoint leaves out all indexes.
   @Test func anIndexThatHasNoRoomTakesNothingFromOthers() throws {
     let full = try Full()
     #expect(throws: DocumentStoreError.self) { try full.machine.store.compact() }
@@ -145,7 +146,7 @@ import Testing
     #expect(full.machine.disk.counters.bytesWritten - before < 64 << 10)
   }
 
-  /// A flush that comes before anyone has asked writes what it knows: that the index is wanted.
+  /// A flush before the first query writes only that the index is declared.
   @Test func theyStayWantedThroughCheckpointsWithoutNames() throws {
     let full = try Full()
     try full.deleteSome()
@@ -161,7 +162,7 @@ import Testing
     #expect(next.store.indexList == made)
   }
 
-  // MARK: Whoever asks
+  // MARK: Rebuilding on demand
 
   private func lost() throws -> SimulatedStore {
     let full = try Full()
@@ -221,7 +222,7 @@ import Testing
     let room = full.machine.disk.bytesInUse
     try full.machine.store.close()
     #expect(reserve() == before.reserve && before.reserve > 0)
-    // What was tried, and no reserve written anew.
+    // Only the attempt was written; the reserve was not rewritten.
     let free = 8192 << 10 - room
     #expect(full.machine.disk.counters.bytesWritten - before.written < free + 64 << 10)
   }

@@ -1,4 +1,4 @@
-// An index on pages: there and back, page by page, and whatever else the pages may hold.
+// An index on pages: round trips, page by page, and invalid pages.
 
 import ByteStore
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct OrderedIndexPagesTests {
-  /// Long enough for 20,000 of them to have three floors.
+  /// Long enough that 20,000 keys have three levels.
   private func key(_ number: Int) -> [UInt8] {
     Array("item/\(1_000_000 + number)/".utf8) + [UInt8](repeating: 0x78, count: 100)
   }
@@ -25,12 +25,12 @@ import Testing
     #expect(pages.reads.withLock { $0.count } == 1)
     #expect(try opened.entries() == index.entries())
     #expect(opened.invariantBroken() == nil)
-    // Each page once, whoever else reads.
+    // Each page is read once, even by several readers.
     #expect(pages.reads.withLock { $0.sorted() } == Array(0..<pages.count))
     #expect(try PagesInMemory(OrderedIndexPages(opened)).payloads == pages.payloads)
   }
 
-  /// Bytes at the end of a page are not the node's.
+  /// Padding at the end of a page is not part of the node.
   @Test func aPayloadMayBePadded() throws {
     let index = OrderedIndex(sorted: numbered(3000))
     var pages = try PagesInMemory(OrderedIndexPages(index))
@@ -50,14 +50,14 @@ import Testing
     #expect(pages.reads.withLock { $0.count } == 3)
     #expect(try copy.ordinal(of: key(4712)) == 4712)
     #expect(pages.reads.withLock { $0.count } == 3)
-    // Aggregates need no more than the two ends.
+    // Aggregates need only the two ends.
     let range = OrderedIndexRange(
       from: .including(key(4711)), to: .excluding(key(15_000)))
     #expect(try opened.count(in: range) == 15_000 - 4711)
     #expect(pages.reads.withLock { $0.count } <= 5)
   }
 
-  /// What one copy has loaded the others have too, whatever happened to the nodes above it meanwhile.
+  /// A node that one copy has loaded is shared by the others, even if nodes above it have changed since.
   @Test func copiesShareWhatTheyLoad() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))
@@ -70,7 +70,7 @@ import Testing
     #expect(pages.reads.withLock { $0.sorted() } == Array(0..<pages.count))
   }
 
-  /// Random writes to an index on disk, and checkpoints between them.
+  /// Random writes to an index on disk, with checkpoints in between.
   @Test func itGoesOnFromItsPages() throws {
     var dice = Dice(seed: 11)
     var index = OrderedIndex()
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: Failures
 
-  /// A write that cannot load what it needs changes nothing.
+  /// A write that cannot load a node changes nothing.
   @Test func aWriteFailsAsAWhole() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     var pages = try PagesInMemory(OrderedIndexPages(index))
@@ -110,11 +110,11 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try opened.ranks(in: .prefix(Array("item/1".utf8))) }
     #expect(opened.count == 20_000 && before.count == 20_000)
     #expect(opened.invariantBroken() == nil)
-    // The first page that is missing is that of the first leaf.
+    // The first missing page is that of the first leaf.
     #expect(good[3].count > 12)
   }
 
-  /// Any change of one bit is noticed, or leaves another index that holds together.
+  /// A flipped bit is detected, or results in another consistent index.
   @Test func aBitThatIsFlippedIsAnErrorOrAnotherIndex() throws {
     let index = smallIndexOfThreeFloors()
     for page in 0..<(try OrderedIndexPages(index).count) {
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// Three keys a leaf and two children above, which inserts alone would not leave behind.
+  /// Leaves with three keys and inner nodes with two children, which inserts alone would not produce.
   private func smallIndexOfThreeFloors() -> OrderedIndex {
     var floor: [OrderedIndexPiece] = []
     for leaf in 0..<4 {
@@ -184,7 +184,8 @@ import Testing
     return OrderedIndex(root: floor[0].node)
   }
 
-  /// Hands over a page, and a way to open the index with another one in its place. How often that failed.
+  /// Calls `body` with a page and a function that opens the index with that page replaced. Returns the
+  /// number of failures.
   @discardableResult
   private func damage(
     _ page: Int, of index: OrderedIndex, _ body: ([UInt8], ([UInt8]) throws -> Void) throws -> Void
@@ -227,7 +228,7 @@ import Testing
     #expect(copy.invariantBroken() == nil)
   }
 
-  /// Pages that lead to each other in circles, and to places that there are not.
+  /// Pages that form cycles or refer to missing pages.
   @Test func pagesThatLeadNowhereAreRefused() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))

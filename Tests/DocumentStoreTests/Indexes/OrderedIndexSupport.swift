@@ -1,4 +1,4 @@
-// Keys as arrays, which tests like to hold and the index has no need for.
+// Conveniences for tests: keys as arrays.
 
 import ByteStore
 
@@ -17,7 +17,7 @@ extension OrderedIndex {
   @discardableResult
   mutating func remove(_ key: [UInt8]) throws(DocumentStoreError) -> UInt32? { try remove(key.rawSpan) }
 
-  /// All entries, as a cursor meets them.
+  /// All entries, read by a cursor.
   func entries() throws -> [Entry] {
     var entries: [Entry] = []
     var cursor = try cursor()
@@ -41,7 +41,7 @@ extension [UInt8] {
   func precedes(_ other: [UInt8]) -> Bool { rawSpan.precedes(other.rawSpan) }
 }
 
-/// Pages as a checkpoint would have them, and how often each was read.
+/// Pages in memory, with a count of reads per page.
 struct PagesInMemory: OrderedIndexPageSource {
   var payloads: [[UInt8]]
   let reads = Locked<[Int]>([])

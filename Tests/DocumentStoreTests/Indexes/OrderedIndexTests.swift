@@ -1,4 +1,4 @@
-// The ordered index against a sorted array.
+// The ordered index compared with a sorted array.
 
 import ByteStore
 import Dispatch
@@ -7,11 +7,11 @@ import Testing
 
 @testable import DocumentStore
 
-/// What an index holds, in the simplest way that there is.
+/// A sorted array as a model of the index.
 private struct Model: Equatable {
   private(set) var entries: [OrderedIndex.Entry] = []
 
-  /// How many keys come before `key`, and whether the next is `key`.
+  /// The number of keys before `key`, and whether the next key equals `key`.
   func place(of key: [UInt8]) -> (rank: Int, isFound: Bool) {
     var low = 0
     var high = entries.count
@@ -54,15 +54,15 @@ private struct Model: Equatable {
   }
 }
 
-/// Kinds of keys, each hard in its own way.
+/// Kinds of keys with different difficulties.
 private enum Keys: CaseIterable {
-  /// As an index has them: a long common part, a value, a name.
+  /// As in an index: a long common prefix, a value, a name.
   case usual
-  /// One to four bytes, of three values: prefixes of each other everywhere, zeros and 0xFF.
+  /// One to four bytes out of three values: many prefixes of each other, zeros and 0xFF.
   case short
-  /// Long runs of the same byte: keys differ late, or in length only.
+  /// Long runs of one byte: keys differ late, or only in length.
   case runs
-  /// As long as a key may be.
+  /// Keys of the maximum length.
   case long
   /// All lengths.
   case mixed
@@ -93,8 +93,8 @@ private enum Keys: CaseIterable {
 @Suite struct OrderedIndexTests {
   // MARK: Model
 
-  /// Grows and shrinks in turn, so that nodes split and merge; copies are looked at long after they were
-  /// made.
+  /// Grows and shrinks in turn, so that nodes split and merge. Copies are read long after they were
+  /// created.
   @Test(arguments: Keys.allCases)
   private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
     var dice = Dice(seed: 1)
@@ -146,7 +146,7 @@ private enum Keys: CaseIterable {
     return dice.pick([.open, .including(key), .excluding(key)])
   }
 
-  /// A cursor goes here and there.
+  /// Moves a cursor around at random.
   private func walk(
     _ index: OrderedIndex, _ model: Model, _ range: OrderedIndexRange, _ ranks: Range<Int>, _ key: [UInt8],
     _ dice: inout Dice
@@ -198,7 +198,7 @@ private enum Keys: CaseIterable {
 
   // MARK: Splits, merges and sizes
 
-  /// Keys that come in order leave full leaves behind.
+  /// Ascending inserts leave full leaves.
   @Test(arguments: [false, true])
   func keysInOrderFillTheirLeaves(isDescending: Bool) throws {
     let keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/end".utf8) }
@@ -227,7 +227,7 @@ private enum Keys: CaseIterable {
     #expect(index.tree == nil)
   }
 
-  /// A key that does not begin as the others of its leaf do would make every one of them longer.
+  /// A key without the common prefix of its leaf would lengthen all other keys there.
   @Test func aStrangerGetsALeafOfItsOwn() throws {
     let common = [UInt8](repeating: 0x61, count: 600)
     var index = OrderedIndex()
@@ -258,11 +258,11 @@ private enum Keys: CaseIterable {
     let copy = index
     try index.insert(Array("item/1025000/f".utf8), 9)
     #expect(index.nodesShared(with: copy) == copy.memory.nodes - copy.depth)
-    // What was copied is the index's own now.
+    // The copied nodes now belong only to this index.
     let nodes = index.nodes
     try index.insert(Array("item/1025000/g".utf8), 9)
     #expect(index.nodes.subtracting(nodes).count <= 1)
-    // A key that is there with the same ordinal, and one that is not there, change nothing.
+    // Inserting an entry that exists, and removing a key that does not exist, change nothing.
     let again = index
     try index.insert(keys[0], 1)
     try index.remove([1])
@@ -349,11 +349,11 @@ private enum Keys: CaseIterable {
 
   // MARK: Threads
 
-  /// Readers go through copies while the original changes. The thread sanitizer looks at this one.
+  /// Readers use copies while the original changes. This test is for the thread sanitizer.
   @Test func readersOfCopiesAreNotDisturbed() throws {
     var index = OrderedIndex()
     for number in 0..<5000 { try index.insert(Array("key/\(10_000 + number)".utf8), 1) }
-    // Half of it is on disk when the readers begin.
+    // Half of the index is on disk when the readers start.
     let pages = try PagesInMemory(OrderedIndexPages(index))
     index = try OrderedIndex(pages: pages, pagesMax: pages.count)
     let shared = Locked(index)
@@ -381,7 +381,7 @@ private enum Keys: CaseIterable {
     #expect(try shared.withLock { $0 }.entries().allSatisfy { $0.ordinal == 4 })
   }
 
-  /// The writer gives the keys new ordinals, from the first to the last, then larger ones.
+  /// The writer assigns new ordinals to the keys, from the first to the last, then larger ones.
   private static func look(_ copy: OrderedIndex, _ dice: inout Dice) throws {
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()

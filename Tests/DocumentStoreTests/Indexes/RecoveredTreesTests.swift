@@ -1,4 +1,4 @@
-// The trees of a store that is opened with nothing but logs, and with logs beyond a checkpoint.
+// The trees of a store that is opened from the WAL alone, and with a WAL after a checkpoint.
 
 import ByteStore
 import Harness
@@ -16,7 +16,7 @@ import Testing
     ]
   }
 
-  /// Its checkpoint has the indexes and no document.
+  /// Its checkpoint has the indexes and no documents.
   private func emptyStore() throws -> SimulatedStore {
     let machine = try SimulatedStore()
     for definition in try Self.definitions() { try machine.store.createIndex(definition) }
@@ -48,10 +48,10 @@ import Testing
   @Test(arguments: 0..<8) func theyAreWhatAllDocumentsSay(seed: Int) throws {
     var dice = Dice(seed: UInt64(seed))
     var machine = try emptyStore()
-    // Loss upon loss with nothing but logs, then beyond a checkpoint that has documents.
+    // Repeated power losses: first without a checkpoint, then with a checkpoint that has documents.
     for round in 0..<6 {
       for _ in 0..<60 {
-        // Many are removed and made again, with ordinals that others had.
+        // Many documents are deleted and created again, and get ordinals that other documents had.
         let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &dice)).map { _ in
           let place = place(&dice)
           return Int.random(in: 0..<4, using: &dice) == 0 ? .delete(place) : .set(place, fields(&dice))
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// What comes behind the limit goes into the trees that are made of the rest.
+  /// Keys after the limit are inserted into the trees that were built from the first ones.
   @Test(arguments: [0, 1, 1000, 5000, .max]) func theyAreTheSameWithinAnyLimit(bytesMax: Int) throws {
     var dice = Dice(seed: 1)
     func empty() throws -> IndexSet.State {
@@ -99,7 +99,7 @@ import Testing
     #expect(sorted.indexes.map(\.longKeys) == expected.indexes.map(\.longKeys))
     #expect(sorted.indexes.map(\.numbers) == expected.indexes.map(\.numbers))
     #expect(sorted.indexes.allSatisfy { !$0.tree.isEmpty })
-    // What has something is not made anew.
+    // A tree that is not empty is not rebuilt.
     #expect(RecoveredTrees(sorted) == nil)
   }
 
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// One by one in any order they would leave a third of each leaf free.
+  /// Inserted one by one in any order, they would leave a third of each leaf free.
   @Test func theirKeysAreSortedBeforeThereIsATree() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
@@ -139,7 +139,8 @@ import Testing
     #expect(try recovered.store.invariantBroken() == nil)
   }
 
-  /// More than are decoded at a time, and of documents that the checkpoint has: each comes to its place.
+  /// More changes than one batch decodes, and of documents in the checkpoint: each is applied to the right
+  /// entry.
   @Test func changesOfThousandsAreTaken() throws {
     var machine = try emptyStore()
     let count = 5000
@@ -151,7 +152,7 @@ import Testing
     func place(_ number: Int) -> DocumentPath { path("other", "d\(number)") }
     try commit { .set(place($0), StoredMap([("n", .integer(Int64($0)))])) }
     try machine.store.compact()
-    // A fifth goes, and a tenth comes again, with ordinals that others had.
+    // A fifth is deleted, and a tenth is created again, with ordinals that other documents had.
     try commit {
       $0 % 5 == 0 ? .delete(place($0)) : .set(place($0), StoredMap([("n", .integer(Int64(-$0)))]))
     }
@@ -164,7 +165,7 @@ import Testing
     #expect(kept.count == count * 9 / 10)
   }
 
-  /// Of the names and of the index of `other`.
+  /// The nodes of the name index and of the index of `other`.
   private func nodes(_ store: DocumentStore) throws -> Int {
     let definition = try Self.definitions()[3]
     return try store.indexes.state.withLock { state in

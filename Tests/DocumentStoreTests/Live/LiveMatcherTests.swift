@@ -1,4 +1,4 @@
-// Which views a change leads to, against asking each of them.
+// The views that the matcher finds, compared with asking each view.
 
 import ByteStore
 import Harness
@@ -25,7 +25,7 @@ import Testing
     random.oneIn(8) ? .null : .integer(Int64(random.below(6)))
   }
 
-  /// Fields beside and in each other, and arrays.
+  /// Adjacent and nested fields, and arrays.
   private func fields(_ random: inout SeededRandom, depth: Int = 0) -> StoredMap {
     var map = StoredMap()
     for name in ["a", "b", "c", "d", "e"] where random.oneIn(2) {
@@ -40,7 +40,7 @@ import Testing
 
   private func query(_ random: inout SeededRandom) throws -> StructuredQuery {
     var query = StructuredQuery(.collection(rooms))
-    // Many more names than documents have, too.
+    // Also many names that no document has.
     let names = random.oneIn(3) ? ["x\(random.below(50))"] : ["a", "b", "c", "d", "e"]
     let path = try StoredFieldPath((0...random.below(3)).map { _ in names[random.below(names.count)] })
     let value = StoredValue.integer(Int64(random.below(6)))
@@ -89,13 +89,13 @@ import Testing
       found += answer.count
     }
     #expect(found > 1000)
-    // Nothing is left of those that are gone.
+    // Removed views leave nothing behind.
     for view in views { matcher.remove(view) }
     #expect(matcher.views(concernedBy: change(fields(&random), fields(&random))).isEmpty)
   }
 
-  /// The story: ten thousand members listen to the rooms that they are in, each by a field of their own, and each
-  /// commit asked for all of these fields.
+  /// Guards against a cost per view: with ten thousand listeners on a field of their own each, a commit
+  /// must not probe all of these fields.
   @Test func aChangeCostsTheSameWithFieldsForThousandsOfViews() throws {
     func time(_ views: Int) throws -> Duration {
       var matcher = LiveMatcher()
@@ -108,7 +108,7 @@ import Testing
       let members = StoredMap([("m1", .boolean(true)), ("n1", .boolean(true)), ("n2", .boolean(true))])
       let change = change(nil, StoredMap([("members", .map(members))]))
       #expect(matcher.views(concernedBy: change).map(\.number) == [1])
-      // The best of several, whatever else the machine does.
+      // The minimum of several runs, to ignore other load on the machine.
       return (0..<20).map { _ in
         ContinuousClock().measure { for _ in 0..<20 { _ = matcher.views(concernedBy: change) } }
       }.min() ?? .zero

@@ -1,4 +1,4 @@
-// What listeners are told, in which order, and what they may do meanwhile.
+// The states that listeners receive, their order, and calls from within handlers.
 
 import ByteStore
 import Dispatch
@@ -14,7 +14,7 @@ import Testing
 
   init() throws { store = try SimulatedStore().store }
 
-  /// States as text, such as "a1 b2: +a@0 +b@1"; changes with old and new index.
+  /// States as text, such as "a1 b2: +a@0 +b@1": documents, then changes with old and new index.
   private final class Told: Sendable {
     private let states = Locked<[String]>([])
 
@@ -66,7 +66,7 @@ import Testing
     return try limit.map { try query.limited(to: $0) } ?? query
   }
 
-  /// What a listener of its own was told by the time that the queue is empty.
+  /// Registers a listener and returns the states that it has received when the queue is empty.
   private func listen(_ query: StructuredQuery) throws -> (Told, LiveRegistration) {
     let told = Told()
     return (told, try store.listen(to: query, on: queue, told.handler()))
@@ -131,7 +131,7 @@ import Testing
     #expect(last.take() == [])
   }
 
-  /// What listeners saw was once looked up by the addresses of entries that were gone, which others had got.
+  /// Guards against a lookup by addresses of freed entries, which new entries had reused.
   @Test(arguments: [StructuredQuery.Limit.first(3), .last(3)])
   func aLimitFollowsEveryOneOfManyChanges(limit: StructuredQuery.Limit) throws {
     let query = try byNumber(limit)
@@ -320,7 +320,7 @@ import Testing
 
   @Test func aDocumentRemovedUnreadLeavesItsViews() throws {
     try store.commit([set("a", 1), set("b", 2)])
-    // Nobody knew of listeners, nor of indexes, when this took its place.
+    // When this commit got its place, there were no listeners and no indexes.
     let removal = try store.begin([delete("a")])
     let (told, _) = try listen(StructuredQuery(.collection(rooms)))
     drain()

@@ -1,4 +1,4 @@
-// Ranges that a key lies in, and results in chunks, against the plain way.
+// Interval search and chunked results, compared with simple implementations.
 
 import Harness
 import Testing
@@ -16,7 +16,7 @@ import Testing
     var random = SeededRandom(seed: seed)
     let ranges = LiveRanges<Owner>()
     var owners: [Owner] = []
-    // Many of them differ only behind what stands beside each other.
+    // Many keys differ only after their first eight bytes.
     func key() -> [UInt8] {
       Array(repeating: 0xFF, count: [0, 7, 8, 9][random.below(4)])
         + random.bytes(random.below(3)).map { $0 & 0x1F }
@@ -71,7 +71,7 @@ import Testing
 
 @Suite("The campaign of live queries")
 struct LiveCampaignTests {
-  /// What a campaign this short need not reach.
+  /// Events that a short campaign may not reach.
   private static let rare: [LiveCampaign.Kind] = [
     .replacedListeners, .commitsOfHandlers, .listenersOfHandlers, .droppedIndexes,
   ]

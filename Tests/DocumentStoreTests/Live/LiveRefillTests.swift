@@ -1,4 +1,4 @@
-// How a view of a limit is filled up, and a view is loaded, while commits go on and indexes come and go.
+// Loading and reloading views while commits continue and indexes are built and evicted.
 
 import ByteStore
 import Dispatch
@@ -42,7 +42,8 @@ import Testing
 
   // MARK: Indexes
 
-  /// The view asked for its index anew in the middle of a commit, and waited for a build that waited for the commit.
+  /// Guards against a deadlock: a view requested its index in the middle of a commit, and the build waited
+  /// for the commit.
   @Test(.timeLimit(.minutes(5)))
   func aCommitWhileAnIndexIsMadeFillsALimitThatHasLostItsOwn() throws {
     let (told, _) = try listen(first(2))
@@ -63,7 +64,8 @@ import Testing
     try store.checkInvariants()
   }
 
-  /// They are found while no commit is under way: the second commit would have waited for the first, and that for them.
+  /// The names are rebuilt while no commit is in progress. Otherwise, two commits and the rebuild would
+  /// wait for each other.
   @Test(.timeLimit(.minutes(1)))
   func aLimitIsFilledUpBehindTheCommitsWhereTheNamesAreLost() throws {
     let (told, registration) = try listen(first(2))
@@ -119,7 +121,7 @@ import Testing
 
   // MARK: Loading
 
-  /// Answers as late as it can: after more commits than a view notes.
+  /// Answers as late as possible: after more commits than a view's backlog holds.
   private final class BusySource: LiveSource {
     let publications = Publications()
     let answers = Locked((slow: 0, atOnce: 0))
@@ -148,7 +150,7 @@ import Testing
     }
 
     func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
-      // One that never ends would be told by the rest, too.
+      // Limit the number of answers, so that an endless loop fails the assertions below.
       let count = answers.withLock { answers in
         answers.slow += 1
         return answers.slow
@@ -178,7 +180,7 @@ import Testing
     func later(_ body: @escaping @Sendable () -> Void) { body() }
   }
 
-  /// Answers nothing at once, and loads the view once more in the middle of its fourth answer.
+  /// Returns nil from `answerAtOnce`, and loads the view again in the middle of its fourth answer.
   private final class TwiceLoadingSource: LiveSource {
     let publications = Publications()
     let answers = Locked(0)
@@ -220,7 +222,7 @@ import Testing
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
   }
 
-  /// What it is told is kept, in one list.
+  /// Collects all delivered values in one list.
   private func listenerToNumbers() -> (told: Locked<[StoredValue?]>, LiveListener) {
     let told = Locked<[StoredValue?]>([])
     let listener = LiveListener(queue) { result in
@@ -231,7 +233,7 @@ import Testing
     return (told, listener)
   }
 
-  /// The story: what was committed between the older answer and the newer one was never told.
+  /// Guards against a lost commit between an older and a newer answer.
   @Test func ofTwoThreadsThatLoadAViewTheOlderAnswerDoesNotReplaceTheNewerOne() throws {
     let source = TwiceLoadingSource()
     let live = LiveQueries(source.publications)
@@ -247,7 +249,7 @@ import Testing
     registration.remove()
   }
 
-  /// Has ten documents, and nothing at once.
+  /// Has ten documents, and returns nil from `answerAtOnce`.
   private final class EmptyHandedSource: LiveSource {
     let publications = Publications()
 
@@ -278,7 +280,8 @@ import Testing
     func later(_ body: @escaping @Sendable () -> Void) {}
   }
 
-  /// The story: whoever came while a view was loaded again was told its old state with the time of the commit that it lacks.
+  /// Guards against a wrong time: a listener that joined during a reload got the old state with the time of
+  /// a later commit.
   @Test func whoComesWhileAViewIsLoadedAgainSeesTheStateBeforeAndItsTime() throws {
     let source = EmptyHandedSource()
     let live = LiveQueries(source.publications)

@@ -1,4 +1,4 @@
-// After a removal no handler starts, whoever removes, and nobody waits for ever.
+// After a listener is removed, no handler starts, and no thread waits forever.
 
 import ByteStore
 import Dispatch
@@ -17,7 +17,7 @@ import Testing
     try store.commit([.set(path("rooms", "a"), StoredMap([("n", .integer(Int64(number)))]))])
   }
 
-  /// A handler whose start was decided, and delayed, once came after the removal had returned.
+  /// Guards against a delayed handler that starts after the removal has returned.
   @Test func noHandlerStartsAfterARemovalByAnotherThread() throws {
     let queue = DispatchQueue(label: "listeners")
     let isLate = Locked(0)

@@ -1,4 +1,4 @@
-// What the sieve lets through: all that concerns someone, and little besides.
+// The interest filter passes all changes that concern a listener, and few others.
 
 import ByteStore
 import Dispatch
@@ -14,7 +14,7 @@ import Testing
       before: before.map { .document($0) } ?? .none, after: after)
   }
 
-  /// With the sieve's room, as commits have it.
+  /// With the scratch buffer that commits use.
   private func letsThrough(_ sieve: inout LiveSieve, _ change: IndexChanges.Change) -> Bool {
     var key: [UInt8] = [1, 2, 3]
     return unsafe withUnsafePointer(to: change) { unsafe sieve.letsThrough($0, &key) }
@@ -30,7 +30,7 @@ import Testing
     var (concerning, heldBack) = (0, 0)
     for step in 0..<8000 {
       if step % 4 == 0 {
-        // Few at times: views of everything hide what others do.
+        // Sometimes few views, because a view on everything hides the effects of others.
         if random.below(step % 1000 < 500 ? 6 : 60) < views.count {
           let view = views.remove(at: random.below(views.count))
           #expect(sieve.remove(number: view.number)?.collectionID == view.collectionID)
@@ -84,7 +84,7 @@ import Testing
     #expect(wrong < 100, "\(wrong) of 10,000")
   }
 
-  /// The story: what nobody waits for any more was looked for by each commit of an app that had shown many screens.
+  /// Guards against fingerprints that stay after their views are removed, and make every commit slower.
   @Test func whatNobodyWaitsForAnyMoreIsForgotten() throws {
     var sieve = LiveSieve()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -96,7 +96,7 @@ import Testing
     #expect(sieve.remove(number: 0) != nil)
     #expect(sieve.remove(number: 0) == nil)
     for number in 1...100 {
-      // All of a collection, which leaves no mark that could be one too many.
+      // A view on a whole collection leaves no fingerprint, which could cause a false positive.
       let other = StructuredQuery(.collection(path("other\(number)", "x").parent))
       sieve.insert(LiveView(other, number: number).interest, number: number)
       _ = sieve.remove(number: number)
@@ -107,7 +107,8 @@ import Testing
     #expect(!letsThrough(&sieve, change(nil, document)))
   }
 
-  /// The story: all chats of one kind, each with a listener of its own room.
+  /// Guards against choosing the less selective of two equalities. All chats have one kind, and each has a
+  /// listener of its own room.
   @Test func ofTwoEqualitiesTheOneThatTellsViewsApartIsMarked() throws {
     var sieve = LiveSieve()
     let all = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -174,7 +175,7 @@ import Testing
     #expect(!letsThrough(&sieve, try unknown("halls", "b")))
   }
 
-  /// Each document has a name of its own in memory, as those that a user makes.
+  /// Each document has its own copy of the name in memory, as documents from users do.
   @Test func aFieldWithALongNameIsFoundInEachDocument() throws {
     var sieve = LiveSieve()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -191,7 +192,7 @@ import Testing
     }
   }
 
-  // MARK: Digests
+  // MARK: Fingerprints
 
   @Test func valuesHaveTheDigestsOfTheirKeys() {
     let seed = UInt64.random(in: 0...1 << 40)
@@ -238,7 +239,7 @@ import Testing
     #endif
   }
 
-  /// A text that was cut off stays where it was when it was long.
+  /// A truncated text stays on the heap, where it was while it was long.
   @Test func aTextHasOneHashWhereverItLies() {
     var room: [UInt8] = []
     for count in 0...40 {
@@ -343,7 +344,7 @@ import Testing
     #expect(publications.timeIfAllIsTaken == moment(3))
   }
 
-  /// As what the store keeps beside documents makes.
+  /// Like commits of the store's own keys.
   @Test func aCommitWithoutChangesWaitsForNobodyWhoFollows() throws {
     try follow(5)
     publish(
@@ -356,7 +357,7 @@ import Testing
     #expect(follower.calls.withLock { $0 } == 0)
   }
 
-  /// Whoever begins to listen may run the query before that commit is there.
+  /// A new listener may run its query before that commit is visible.
   @Test func aCommitThatWasAskedBeforeSomeoneBeganToWaitIsQueued() throws {
     try follow(5)
     let early = effects(6)
@@ -368,7 +369,7 @@ import Testing
     #expect(takenNumbers() == [2])
   }
 
-  /// A commit does not wait for who is just about to listen, and concerns everyone then.
+  /// A commit does not wait while a listener is being added, and then concerns every listener.
   @Test func whileOthersBeginAndEndToListenNothingThatSomeoneWaitsForIsPassedOver() throws {
     try follow(5)
     let others = try (1000..<1400).map { number in

@@ -1,4 +1,6 @@
-// Which views a commit looks at: none that it does not concern, as far as conditions and bounds tell.
+// The number of views that a commit visits.
+//
+// It visits no view that it does not concern, as far as conditions and windows tell.
 
 import ByteStore
 import CAllocations
@@ -30,7 +32,7 @@ import Testing
     return told
   }
 
-  /// By `body`, how many views were looked at.
+  /// Number of views that `body` visits.
   private func visits(_ body: () throws -> Void) rethrows -> Int {
     let before = store.live.visitCount
     try body()
@@ -76,7 +78,7 @@ import Testing
     #expect(more <= Self.allocationsForListenersMax, "\(more) allocations more for each commit")
   }
 
-  /// The story: listeners were found by the first equality that was written, which all of them had in common.
+  /// Guards against always choosing the first equality, which all listeners have in common.
   @Test func ofTwoEqualitiesTheOneThatTellsListenersApartFindsThem() throws {
     for number in 0..<300 {
       let filter = FilterTree.all([
@@ -91,7 +93,7 @@ import Testing
       .set(path("rooms", id), StoredMap([("kind", .string("message")), ("user", .integer(user))]))
     }
     #expect(try visits { try store.commit([message("a", 17)]) } == 0)
-    // The first of them is found by what they have in common: nobody was there yet.
+    // The first view was registered under the common condition, because no other view existed then.
     #expect(try visits { try store.commit([message("b", 18)]) } == 2)
     let read = StoredMap([
       ("kind", .string("message")), ("readers", .array([.integer(5), .integer(7), .integer(8)])),
@@ -123,7 +125,7 @@ import Testing
     #expect(try visits { try store.commit([set("m1003", 1)]) } == 1, "the end is within")
   }
 
-  /// Of an order in which a document without the field stands where null would.
+  /// An order in which documents without the field sort like null.
   @Test func aMissingFieldIsFoundWhereNullIs() throws {
     var order = OrderBy(field("rank"))
     order.missing = .asNull
@@ -158,7 +160,7 @@ import Testing
     #expect(first.withLock { $0 } == ["m132", "m100", "m101"])
     #expect(last.withLock { $0 } == ["m158", "m159", "m133"])
     #expect(named.withLock { $0 } == ["a", "m100", "m101"])
-    // The windows are filled up, and end later then.
+    // The windows are reloaded and then have a later end.
     try store.commit((0..<20).map { .delete(path("rooms", "m\(100 + $0)")) })
     #expect(try visits { try store.commit([set("m121", 21)]) } == 0, "nothing is different")
     #expect(try visits { try store.commit([set("m121", 22)]) } == 2)
@@ -168,7 +170,7 @@ import Testing
     #expect(first.withLock { $0 } == expected)
   }
 
-  /// A page: from a cursor on, so many. What comes behind it concerns it as little as what comes before.
+  /// A page: a start cursor and a limit. Changes before and after it do not concern it.
   @Test func whatLiesBesideAPageLooksAtNoView() throws {
     let all = StructuredQuery(.collection(rooms))
     let pages = [
@@ -190,7 +192,7 @@ import Testing
     for page in pages { #expect(page.withLock { $0.count } == 3) }
   }
 
-  /// A window that had all is too large one day, and knows its end from then on.
+  /// A window with all matches becomes too large, and from then on has an end.
   @Test func aLimitThatIsExceededStopsLookingBehindItsEnd() throws {
     let few = path("few", "x").parent
     let place = { (number: Int64) in
@@ -213,7 +215,7 @@ import Testing
       try store.finish(underWay)
       return underWay.changes.map(\.isBeforeKnown)
     }
-    // Nothing has made an index of rooms; nobody listens to them.
+    // Nothing has built an index of rooms, and they have no listeners.
     #expect(try isKnown(path("rooms", "m100")) == [false])
     #expect(try isKnown(path("halls", "a")) == [true])
   }

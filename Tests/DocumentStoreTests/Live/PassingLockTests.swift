@@ -1,4 +1,4 @@
-// A lock that whoever only passes by does not wait for.
+// The try-lock of the commit path.
 
 import ByteStore
 import Dispatch

@@ -81,7 +81,7 @@ import Testing
     #expect(sum(-1.0, .double(-0x1p-53), .double(-.leastNonzeroMagnitude)) == .double(-next))
     var dice = Dice(seed: 13)
     for _ in 0..<500 {
-      // Of all sizes, and next to each other so that roundings are close.
+      // Of all magnitudes, and close to each other, so that rounding is critical.
       let numbers: [StoredValue] = (0..<(1 + dice.roll(6))).map { _ in
         let exponent = dice.oneIn(2) ? dice.roll(120) - 60 : dice.roll(2040) - 1060
         return .double(

@@ -1,4 +1,4 @@
-// What each operator finds, and what it does not.
+// The matches of each operator.
 
 import DocumentStore
 import Testing

@@ -1,4 +1,4 @@
-// Composites of filters: what they collapse to, and what alternatives they make.
+// Composite filters: simplification and alternatives.
 
 import DocumentStore
 import Testing

@@ -4,8 +4,8 @@ import Testing
 
 @testable import DocumentStore
 
-/// The same documents and the same queries, asked of a store and worked out the long way. `campaign queries`, which is
-/// built with optimization, asks many more.
+/// Compares a store's query results with brute force. `campaign queries`, an optimized build, compares many
+/// more.
 @Suite("Answers of a store")
 struct QueryAnswerTests {
   @Test(
@@ -14,13 +14,13 @@ struct QueryAnswerTests {
     let directory = TemporaryDirectory()
     var generator = DocumentGenerator(seed: seed)
     var options = DocumentStore.Options()
-    // Odd ones look through nothing that an index could tell.
+    // With odd seeds, no query scans if an index would suffice.
     if seed % 2 == 1 { options.scanMax = 0 }
     let store = try DocumentStore.open(directory.path, options: options)
     let documents = fill(store, generator.documents(150))
     try compare(store, documents, seed: seed, queries: 150)
     try store.close()
-    // What was made for queries is there again.
+    // Automatic indexes survive reopening.
     let reopened = try DocumentStore.open(directory.path)
     try compare(reopened, documents, seed: seed, queries: 50)
   }
@@ -37,8 +37,8 @@ struct QueryAnswerTests {
     #expect(store.indexList.isEmpty)
   }
 
-  /// The story: a field that an `in` has decided was left out of a cursor wherever it was, and of the keys only in
-  /// front. So a page began with the document that the one before it had ended with.
+  /// Guards against a wrong page start. A field that an `in` filter fixes was dropped from a cursor but
+  /// kept in the keys, so a page repeated the last document of the previous one.
   @Test("begin behind a document, though a field orders twice")
   func repeatedOrder() throws {
     let directory = TemporaryDirectory()
@@ -63,7 +63,7 @@ struct QueryAnswerTests {
     }
   }
 
-  /// The story: the key of a name without segments was looked for, and none can be made.
+  /// Guards against encoding a key for a name without segments.
   @Test("have no document for a name without segments", arguments: [0, 64])
   func emptyName(scanMax: Int) throws {
     let directory = TemporaryDirectory()
@@ -79,7 +79,7 @@ struct QueryAnswerTests {
     #expect(try transaction.documents(either.where("n", .equal, 1)).map(\.path.id) == ["a"])
   }
 
-  /// A run has the moment of the store that it reads: one that stays keeps files and old versions for ever.
+  /// A query run pins a snapshot; a leaked run would keep files and old versions forever.
   @Test("leave nothing of their carrying out behind")
   func letGo() throws {
     let directory = TemporaryDirectory()
@@ -106,7 +106,7 @@ struct QueryAnswerTests {
     }
   }
 
-  /// Those that keep to the limits of documents.
+  /// Adds the documents that are within the limits.
   private func fill(_ store: DocumentStore, _ documents: [StoredDocument]) -> [StoredDocument] {
     documents.filter { document in (try? store.commit([.set(document.path, document.fields)])) != nil }
   }

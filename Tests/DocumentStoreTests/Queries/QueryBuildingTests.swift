@@ -1,4 +1,4 @@
-// What cannot be built, and what the error says.
+// Invalid queries and their error messages.
 
 import DocumentStore
 import Testing
@@ -19,7 +19,7 @@ import Testing
         == "Invalid Query. A non-empty array is required for '\(list.name)' filters.")
   }
 
-  /// Pairs that conflict, in either order; all others go together.
+  /// Pairs that conflict, in either order; all other pairs are allowed.
   @Test func operatorsConflictAsTheTableSays() throws {
     let conflicts: [FieldFilter.Operator: Set<FieldFilter.Operator>] = [
       .notEqual: [.notEqual, .notIn], .notIn: [.notIn, .notEqual, .isIn, .arrayContainsAny],

@@ -1,7 +1,7 @@
 import Harness
 import Testing
 
-/// The campaign `queries`, as far as there is time for it.
+/// The campaign `queries`, shortened.
 @Suite("The campaign of queries")
 struct QueryCampaignTests {
   @Test("finds no other answers")

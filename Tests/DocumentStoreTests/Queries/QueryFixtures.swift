@@ -1,4 +1,4 @@
-// Short words for the documents and fields of query tests.
+// Shorthands for the documents and fields of query tests.
 
 public import DocumentStore
 
@@ -44,6 +44,6 @@ extension StructuredQuery {
     try ordered(by: OrderBy(field, direction))
   }
 
-  /// The last names of the documents in the answer.
+  /// The ids of the documents in the result.
   func ids(_ documents: [StoredDocument]) -> [String] { answer(from: documents).map(\.path.id) }
 }

@@ -1,4 +1,4 @@
-// Queries that are the same have the same text, and no others.
+// Equal queries have equal canonical texts, and different queries have different ones.
 
 import DocumentStore
 import Testing

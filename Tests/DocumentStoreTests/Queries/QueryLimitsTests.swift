@@ -1,4 +1,4 @@
-// How much a query may ask for.
+// The limits on queries.
 
 import ByteStore
 import Dispatch
@@ -82,7 +82,8 @@ import Testing
         == "The query has 101 filters, orders and names in the parent's path, and the limit is 100.")
   }
 
-  /// The story: orders that were implied counted once sums, and listeners to the last documents, had made them explicit.
+  /// Guards against derived queries that exceed the limits: sums and listeners with a limit to the last
+  /// documents make implied orders explicit.
   @Test func whatIsMadeOfAQueryWithinTheLimitsIsWithinThem() throws {
     let directory = TemporaryDirectory()
     let store = try DocumentStore.open(directory.path)

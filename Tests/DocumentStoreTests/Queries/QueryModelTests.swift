@@ -1,4 +1,4 @@
-// Random queries, answered by the engine's rules and by the naive ones.
+// Random queries, evaluated by the engine's rules and by a naive evaluator.
 
 import DocumentStore
 import Harness
@@ -33,7 +33,7 @@ import Testing
         if query.start != nil || query.end != nil, !answer.isEmpty { cursored += 1 }
       }
     }
-    // The comparison is worth something only if queries find documents.
+    // The comparison is only meaningful if queries find documents.
     let count = Self.worlds * Self.queriesPerWorld
     #expect(found > count && empty < count * 2 / 3 && limited > count / 20 && cursored > count / 20)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// How typical queries are answered, as `explain` tells it.
+/// The plans of typical queries, as `explain` reports them.
 @Suite("Plans of queries")
 struct QueryPlanTests {
   private let directory = TemporaryDirectory()
@@ -28,7 +28,7 @@ struct QueryPlanTests {
     return store
   }
 
-  /// The plan, once as it is made and once more with what is there then.
+  /// Checks the plan on the first run, and again with the indexes that exist then.
   private func expectPlan(
     _ store: DocumentStore, _ query: StructuredQuery, _ plan: String, then second: String? = nil,
     _ location: SourceLocation = #_sourceLocation
@@ -95,7 +95,7 @@ struct QueryPlanTests {
       "made the index c(a, n)\nthrough the index c(a, n)\neach document is looked at")
   }
 
-  /// A field, descending where a minus stands before it.
+  /// Parses fields; a minus sign means descending.
   private func declared(_ fields: [String]) throws -> IndexDefinition {
     let fields = fields.map { field in
       let name = field.hasPrefix("-") ? String(field.dropFirst()) : field
@@ -105,8 +105,8 @@ struct QueryPlanTests {
     return try IndexDefinition("c", .collection, fields)
   }
 
-  /// The story: `c(a, n desc)` was declared, and the query that it was for had another one made, since its names
-  /// descend with `n`.
+  /// Guards against an unused declaration: `c(a, n desc)` must serve the query whose names descend with
+  /// `n`.
   @Test("are the indexes that were declared for them, in both directions")
   func declaredIndexes() throws {
     let store = try open()
@@ -159,7 +159,7 @@ struct QueryPlanTests {
       let definition = try declared(fields)
       #expect("\(definition)" == text)
     }
-    // Of a query that has its names the other way.
+    // For a query with names in the other direction.
     let store = try open()
     try expectPlan(
       store, try .ofC.order("a").order("n", .descending).order(.documentID),

@@ -1,4 +1,4 @@
-// Which documents a query finds, in which order, and where it starts and ends.
+// The results of queries, their order, and cursors.
 
 import DocumentStore
 import Testing

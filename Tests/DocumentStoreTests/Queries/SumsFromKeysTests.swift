@@ -4,7 +4,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// What an index has is added up without a look at the documents.
+/// Aggregates are computed from index keys without reading documents.
 @Suite("Sums from keys")
 struct SumsFromKeysTests {
   private let directory = TemporaryDirectory()
@@ -27,7 +27,7 @@ struct SumsFromKeysTests {
     try store.commit([.set(path("c", id), StoredMap(fields.map { (name: $0.0, value: $0.1) }))])
   }
 
-  /// The results, if no document was read for them.
+  /// The results, if no document was read; else nil.
   private func fromKeys(_ query: StructuredQuery, _ store: DocumentStore) throws -> [StoredValue]? {
     let explanation = try store.explain(all, over: query)
     let results = try store.aggregate(all, over: query)
@@ -66,7 +66,7 @@ struct SumsFromKeysTests {
     // Another order of the same documents.
     let ordered = try StructuredQuery.ofC.where("g", .equal, "even").order("n", .descending)
     #expect(try fromKeys(ordered, store) == [20, 390.0, 19.5])
-    // No index has the order of another field.
+    // No index has an order by the other field.
     let other = try StructuredQuery.ofC.where("g", .equal, "even").order("g").order("m")
     #expect(try fromKeys(other, store) == nil)
   }
@@ -86,7 +86,7 @@ struct SumsFromKeysTests {
     try set("a", ("n", 5), in: store)
     try set("b", ("n", 7), in: store)
     #expect(try fromKeys(.ofC, store) == [2, 12, 6.0])
-    // The key stays the same.
+    // The key does not change.
     try set("a", ("n", 5.0), in: store)
     #expect(try fromKeys(.ofC, store) == nil)
     #expect(try store.aggregate(all, over: .ofC) == [2, 12.0, 6.0])
@@ -121,7 +121,7 @@ struct SumsFromKeysTests {
     let ordered = try StructuredQuery.ofC.order("n")
     #expect(try fromKeys(try ordered.limited(to: .first(3)), store) == [3, 3, 1.0])
     #expect(try fromKeys(try ordered.limited(to: .last(3)), store) == [3, 24, 8.0])
-    // In the order of names there is no index of numbers.
+    // No index on numbers is ordered by name.
     #expect(try fromKeys(try StructuredQuery.ofC.limited(to: .first(3)), store) == nil)
   }
 }

@@ -1,4 +1,6 @@
-// A definition of a shape whose bytes are right and that is none, while a checkpoint or another log has the right one.
+// An invalid shape definition with valid checksums, and a correct definition elsewhere.
+//
+// The correct one is in a checkpoint or in another log file.
 
 import ByteStore
 import Harness
@@ -21,14 +23,14 @@ import Testing
     }
   }
 
-  /// The story: the broken definition kept its key, so that the right one was not added. Then it was removed, and all
-  /// records of its shape after it.
+  /// Guards against a salvage that keeps the invalid definition's key, and so loses all records of the
+  /// shape.
   @Test(arguments: [true, false])
   func aRightDefinitionElsewhereTakesItsPlaceInASalvage(isFlushed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store, 0..<10)
-    // Either the catalog of a checkpoint has the definition, or the context of a second log.
+    // Either the checkpoint's catalog has the definition, or the context of a second log file.
     if isFlushed { try store.compact() }
     try store.close()
     store = try open(directory)
@@ -44,7 +46,8 @@ import Testing
     try bytes.close()
 
     let names = ["the shape \(id)"]
-    // An open reads the catalog and no context. The first document was written before the shape was admitted.
+    // An open reads the catalog but no context. The first document was written before its shape was
+    // created.
     let lost = names + (isFlushed ? [] : (1..<12).map { "c/d\($0)" }.sorted())
     #expect(try DocumentStore.check(directory.path).undecodable.names.sorted() == lost.sorted())
     store = try open(directory)

@@ -1,4 +1,4 @@
-// A walk over a record by steps: the fields that the decoder finds, and an end where the bytes are damaged.
+// Field cursors: they find the fields that the decoder finds, and stop at damage.
 
 import ByteStore
 import Testing
@@ -18,7 +18,7 @@ import Testing
     var different: [String] = []
     for round in 0..<500 {
       let fields = Values.fields(&dice)
-      // The first record carries its names, the third has a shape, where the map can have one.
+      // The first record contains its names; the third uses a shape, if the map can have one.
       for _ in 0..<3 {
         let record = try Self.record(fields, shapes)
         let walk = Self.walk(record, shapes.table)
@@ -37,7 +37,7 @@ import Testing
     let record = try Self.record(fields, shapes)
     let whole = Self.walk(record, shapes.table)
     #expect(whole.isWhole && whole.steps.count == 3)
-    // A tag that no value has, in place of each field's own: the fields before it are passed.
+    // Replace each field's tag by an invalid one; the fields before it are still found.
     var found: [Int] = []
     for index in record.indices {
       var damaged = record

@@ -1,4 +1,4 @@
-// Queries that want an index which cannot be made, because a record of the collection cannot be decoded.
+// Queries that need an index which cannot be built, because a record of the collection cannot be decoded.
 
 import ByteStore
 import Harness
@@ -18,7 +18,7 @@ import Testing
   private enum Fault {
     /// Nested too deep: fields beside the nest can be read.
     case deep
-    /// No record at all: no field can be read.
+    /// No valid record at all: no field can be read.
     case garbage
   }
 
@@ -56,7 +56,7 @@ import Testing
 
   // MARK: Snapshots and transactions
 
-  /// The story: a query that the store answers failed in a snapshot and in a transaction.
+  /// Guards against queries that fail in a snapshot or a transaction although the store can run them.
   @Test func snapshotsAndTransactionsDoWithoutSuchAnIndexAsWell() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .deep)
@@ -72,7 +72,7 @@ import Testing
     }
     let found = try store.transaction { try $0.documents(try query(3)) }
     #expect(found.count == 10)
-    // The snapshot has the record still.
+    // The snapshot still has the record.
     try store.commit([.delete(bad)])
     #expect(try store.documents(try query(3)).count == 10)
     #expect(isMade(store))
@@ -83,14 +83,14 @@ import Testing
     try store.close()
   }
 
-  // MARK: When it is tried again
+  // MARK: Retries
 
   @Test func onlyAChangeOfThatRecordHasTheIndexTriedAgain() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .garbage)
     #expect(failure(of: { try store.documents(query(3)) }) != nil)
     let first = reads(store)
-    // No commit knows what these were.
+    // These commits do not know the previous documents.
     try store.commit([.delete(path("c", "d13"))])
     try store.commit([.delete(path("c", "none"))])
     #expect(failure(of: { try store.documents(query(3)) }) != nil)
@@ -103,7 +103,7 @@ import Testing
     try store.close()
   }
 
-  /// The build reads the documents as of its beginning.
+  /// The build reads the documents as of its start.
   @Test(arguments: [true, false])
   func aRecordThatIsMendedWhileTheIndexIsMadeDoesNotKeepItFromBeingMade(isDeleted: Bool) throws {
     let directory = TemporaryDirectory()

@@ -1,9 +1,9 @@
-// A log that can be read without any other: it repeats the shapes that the logs before it have defined.
+// Log files that can be read without earlier ones, because they repeat the shapes defined earlier.
 
-import StoreTools
 import ByteStore
 import Foundation
 import Harness
+import StoreTools
 import Testing
 
 @testable import DocumentStore
@@ -15,7 +15,7 @@ import Testing
     DocumentPath(unchecked: ["things", "\(number)"])
   }
 
-  /// Documents with equal remainders have one shape.
+  /// Documents with equal remainders have equal shapes.
   private static func fields(_ number: Int) -> StoredMap {
     let name = "field\(number % shapes)"
     return StoredMap([
@@ -35,7 +35,7 @@ import Testing
 
   private static let perLog = 4 * shapes
 
-  /// Each opening begins a log, with four commits. Those of the first define the shapes, and no others do.
+  /// Each opening starts a log file with four commits. Only the commits in the first one define the shapes.
   private func fill(_ directory: TemporaryDirectory, logs: Int, closes: Bool) throws {
     for log in 0..<logs {
       let store = try open(directory)
@@ -47,8 +47,8 @@ import Testing
     }
   }
 
-  /// The story: the first of four logs was lost. The documents of the others needed shapes that it alone defined: no
-  /// query of the salvaged store had an answer, and a second salvage called it sound.
+  /// Guards against a lost log file that takes the shapes of later ones with it: the salvaged store must be
+  /// able to read the remaining documents.
   @Test(arguments: 0..<4, [true, false])
   func afterTheLossOfALogTheDocumentsOfAllOthersAreThere(lost: Int, closes: Bool) throws {
     let directory = TemporaryDirectory()
@@ -69,8 +69,9 @@ import Testing
     try store.close()
   }
 
-  /// The shapes of a round of commits that are under way together. Before the end of the round, each new shape was used
-  /// once to four times: a shape is met, and then defined by three commits. All of them are used in the next round too.
+  /// The shapes for a round of concurrent commits. By the end of a round, each new shape was used one to
+  /// four times: it is noticed once, and then defined by three commits. The next round uses all of them,
+  /// too.
   private static func shapeNames(ofRound round: Int) -> [String] {
     let new = (1...4).flatMap { uses in [String](repeating: "new\(round)x\(uses)", count: uses) }
     guard round > 0 else { return new }
@@ -78,14 +79,15 @@ import Testing
   }
 
   private static func fields(_ number: Int, shape: String) -> StoredMap {
-    // Large, so that logs are soon full.
+    // Large documents fill log files quickly.
     let filler = [UInt8](repeating: UInt8(number & 255), count: 3000)
     return StoredMap([
       (shape, .integer(Int64(number))), ("mark", .string("mark of \(number).")), ("filler", .bytes(filler)),
     ])
   }
 
-  /// Commits that are under way while the log is full: the definitions of a shape go to both sides of the rotation.
+  /// Commits that are in progress while the log file fills up: the definitions of a shape go to both sides
+  /// of the rotation.
   @Test func aLogThatBeginsBetweenCommitsUnderWayHasTheirShapes() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
@@ -128,7 +130,7 @@ import Testing
     let directory = TemporaryDirectory()
     try fill(directory, logs: 2, closes: false)
     let store = try open(directory)
-    // No commit for the context.
+    // The context does not count as a commit.
     #expect(store.recoveryReport.commitsReplayed == 8)
     #expect(store.bytes.lastCommit.value == 8)
     #expect(store.count == 2 * Self.perLog)
@@ -149,7 +151,7 @@ import Testing
     }
     for name in try logs(directory) {
       let bytes = try directory.read(name)
-      // The frame behind the first: nothing, up to the next page.
+      // The page after the first frame is empty.
       #expect(bytes[4096 + 32..<8192].firstRange(of: Array("DGF".utf8)) == nil)
     }
   }

@@ -1,4 +1,4 @@
-// Timestamps that a remote has still to set.
+// Timestamps that a remote has yet to set.
 
 import DocumentStore
 import Testing
@@ -55,7 +55,7 @@ import Testing
     let pending = StoredValue.pendingTimestamp(time, previous: nil)
     let since = try query.filtered(by: .field(field, .greaterThanOrEqual, pending))
     #expect(try store.documents(since).map(\.path.id) == ["8", "7"])
-    // The same from keys alone, where both kinds stand beside each other.
+    // The order by index keys alone, with both kinds adjacent.
     try store.createIndex(IndexDefinition("rooms", .collection, [IndexDefinition.Field(field)]))
     #expect(try !store.explain(later).isFiltered)
     #expect(try store.documents(later).map(\.path.id) == ["9"])

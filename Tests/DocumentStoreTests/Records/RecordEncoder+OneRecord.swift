@@ -1,4 +1,4 @@
-// One record for itself, as tests read it. A commit encodes all of its records behind each other.
+// Encodes a single record for tests. A commit encodes all of its records into one buffer.
 
 @testable import DocumentStore
 

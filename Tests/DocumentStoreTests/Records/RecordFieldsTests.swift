@@ -1,4 +1,4 @@
-// Lookups that remember where they found what others asked for.
+// Field lookups that use recorded positions.
 
 import ByteStore
 import Harness
@@ -26,7 +26,8 @@ struct RecordFieldsTests {
   func anyOrder(haveOneShape: Bool) throws {
     let store = try DocumentStore.openInMemory()
     var random = SeededRandom(seed: 11)
-    // Each type asks for some of them, in its order, for some twice, and for some that are not there; one for few.
+    // Each type asks for a subset of the names in its own order. Some names are repeated, and some do not
+    // exist. One type asks for few names.
     let types = [60, 300, 60, 5].map { count in
       (0..<count).flatMap { _ in
         let isMissing = random.oneIn(10)

@@ -1,4 +1,4 @@
-// Which maps get a shape, and records with shapes beside records without.
+// Which maps get a shape, and records with and without shapes.
 
 import ByteStore
 import Testing
@@ -146,7 +146,7 @@ import Testing
 
   // MARK: Records
 
-  /// The records of random documents, each written when its maps have been met before.
+  /// The records of random documents, encoded after their maps have occurred before.
   private func shaped(_ dice: inout Dice, _ count: Int) -> (
     records: [[UInt8]], documents: [StoredDocument], ShapeTable
   ) {
@@ -195,7 +195,7 @@ import Testing
     #expect(saved > 0)
   }
 
-  /// A dictionary of a map, and of the maps in it, with a shape or without.
+  /// Compares a map's dictionary with its fields, recursively, with or without a shape.
   private func expectSame(_ map: RecordMap, _ fields: StoredMap) {
     var dictionary: [String: StoredValue] = [:]
     for (name, value) in fields.entries {
@@ -205,7 +205,7 @@ import Testing
     #expect(map.dictionary { $0.stored } == dictionary)
   }
 
-  /// Swift takes both names for the same text. What is acknowledged must not look different once the map has a shape.
+  /// Swift treats both names as equal. The dictionary must not change once the map has a shape.
   @Test func ofNamesThatSwiftTakesForTheSameTheLastCountsInADictionary() throws {
     let fields = StoredMap([("e\u{301}", .integer(1)), ("\u{E9}", .integer(2)), ("a", .integer(3))])
     #expect(fields.count == 3)
@@ -236,7 +236,7 @@ import Testing
       let isAccepted = (try? DocumentRecord(path: place, record: bytes, table)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
       if isAccepted { accepted += 1 }
-      // A view may show what a reader refuses, but nothing beyond the bytes.
+      // A view may show invalid values, but nothing beyond the bytes.
       let isWhole = walk(bytes, table)
       if isAccepted { #expect(isWhole, "seed \(seed), round \(round): \(bytes.hexadecimal)") }
       _ = nextShape(bytes, table)

@@ -1,4 +1,4 @@
-// Shapes in a store: what a crash, a refused commit, a backup and a loss make of them.
+// Shapes in a store: after crashes, refused commits, backups and losses.
 
 import ByteStore
 import Harness
@@ -36,7 +36,7 @@ import Testing
     store.indexes.shapes.table.shapes.map { $0?.names }
   }
 
-  // MARK: Coming back
+  // MARK: Recovery
 
   @Test func shapesComeBackFromTheLogAndFromACheckpoint() throws {
     var machine = try SimulatedStore()
@@ -91,7 +91,7 @@ import Testing
   @Test func commitsUnderWayDoNotRelyOnEachOthersShapes() throws {
     var machine = try SimulatedStore()
     let underWay = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
-    // The last one alone would be enough for all.
+    // The last commit alone would be enough for all.
     for commit in underWay.reversed() { try machine.store.finish(commit) }
     try expectAll(machine.store, 0..<4)
     machine = try machine.afterPowerLoss()
@@ -120,7 +120,7 @@ import Testing
 
   // MARK: Losses
 
-  /// A store whose checkpoint has no pages of ours, as a salvage leaves it, with these entries.
+  /// A store with these entries, whose checkpoint has no document store pages, as after a salvage.
   private func store(
     _ directory: TemporaryDirectory, _ entries: [(key: [UInt8], value: [UInt8])]
   ) throws -> DocumentStore {
@@ -153,7 +153,7 @@ import Testing
     let records = try records(dictionary)
     let definitions = dictionary.table.shapes.compactMap { $0 }.map { (Shape.key($0.id), $0.definition) }
     #expect(definitions.count == 2)
-    // Records first: a check comes upon them before it knows the shapes.
+    // Records first, so that a check reads them before it knows the shapes.
     let store = try store(directory, records + definitions)
     #expect(try store.document(at: room(2))?.fields == fields(2))
     try expectAll(store, 0..<3)
@@ -166,7 +166,7 @@ import Testing
     let dictionary = ShapeDictionary()
     dictionary.begin(from: 5)
     let store = try store(directory, try records(dictionary))
-    // Written when its shape was met first, without it.
+    // Encoded without a shape, because its names occurred for the first time.
     #expect(try store.document(at: room(0))?.fields == fields(0))
     for number in 0..<3 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
@@ -186,17 +186,19 @@ import Testing
     for number in 3..<6 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
     }
-    // 5 is the shape of the rooms. That of the places within was 6, and whoever reads a room stops before it.
+    // 5 was the shape of the rooms. 6, that of the nested places, is reused: it cannot be found in an
+    // unreadable room.
     #expect(shapes(store) == Array(repeating: nil, count: 6) + [["x"]])
     try expectDamaged()
     try store.close()
     let report = try DocumentStore.check(directory.path)
-    // One for all that need the shape.
+    // One finding for all records that need the shape.
     #expect(report.findings.count == 1 && report.findingsOmitted == 0)
     #expect(report.findings.first?.found.hasSuffix("as in all 2 records with that shape") == true)
   }
 
-  /// Definitions lie in the first page of a segment: without the checkpoint, all documents would go with it.
+  /// Definitions are on the first page of a segment; without the checkpoint, all documents would be lost
+  /// with it.
   @Test func aSalvageRestoresShapesFromTheCheckpoint() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
@@ -211,7 +213,7 @@ import Testing
     let dictionary = Int(bytes[84]) | Int(bytes[85]) << 8
     bytes[8192 + (dictionary + 8191) / 8192 * 8192 + 1] ^= 1
     try directory.write(bytes, to: name)
-    // The other documents can be read: the checkpoint has the shapes as well.
+    // The other documents are readable, because the checkpoint also has the shapes.
     let findings = try DocumentStore.check(directory.path).findings
     #expect(findings.map(\.file) == ["\(directory.path)/\(name)"])
     #expect(findings.allSatisfy { $0.expected != "a record" }, "\(findings)")
@@ -226,7 +228,8 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
-  /// One place of a log may be lost: the second document's commit is the first that defines the shapes.
+  /// Any one place in the WAL may be damaged, so three commits define each shape. The second document's
+  /// commit is the first.
   @Test func threeCommitsDefineAShape() throws {
     let store = try SimulatedStore().store
     for number in 0..<4 {

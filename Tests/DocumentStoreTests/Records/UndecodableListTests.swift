@@ -1,4 +1,4 @@
-// Lists of a collection with records that cannot be decoded: by long names, and many of them.
+// Lists of a collection with undecodable records: with long names, and with many of them.
 
 import ByteStore
 import Harness
@@ -24,7 +24,7 @@ import Testing
     return try open(directory)
   }
 
-  /// The story: trees have the beginnings of long names. To order them, their whole documents were decoded.
+  /// Guards against decoding whole documents to order names that trees store truncated.
   @Test func aLongNameIsListedThoughItsRecordCannotBeDecoded() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)

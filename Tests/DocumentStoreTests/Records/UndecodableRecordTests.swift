@@ -1,5 +1,6 @@
-// Documents whose bytes are right and that are none, as an older version or a remote has brought them: they are read
-// around, named, deleted, overwritten and salvaged.
+// Documents with valid checksums and undecodable records, from an older version or a remote.
+//
+// Queries skip them, and they can be listed, deleted, overwritten and salvaged.
 
 import ByteStore
 import Foundation
@@ -10,7 +11,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct UndecodableRecordTests {
-  /// Faults that no checksum tells.
+  /// Faults that checksums do not detect.
   enum Fault: String, CaseIterable, Sendable {
     case nestedTooDeep, nameTooLong, pendingInPending, lostShape, noHead
 
@@ -38,7 +39,7 @@ import Testing
       RecordCodec.encode(createTime: .epoch, updateTime: .epoch, fields: fields)
     }
 
-    /// Filters on `n` need nothing else of the record.
+    /// Whether filters on `n` can be evaluated.
     var tellsN: Bool { self != .lostShape && self != .noHead }
   }
 
@@ -56,8 +57,8 @@ import Testing
     try store.commit([.set(path("other", "o"), StoredMap([("n", .integer(1))]))])
   }
 
-  /// Writes such records for documents of the collection `c`, and opens the store again, which learns of them from the
-  /// log, or from the checkpoint if it was `flushed`.
+  /// Writes such records for documents of the collection `c` and reopens the store, which reads them from
+  /// the WAL, or from the checkpoint if `flushed`.
   private func poison(
     _ directory: TemporaryDirectory, _ ids: [String], _ fault: Fault, n: Int64 = 77, flushed: Bool = false
   ) throws -> DocumentStore {
@@ -86,7 +87,7 @@ import Testing
 
   private var all: StructuredQuery { .ofC }
 
-  // MARK: Reading around
+  // MARK: Skipping
 
   @Test(arguments: Fault.allCases, [false, true])
   func oneSuchDocumentCostsWhatNeedsItAndNothingElse(fault: Fault, flushed: Bool) throws {
@@ -110,8 +111,8 @@ import Testing
     try store.close()
   }
 
-  /// The story: with 65 documents in the collection a query wanted an index, which could not be made of all records, and
-  /// had no answer. With an index from before, the document was silently missing in answers.
+  /// Guards against two errors: a query fails because its index cannot be built, or an older index silently
+  /// leaves out the document.
   @Test(arguments: Fault.allCases, [false, true])
   func queriesOfACollectionFailOnlyIfTheyNeedSuchARecord(fault: Fault, isIndexed: Bool) throws {
     let directory = TemporaryDirectory()
@@ -131,7 +132,7 @@ import Testing
       }
       #expect(evidence { _ = try store.documents(query(77)) }?.message.contains("c/bad") == true)
     }
-    // Without the record, the index can be made.
+    // Without the record, the index can be built.
     try store.commit([.delete(path("c", "bad"))])
     #expect(try store.documents(query(3)).count == 10)
     #expect(try store.documents(query(77)).isEmpty)
@@ -158,7 +159,7 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
-  /// The story: a check said that a document was damaged until a flush, though it was deleted.
+  /// Guards against a check that reports a deleted document as damaged until the next flush.
   @Test(arguments: Fault.allCases, [true, false])
   func onceItIsDeletedOrOverwrittenNothingIsWrong(fault: Fault, isDeleted: Bool) throws {
     let directory = TemporaryDirectory()
@@ -174,8 +175,8 @@ import Testing
 
   // MARK: Repair
 
-  /// The story: two such records at the same place of two commits were one finding of a check, and a salvage called the
-  /// store healthy. A backup had verified all of it.
+  /// Guards against merged findings: two such records at equal offsets of two commits are two findings, and
+  /// check, salvage and backup must agree.
   @Test(arguments: Fault.allCases, [false, true])
   func checkSalvageAndBackupNameTheSameDocuments(fault: Fault, flushed: Bool) throws {
     let directory = TemporaryDirectory()
@@ -196,7 +197,7 @@ import Testing
     let salvaged = try DocumentStore.salvage(directory.path)
     #expect(salvaged.bytes.outcome == .salvaged)
     #expect(salvaged.bytes.undecodable.names.sorted() == names && salvaged.bytes.undecodable.count == 2)
-    // Every byte of them is in the originals.
+    // The original files contain all of their bytes.
     let kept = Set(try directory.contents().values)
     for (name, bytes) in before where name != "LOCK" && name != "RESERVE" && name != "SPARE" {
       #expect(kept.contains(bytes), "\(name) is gone")
@@ -209,7 +210,7 @@ import Testing
     #expect(try store.document(at: path("c", "bad1")) == nil)
     #expect(try store.invariantBroken() == nil)
     try store.close()
-    // The backup is as the store was.
+    // The backup equals the store.
     #expect(try DocumentStore.check(target.path).undecodable.names.sorted() == names)
   }
 }

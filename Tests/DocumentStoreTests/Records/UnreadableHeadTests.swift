@@ -1,8 +1,8 @@
-// Writes to a document whose record has no readable head, so that its times are lost.
+// Writes to a document whose record has an unreadable head, so that its times are lost.
 
-import StoreTools
 import ByteStore
 import Harness
+import StoreTools
 import Testing
 
 @testable import DocumentStore
@@ -28,7 +28,7 @@ import Testing
     return try open(directory)
   }
 
-  /// The story: such a document got the beginning of 1970 as the time of its creation.
+  /// Guards against a creation time of 1970 for such a document.
   @Test(arguments: [Precondition.none, .exists(true)])
   func aDocumentThatReplacesItIsCreatedByItsCommit(precondition: Precondition) throws {
     let directory = TemporaryDirectory()

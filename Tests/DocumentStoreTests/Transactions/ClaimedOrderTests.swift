@@ -1,5 +1,6 @@
-// What lists cannot tell, of documents that were removed and came again, the times of the commits do: planted histories
-// of which each has one read that does not fit.
+// Histories with deleted and recreated documents, which only commit times can order.
+//
+// Each history has one read that does not fit.
 
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 @Suite struct ClaimedOrderTests {
   private typealias Transaction = RecordedTransaction
 
-  /// Document 1 is made at 1, removed at 2, and made again at 3.
+  /// Document 1 is created at 1, deleted at 2, and created again at 3.
   private let comesAndGoes = [
     Transaction(appends: [.init(1, 10)], outcome: .committed(1)),
     Transaction(appends: [.init(1, 0, isRemoval: true)], outcome: .committed(2)),
@@ -29,7 +30,7 @@ import Testing
     #expect(violation(Transaction(items: [.init(1, [])], outcome: .committed(2))) == nil)
   }
 
-  /// As if the removal had left something behind.
+  /// As if the deletion had left a part of the list.
   @Test func aListThatGoesOnBehindARemovalIsSeen() {
     #expect(violation(Transaction(items: [.init(1, [10, 11])])) != nil)
   }
@@ -41,7 +42,7 @@ import Testing
     #expect(violation(phantom)?.hasPrefix("at 4: ") == true)
   }
 
-  /// Each read was true at some time, and both at none.
+  /// Each read was correct at some time, but there is no time for both.
   @Test func readsOfTwoTimesAreSeen() {
     let history =
       comesAndGoes + [
@@ -51,7 +52,7 @@ import Testing
     #expect(ClaimedOrder.violation(in: history)?.hasPrefix("at no time was all this so: ") == true)
   }
 
-  /// One that wrote has read what was there just before it.
+  /// A transaction that wrote must have read the state just before its commit.
   @Test func aWriterThatReadAnOldStateIsSeen() {
     let late = Transaction(items: [.init(1, [10])], appends: [.init(2, 20)], outcome: .committed(3))
     #expect(violation(late) != nil)

@@ -1,5 +1,6 @@
-// Commits, transactions and live queries whose steps are made to overlap, two at a time: `.ci/sanitizers
-// ForcedOverlapTests` runs them under the thread sanitizer.
+// Commits, transactions and live queries whose steps are forced to overlap in pairs.
+//
+// `.ci/sanitizers ForcedOverlapTests` runs them under the thread sanitizer.
 
 import ByteStore
 import Dispatch
@@ -12,7 +13,7 @@ import Testing
 struct ForcedOverlapTests {
   private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
 
-  /// How often two places met, whichever was reached first.
+  /// Number of times two points were reached together, in either order.
   private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: Meetings) -> Int {
     let counts = meetings.counts
     let pairs: Set = [
@@ -21,14 +22,14 @@ struct ForcedOverlapTests {
     return pairs.reduce(0) { $0 + counts[$1, default: 0] }
   }
 
-  /// So many runs at most until all places have met: which ones do is up to the system.
+  /// Maximum number of runs until all pairs were reached; which pairs a run reaches is up to the scheduler.
   private static let runsMax = 60
 
   @Test("transactions: every history has an order")
   func transactions() throws {
     let meetings = Meetings()
     let steps = [.begun] + Self.steps
-    // Each place of a commit and of a transaction beside itself, and beside the one after it.
+    // Each point of commits and transactions, paired with itself and with the next one.
     var missing = zip(steps, steps).map { ($0, $1) } + zip(steps, steps.dropFirst()).map { ($0, $1) }
     var seed: UInt64 = 0
     while seed < 8 || !missing.isEmpty && seed < Self.runsMax {
@@ -70,7 +71,7 @@ struct ForcedOverlapTests {
     let query = try StructuredQuery(.collection(CollectionPath(unchecked: ["things"])))
       .ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .descending)).limited(to: .first(5))
     let queue = DispatchQueue(label: "listeners")
-    /// What those that stay were told last.
+    /// The last state of the listeners that stay.
     let heard = Locked<[String: [StoredDocument]]>([:])
     let failures = Locked<[String]>([])
     let attempt: @Sendable (() throws -> Void) -> Void = { body in

@@ -1,4 +1,4 @@
-// The checker of histories finds each kind of anomaly in a history that was planted, and none in a good one.
+// The history checker finds each kind of anomaly in prepared histories, and none in a correct one.
 
 import Harness
 import Testing

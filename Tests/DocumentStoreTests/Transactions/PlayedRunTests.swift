@@ -1,4 +1,4 @@
-// Runs whose threads take turns by dice: a seed repeats them, and every place where threads meet is reached.
+// Runs whose threads are scheduled by a random source: a seed repeats them, and every point is reached.
 
 import ByteStore
 import DocumentStore

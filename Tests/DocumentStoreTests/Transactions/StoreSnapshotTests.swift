@@ -1,4 +1,4 @@
-// Reading at one point in time.
+// Reads at one point in time.
 
 import ByteStore
 import Harness
@@ -30,7 +30,7 @@ import Testing
     try store.compact()
     #expect(snapshot.time == time)
     #expect(snapshot.count == 50)
-    // The first time with an index that the store has, the second with one that neither has.
+    // First with an index that the store has, then with one that does not exist.
     #expect(try snapshot.documents(query(from: 20)) == expected)
     let descending = try query(from: 20).ordered(by: OrderBy(field("n"), .descending))
     #expect(try snapshot.documents(descending) == expected.reversed())

@@ -1,4 +1,4 @@
-// What makes a transaction start again, what does not, and how it ends.
+// Conflicts of transactions, retries, and the end of a transaction.
 
 import ByteStore
 import Harness
@@ -26,7 +26,7 @@ import Testing
       .filtered(by: .field(field("n"), .greaterThanOrEqual, .integer(number)))
   }
 
-  /// What the commit of a transaction says that has read, and is committed after `change`.
+  /// The commit result of a transaction that has read, and commits after `change`.
   private func outcome(
     _ read: (StoreTransaction) throws -> Void, then change: [Mutation]
   ) throws -> DocumentStoreError? {

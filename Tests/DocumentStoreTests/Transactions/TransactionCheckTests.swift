@@ -1,4 +1,4 @@
-// How much of what happened meanwhile is looked at while others wait.
+// The amount of validation that happens under the lock.
 
 import ByteStore
 import Harness
@@ -23,7 +23,7 @@ import Testing
     CommitHistory.Change(number: number, key: change(document, nil).key, after: after)
   }
 
-  /// Has read that a document is absent, and that nothing has a number of ten or less.
+  /// A read of an absent document, and a query for `n` of at most ten without a result.
   private func reads() throws -> TransactionReads {
     var reads = TransactionReads(floor: 1)
     reads.add(path("rooms", "m5"), nil)
@@ -45,7 +45,7 @@ import Testing
     }
     add(3000)
     var check = TransactionCheck(try reads())
-    // As many come while the first are looked through, and fewer then.
+    // This number of changes arrives while the first ones are checked, then fewer.
     var more = [1000, 200, 30, 30]
     check.lookAhead {
       defer { if !more.isEmpty { add(more.removeFirst()) } }
@@ -66,7 +66,7 @@ import Testing
     var check = TransactionCheck(try reads())
     check.lookAhead { (history.copy, []) }
     #expect(check.decide(history.copy, pending: []) != nil)
-    // Settled in another order than they were made.
+    // Completed in a different order than they began.
     _ = history.add(3, [change(5, nil)])
     _ = history.add(2, [change(5, document(5, at: 2))])
     #expect(check.decide(history.copy, pending: []) == nil)
@@ -84,7 +84,8 @@ import Testing
     #expect(check.decide(history.copy, pending: []) == nil)
   }
 
-  /// The story: a removal under way hid that a document was there. It was refused, and the transaction stood.
+  /// Guards against a pending deletion that hides an existing document: the deletion was refused, and the
+  /// transaction committed.
   @Test func whatMayNeverHappenHidesNothing() throws {
     var history = CommitHistory()
     history.keep(from: 1)
@@ -99,7 +100,7 @@ import Testing
     #expect(check.decide(CommitHistory().copy, pending: [pending(3, 6, nil)]) == nil)
   }
 
-  /// A transaction that stays open does not keep everything that is written meanwhile: it is tried again.
+  /// An open transaction does not keep all later changes; beyond the limit, it is retried.
   @Test func theHistoryKeepsToItsBytes() throws {
     var history = CommitHistory()
     history.keep(from: 1)

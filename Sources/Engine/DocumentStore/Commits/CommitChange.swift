@@ -1,12 +1,14 @@
-// What a commit makes of documents, and the note by which it is known when readers see it.
+// The document changes of one commit.
+//
+// The byte store keeps the note of a commit and passes it back when it applies the commit.
 
 import ByteStore
 
-/// A document that a commit is about.
+/// The change of one commit to one document.
 struct CommitChange: Sendable {
   let path: DocumentPath
   let key: [UInt8]
-  /// As the commits before this one leave it. Nil also if nobody needed to know.
+  /// State after all earlier commits. Nil also if nothing needs it (see `isBeforeKnown`).
   let before: StoredDocument?
   let isBeforeKnown: Bool
   var after: StoredDocument?
@@ -14,8 +16,9 @@ struct CommitChange: Sendable {
 
   var isNone: Bool { isBeforeKnown && before == after }
 
-  /// Later than that of the document that is replaced, also where a bundle brought that one and the clock of whoever
-  /// made the bundle is ahead of ours: what is written now is newer than both. The same if this very commit brought it.
+  /// Later than the update time of the replaced document. That document may come from a bundle whose clock
+  /// was ahead of ours, and a new write must be newer than both. If this commit itself placed the document,
+  /// equal times are allowed.
   func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
     var new = time
     if let old = before?.updateTime, old >= new { new = Self.next(old) ?? time }
@@ -23,7 +26,7 @@ struct CommitChange: Sendable {
     return new
   }
 
-  /// Nil behind the last moment that there is.
+  /// Nil after the last valid time.
   private static func next(_ time: StoredTimestamp) -> StoredTimestamp? {
     StoredTimestamp(microseconds: time.microseconds + 1)
   }
@@ -38,26 +41,26 @@ struct CommitChange: Sendable {
   }
 }
 
-/// What a commit that readers see has made of a document, for those whom it concerns.
+/// The change of a published commit to one document, for listeners.
 struct PublishedChange: Sendable {
   let path: DocumentPath
   let key: [UInt8]
   let before: IndexChanges.Before
   let after: StoredDocument?
-  /// About what it takes in memory.
+  /// Approximate size in memory.
   let bytes: Int
 }
 
-/// What comes back to this floor when a commit is applied.
+/// The note of a commit: the byte store passes it back to this module when it applies the commit.
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
   private let recordBytes: [Int]
-  /// The first operations of the commit define them.
+  /// Ids of the shapes that the first operations of the commit define.
   let shapes: [Int]
   let audience: CommitAudience?
 
-  /// `audience` tells whom it may concern; nil is everyone.
+  /// `audience` says which changes may concern a listener; nil means that every change may.
   init(
     _ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int],
     audience: ([IndexChanges.Change]) -> CommitAudience? = { _ in nil }

@@ -1,9 +1,9 @@
-// What recent commits made of documents, for transactions that began before them.
+// The document changes of recent commits, for validating the transactions that began before them.
 //
 // Invariants:
-//   - Nothing is kept while no transaction is open.
-//   - What is added and what is let go of costs little, however much is kept: it lies in parts that never change once
-//     they are full, and go as a whole. So a part of the history can be looked through without the lock.
+//   - No changes are kept while no transaction is open.
+//   - Adding and dropping cost little, however long the history is. It consists of parts that are immutable
+//     once full and are dropped whole, so a reader can scan a copy of it without the lock.
 
 struct CommitHistory {
   static let bytesMax = 64 << 20
@@ -14,26 +14,28 @@ struct CommitHistory {
     let after: StoredDocument?
   }
 
-  /// Commits of a group are settled in any order: numbers only about ascend.
+  /// A run of changes. The commits of a group complete in any order, so the numbers ascend only roughly.
   struct Part: Sendable {
     fileprivate(set) var changes: [Change] = []
     fileprivate(set) var lastNumber: UInt64 = 0
     fileprivate var bytes = 0
   }
 
-  /// All that was there at a moment, as it was.
+  /// An immutable copy of the history.
   struct Copy: Sendable {
     fileprivate let parts: [Part]
     fileprivate let recent: Part
-    /// How many changes there had been.
+    /// Number of changes ever added when the copy was created.
     let end: UInt64
 
-    /// The changes of commits from a number on, the last ones first, but for those among the first `begin` changes.
+    /// Visits the changes of commits with number `floor` or higher, latest first, and skips the first
+    /// `begin` changes.
     func forEach(since floor: UInt64, behind begin: UInt64 = 0, _ body: (Change) -> Void) {
       var place = end
       for part in [[recent], parts.reversed()].joined() {
         guard place > begin else { return }
-        // Whole commits are in a part, and those before it were begun before its last one, or settled with it.
+        // A part holds whole commits. The commits in earlier parts began before the last commit of this
+        // part, or completed with it.
         let first = place - UInt64(part.changes.count)
         if part.lastNumber >= floor {
           for (offset, change) in part.changes.enumerated().reversed()
@@ -50,11 +52,12 @@ struct CommitHistory {
   private var recent = Part()
   private var bytes = 0
   private(set) var end: UInt64 = 0
-  /// How many open transactions need commits from a number on: they ascend, and so does the lowest one.
+  /// Number of open transactions per floor (the first commit number that they need), in ascending order of
+  /// floors.
   private var floors: [(number: UInt64, count: Int)] = []
-  /// About how many of them nobody needs any more, behind one that somebody needs.
+  /// Approximate number of floors without a transaction that come after a floor with one.
   private var unused = 0
-  /// Commits up to this one may have been dropped while someone needed them.
+  /// Commits up to this number may have been dropped while a transaction needed them.
   private var droppedThrough: UInt64 = 0
 
   var copy: Copy { Copy(parts: parts, recent: recent, end: end) }
@@ -67,7 +70,8 @@ struct CommitHistory {
     }
   }
 
-  /// What nobody needs any more is the answer: to let go of it may take a while, which needs no lock.
+  /// Closes one transaction with this floor. Returns the parts that no transaction needs any more, because
+  /// freeing them can take long and the caller does that without the lock.
   mutating func letGo(of floor: UInt64) -> [Part] {
     guard let place = place(of: floor) else { return [] }
     floors[place].count -= 1

@@ -1,5 +1,6 @@
-// What the store of bytes tells of each commit, when it is about to be logged and when readers see it: the indexes
-// follow, and the commit is queued for those whom it may concern.
+// Hooks that the byte store calls before it logs a commit and when it publishes one.
+//
+// They update the indexes and queue the commit for listeners.
 
 import ByteStore
 
@@ -20,7 +21,7 @@ final class CommitLayer: LayerAbove {
 
   func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
     guard let effects = note as? CommitEffects else { return }
-    // The definitions of shapes come first.
+    // Ordinals of shape definitions come first.
     let defined = effects.shapes
     indexes.apply(effects.indexChanges, defined.isEmpty ? ordinals : Array(ordinals.dropFirst(defined.count)))
     if !defined.isEmpty { shapes.noteStored(defined) }

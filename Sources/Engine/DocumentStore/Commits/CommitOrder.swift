@@ -1,31 +1,32 @@
-// The one order of all commits, and what those leave that are in it and not on stable storage yet.
+// The total order of commits, and the pending document states of commits that are not durable yet.
 //
 // Invariants:
-//   - Times grow with the order, by a microsecond at least, whatever the wall clock does. A clock that is in the last year
-//     that has times is not believed, so that each store has times left for the commits that come after.
-//   - A document has as many pending states as commits under way change it, the latest last. Whoever computes a
-//     commit builds on the last one, or on the store if there is none; readers see the store alone.
-//   - A commit that builds on a pending state names the commit that leaves it as its foundation.
-//   - A pending state goes when its commit is settled: readers see it then, or it never happened.
-//   - While a transaction is open, what commits made of documents since it began is kept, within a budget. A
-//     transaction that began before what had to be dropped cannot be validated any more.
+//   - Commit times strictly increase, by at least one microsecond, whatever the wall clock does. A clock in
+//     the last valid year is rejected, so that every store has times left for later commits.
+//   - Each commit in progress that changes a document leaves one pending state of it, the latest last. A
+//     new commit builds on the latest pending state, or on the store if there is none. Readers see only the
+//     store.
+//   - A commit that builds on a pending state declares a commit dependency on the commit that left it.
+//   - A pending state is removed when its commit completes: it is then visible to readers, or it failed.
+//   - While a transaction is open, the changes of later commits are kept within a budget. A transaction
+//     that began before the dropped changes can no longer be validated.
 
 import ByteStore
 
 struct CommitOrder {
-  /// What a commit under way makes of one document.
+  /// The state that a commit in progress gives one document.
   struct Pending {
     let number: UInt64
     let commit: PendingCommit
     let after: StoredDocument?
   }
 
-  /// Of one document; hardly ever is there more than the last.
+  /// All pending states of one document. There is rarely more than one.
   private struct PendingStates {
     var last: Pending
     var earlier: [Pending] = []
 
-    /// The latest one that may still happen.
+    /// The latest state whose commit has not failed.
     var top: Pending? {
       last.commit.isRefused ? earlier.last { !$0.commit.isRefused } : last
     }
@@ -41,7 +42,7 @@ struct CommitOrder {
       last = state
     }
 
-    /// False if nothing is left.
+    /// Returns false if no state is left.
     mutating func remove(_ isOver: (Pending) -> Bool) -> Bool {
       earlier.removeAll(where: isOver)
       guard isOver(last) else { return true }
@@ -51,23 +52,23 @@ struct CommitOrder {
     }
   }
 
-  /// The time of the last commit.
+  /// Time of the last commit, in microseconds.
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
   private var pending: [RecordKey: PendingStates] = [:]
-  /// Their numbers, in order.
+  /// Numbers of the pending commits, ascending.
   private var underWay: [UInt64] = []
   private var history = CommitHistory()
-  /// For the records of the next commit, as much as those before it took: they are encoded under the lock that keeps
-  /// this. Memory that is new costs more to touch than what is written to it. Keys of values lie there, too, once the
-  /// records are out of it.
+  /// A buffer for the records of the next commit, which are encoded while the lock of this structure is
+  /// held. It is reused because touching fresh memory costs more than writing the records. After that it
+  /// serves as scratch space for the keys of values.
   private var recordRoom: [UInt8] = []
-  /// More is not kept between commits.
+  /// A larger buffer is freed after the commit.
   private static let recordRoomBytesMax = 2 << 20
   var feed: FeedLedger
-  /// Whoever needs that no commit is under way; new ones wait meanwhile.
+  /// Number of callers that wait until no commit is in progress; new commits wait meanwhile.
   var quietRequests = 0
-  /// Threads that wait for commits to be settled.
+  /// Number of threads that wait for commits to complete.
   var settlingAwaited = 0
 
   init(lastTime: Int64, feed: FeedLedger) {
@@ -81,10 +82,11 @@ struct CommitOrder {
 
   func isSettled(through number: UInt64) -> Bool { underWay.first.map { $0 > number } ?? true }
 
-  /// 9999-01-01T00:00:00Z: from here on, times are only for commits after one that has an earlier time.
+  /// 9999-01-01T00:00:00Z. The clock must be before this. Later times arise only by adding 1 µs to the last
+  /// commit's.
   private static let clockEnd: Int64 = 253_370_764_800_000_000
 
-  /// Throws, and uses up no time, if the clock says what is none, or if there is none left.
+  /// Throws, and consumes no time, if the clock is out of range or no valid time is left.
   func nextTime(_ clock: any StoreClock) throws(DocumentStoreError) -> StoredTimestamp {
     let wall = clock.wallMicroseconds()
     guard wall < Self.clockEnd else {
@@ -101,12 +103,12 @@ struct CommitOrder {
     return time
   }
 
-  /// What the commits under way leave of a document; nil if none of them changes it.
+  /// The latest pending state of a document; nil if no commit in progress changes it.
   func pending(_ key: [UInt8]) -> Pending? {
     pending.isEmpty ? nil : pending[RecordKey(key)]?.top
   }
 
-  /// A commit has got its place. Returns its number.
+  /// Adds a commit to the order and returns its number.
   mutating func begin(
     _ commit: PendingCommit, _ changes: [CommitChange], at time: StoredTimestamp
   ) -> UInt64 {
@@ -121,12 +123,13 @@ struct CommitOrder {
     return number
   }
 
-  /// What the history lets go of is the answer.
+  /// Completes a commit. Returns the history parts that it dropped, so that the caller frees them without
+  /// the lock.
   mutating func settle(
     _ number: UInt64, _ changes: [CommitChange], hasHappened: Bool
   ) -> [CommitHistory.Part] {
     if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
-    // What can be seen of this one hides what those before it made, settled or not.
+    // A visible commit also replaces the pending states of all earlier commits, complete or not.
     let isOver = { (state: Pending) in hasHappened ? state.number <= number : state.number == number }
     for change in changes.indices {
       guard let place = pending.index(forKey: RecordKey(changes[change].key)) else { continue }
@@ -147,7 +150,7 @@ struct CommitOrder {
 
   // MARK: Transactions
 
-  /// The number from which on commits may be missing in a snapshot that is taken after this.
+  /// Returns the floor: the number of the first commit that a snapshot taken from now on may lack.
   mutating func openTransaction() -> UInt64 {
     let floor = underWay.first ?? nextNumber
     history.keep(from: floor)
@@ -156,12 +159,12 @@ struct CommitOrder {
 
   mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.letGo(of: floor) }
 
-  /// What came and is under way, for `TransactionCheck`.
+  /// Completed and pending changes, for `TransactionCheck`.
   var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {
     (history.copy, statesUnderWay)
   }
 
-  /// All that may still happen.
+  /// The pending states of all commits that have not failed.
   private var statesUnderWay: [CommitHistory.Change] {
     var changes: [CommitHistory.Change] = []
     changes.reserveCapacity(pending.count)
@@ -173,7 +176,7 @@ struct CommitOrder {
     return changes
   }
 
-  /// What is different from when it was read.
+  /// Describes a conflict with something the transaction has read; nil if it can be committed.
   func conflict(_ check: inout TransactionCheck?, since floor: UInt64) -> String? {
     guard history.reaches(backTo: floor) else { return "it has been open for too long" }
     return check?.decide(history.copy, pending: statesUnderWay)

@@ -1,22 +1,23 @@
 // A commit of documents, from the call to the acknowledgement.
+//   1. validate     the request, against the limits (CommitRequest)
+//   2. read ahead   the documents that the commit builds on, before taking the lock, so that no commit
+//                   waits for another one's disk reads; and check a transaction's reads against later
+//                   commits (TransactionCheck)
+//   3. resolve      one commit at a time, in commit order: validate the transaction's reads
+//                   (TransactionReads), assign the time, and apply the mutations to the latest states,
+//                   pending ones included (CommitOrder)
+//   4. encode       a record for each changed document, the shape definitions that the records need
+//                   (ShapeDictionary), and an entry of the change feed if the feed has a consumer
+//   5. log          determine the audience of each change (Publications), then enqueue in the byte store,
+//                   whose leader writes and syncs a commit group
+//   6. apply        to the key directory and all indexes atomically, and 7. publish: readers see it
+//                   (CommitLayer)
+//   8. settle       remove the pending states
+//   9. notify       the listeners, and 10. acknowledge: the call returns
 //
-//   1. validate     what is asked for, within the limits (CommitRequest)
-//   2. read ahead   the documents that it builds on, so that nobody waits for the disk while another reads; and what
-//                   has changed since a transaction began (TransactionCheck)
-//   3. resolve      one commit at a time, in the order of all: what a transaction has read must still be so
-//                   (TransactionReads); it gets its time, and its mutations are applied to what the commits before
-//                   it leave, on stable storage or not (CommitOrder)
-//   4. encode       a record for each document that changes, what shapes they need (ShapeDictionary), and an entry of
-//                   the change feed if someone reads it
-//   5. log          once it is known whom each change may concern (Publications), it joins the queue of the store of
-//                   bytes, which writes and syncs a group of them
-//   6. apply        to the table and to all indexes at one moment, and 7. publish: readers see it (CommitLayer)
-//   8. settle       nobody builds on it as pending any more
-//   9. notify       those who follow commits, and 10. acknowledge: the caller returns
-//
-// The lock of the order is held from 3 to 5, and neither while the disk is waited for nor while code of a user
-// runs. The leader of a group takes 6 and 7 for all of it. A commit that was refused (a full disk, a damaged
-// page) takes those with it that build on it: they are resolved once more.
+// The order's lock is held during steps 3 to 5. It is never held while waiting for the disk, or while user
+// code runs. The leader of a commit group does steps 6 and 7 for the whole group. If a commit is refused (a
+// full disk, a damaged page), the commits that depend on it fail with it and are resolved again.
 
 import ByteStore
 
@@ -26,7 +27,7 @@ final class CommitPipeline: Sendable {
   private let durability: Durability
   private let clock: any StoreClock
   private let pauses: (any StorePauses)?
-  /// Held while the next commit is computed from what this one leaves.
+  /// Locked while a commit is resolved, encoded and enqueued.
   private let order: Locked<CommitOrder>
 
   init(
@@ -45,12 +46,12 @@ final class CommitPipeline: Sendable {
     try finish(try begin(mutations)).time
   }
 
-  /// Steps 1 to 5: the commit has its place in the order.
-  /// With reads, throws `aborted` if one of them would have another answer now.
+  /// Performs steps 1 to 5 and gives the commit its place in the order. With `reads`, throws `aborted` if
+  /// one of them would now have another result.
   func begin(
     _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitUnderWay {
-    // Before any lock, which a child of a fork may never get.
+    // Check this before taking any lock: in a forked child, a lock may stay taken forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
     bytes.pace(forBytes: request.bytes)
@@ -58,7 +59,7 @@ final class CommitPipeline: Sendable {
   }
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
-    // What is read from here on is what is stored as long as nobody publishes a commit.
+    // As long as this position is unchanged, the documents read from here on are current.
     let position = layer.publications.position
     let bases = readAhead(request)
     var check = request.reads.map { TransactionCheck($0) }
@@ -76,15 +77,15 @@ final class CommitPipeline: Sendable {
         let encoded = try encode(&resolved, &order, at: time)
         return try log(encoded, resolved, request, &order, at: time)
       } catch {
-        // It has no place in the order, and no entry.
+        // The commit failed before it got a place in the order, so its feed entry is undone.
         order.feed = feed
         throw error
       }
     }
   }
 
-  /// Steps 6 to 10: returns when the commit is on stable storage and readers see it. The answer is the commit that has
-  /// happened: another one than `underWay` if that had to be resolved once more.
+  /// Performs steps 6 to 10. Returns when the commit is durable and visible. The returned commit differs
+  /// from `underWay` if the commit had to be resolved again.
   func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> CommitUnderWay {
     var underWay = underWay
     while true {
@@ -104,7 +105,7 @@ final class CommitPipeline: Sendable {
     }
   }
 
-  /// Runs `body` while no commit is under way: those that come meanwhile wait.
+  /// Runs `body` while no commit is in progress; new commits wait meanwhile.
   func whileQuiet(_ body: () throws(DocumentStoreError) -> Void) throws(DocumentStoreError) {
     order.withLock { $0.quietRequests += 1 }
     defer {
@@ -116,11 +117,11 @@ final class CommitPipeline: Sendable {
 
   // MARK: 2. Read ahead
 
-  /// A document as readers see it, which may be older than what the commit will build on.
+  /// A document as readers see it. It may be older than the state that the commit will build on.
   private struct Base {
     var record: [UInt8]?
     var document: StoredDocument?
-    /// It counts only if the commit needs the document.
+    /// Thrown only if the commit needs the document.
     var failure: DocumentStoreError?
   }
 
@@ -153,7 +154,7 @@ final class CommitPipeline: Sendable {
       guard request.replaces(target) else {
         throw DocumentStoreError(error, at: target.path, in: bytes.path)
       }
-      // Not even its times can be read, and nothing of it will be left.
+      // Even the times are unreadable, and the commit replaces the whole record.
       return StoredDocument(
         path: target.path, createTime: .unreadable, updateTime: .unreadable,
         fields: StoredDocument.damagedFields)
@@ -164,13 +165,13 @@ final class CommitPipeline: Sendable {
 
   private struct Resolved {
     var changes: [CommitChange] = []
-    /// Commits under way that it builds on.
+    /// Commits in progress that this commit depends on.
     var foundation: [PendingCommit] = []
-    /// Of its entry in the feed; nil if it has none.
+    /// Size of its feed entry; nil if it has none.
     var feedBytes: Int?
   }
 
-  /// What each document is after all mutations, in the order of their first mention.
+  /// Computes each document's state after all mutations, in the order of first mention.
   private func resolve(
     _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, _ order: CommitOrder,
     at time: StoredTimestamp
@@ -193,7 +194,8 @@ final class CommitPipeline: Sendable {
     return resolved
   }
 
-  /// The document as the commits before this one leave it. `isCurrent` says that what was read ahead is what is stored.
+  /// The state after all earlier commits. `isCurrent` says that the documents read in step 2 are still
+  /// current.
   private func before(
     _ place: Int, _ request: CommitRequest, _ base: Base?, isCurrent: Bool, _ order: CommitOrder,
     _ foundation: inout [PendingCommit]
@@ -208,13 +210,13 @@ final class CommitPipeline: Sendable {
         path: target.path, key: target.key, before: nil, isBeforeKnown: false, after: nil)
     }
     if let failure = base.failure {
-      // A commit since then may have replaced what could not be read.
+      // A commit since then may have replaced the unreadable document.
       guard let record = try record(target) else { return CommitChange(target, nil) }
       guard let document = try? document(target, request, record.rawSpan) else { throw failure }
       return CommitChange(target, document)
     }
-    // What came in between is most often about other documents, and a comparison of bytes costs less than to decode
-    // them.
+    // The commits in between are most often about other documents, and comparing bytes is cheaper than
+    // decoding.
     let isSame = isCurrent ? true : try isStored(base.record, target.key)
     if isSame { return CommitChange(target, base.document) }
     guard let record = try record(target) else { return CommitChange(target, nil) }
@@ -234,7 +236,7 @@ final class CommitPipeline: Sendable {
 
   private struct Encoded {
     var batch: Batch
-    /// The shapes that the batch defines.
+    /// Ids of the shapes that the batch defines.
     var shapes: [Int]
   }
 
@@ -252,7 +254,7 @@ final class CommitPipeline: Sendable {
         let record = resolved.changes[place].after.map { encoder.append($0) }
         resolved.changes[place].recordBytes = record?.count ?? 0
         bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
-        // What small changes of large documents make is found out here, and not all of it is made.
+        // Small mutations of large documents can exceed the limit. Stop encoding as soon as they do.
         try Batch.check(bytes: bytes)
         records.append(record)
       }
@@ -271,7 +273,8 @@ final class CommitPipeline: Sendable {
           try batch.remove(key)
         }
       }
-      // Behind the documents, whose ordinals follow those of the shapes.
+      // The feed entry follows the documents, because the apply step expects ordinals of shapes first, then
+      // documents.
       for (key, value) in entry { try batch.put(value, for: key) }
       return Encoded(batch: batch, shapes: shapes.map(\.id))
     } catch {
@@ -279,14 +282,15 @@ final class CommitPipeline: Sendable {
     }
   }
 
-  /// What a commit leaves for those who read the feed; nothing if it has none, or changes nothing for them.
+  /// The entry of the change feed and the feed's state. Empty if the feed is inactive or no user document
+  /// changes.
   private func feedEntry(
     _ changes: [CommitChange], _ records: [Range<Int>?], _ bytes: [UInt8], _ feed: inout FeedLedger,
     at time: StoredTimestamp
   ) -> [(key: [UInt8], value: [UInt8])] {
     guard feed.isActive else { return [] }
     var entries: [FeedFormat.Change] = []
-    // What is kept beside the users' documents concerns no reader of the feed.
+    // Reserved documents are not part of the feed.
     for (place, record) in records.enumerated() where !changes[place].path.isReserved {
       entries.append((changes[place].key, record.map { Array(bytes[$0]) }))
     }
@@ -337,14 +341,14 @@ final class CommitPipeline: Sendable {
     if isAwaited { order.wakeAll() }
   }
 
-  // MARK: Beside documents
+  // MARK: Keys outside documents
 
   var feed: FeedLedger { order.withLock { $0.feed } }
 
   func withFeed(_ body: (inout FeedLedger) -> Void) { order.withLock { body(&$0.feed) } }
 
-  /// A commit of what the store keeps beside documents. `puts` is asked in its turn; if it changes the feed and the
-  /// commit fails, whoever calls this takes that back.
+  /// Commits keys that the store keeps outside documents. `puts` runs when the commit gets its place. If it
+  /// changes the feed and the commit fails, the caller must undo that change.
   func write(
     removing keys: [[UInt8]] = [], _ puts: (inout FeedLedger) -> [(key: [UInt8], value: [UInt8])]
   ) throws(DocumentStoreError) {
@@ -373,7 +377,7 @@ final class CommitPipeline: Sendable {
 
   // MARK: Transactions
 
-  /// To be called before the snapshot is taken that the transaction reads. Ends with `closeTransaction`.
+  /// Call this before taking the transaction's snapshot. Ends with `closeTransaction`.
   func openTransaction() -> UInt64 {
     let floor = order.withLock { $0.openTransaction() }
     pauses?.pause(at: .begun)
@@ -385,7 +389,7 @@ final class CommitPipeline: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Returns when all commits that are under way now can be seen.
+  /// Returns when all commits that are in progress now are visible.
   func waitForCommitsUnderWay() {
     let last = order.withLock { order in
       order.settlingAwaited += 1
@@ -396,7 +400,7 @@ final class CommitPipeline: Sendable {
   }
 }
 
-/// A commit that has its place in the order of all commits, and that has still to be finished, whatever happens.
+/// A commit that has its place in the order. The caller must call `finish`, whatever happens.
 package struct CommitUnderWay: Sendable {
   let request: CommitRequest
   let time: StoredTimestamp
@@ -415,7 +419,7 @@ extension CommitChange {
 }
 
 extension CommitRequest {
-  /// The first mutation builds on no field of the document.
+  /// True if the first mutation reads no field of the existing document.
   fileprivate func replaces(_ target: Target) -> Bool {
     switch mutations[target.first].change {
     case .patch, .verify: false

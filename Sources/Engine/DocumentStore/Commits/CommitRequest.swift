@@ -1,22 +1,22 @@
-// What a caller asks one commit for, checked as far as no document is needed for it.
+// A request for one commit, with all checks that need no stored document.
 
-/// Mutations within the limits, grouped by document in the order of their first mention.
+/// Mutations within the limits, grouped by document in the order of first mention.
 struct CommitRequest: Sendable {
   struct Target: Sendable {
     let path: DocumentPath
     let key: [UInt8]
-    /// Where the first mutation is: it decides what has to be known of the document.
+    /// Index of the first mutation; it decides how much of the stored document is needed.
     let first: Int
     var isWrittenAgain = false
   }
 
   let mutations: [Mutation]
-  /// Of a transaction: the commit needs that they are still so.
+  /// The reads of a transaction, which must still hold when it commits.
   let reads: TransactionReads?
-  /// Nil for that of the store.
+  /// Nil for the store's default.
   let durability: StoreDurability?
   private(set) var targets: [Target] = []
-  /// For each mutation, which target it is about.
+  /// For each mutation, the index of its target.
   private(set) var places: [Int] = []
   private(set) var bytes = 0
 
@@ -41,7 +41,7 @@ struct CommitRequest: Sendable {
       if !mutation.isPlacement { bytesAsked += size }
       try DocumentLimits.checkRequest(bytes: bytesAsked)
       let key = DocumentKey.encode(mutation.path)
-      // One look says whether it is known, and makes it so.
+      // A single lookup both finds and inserts.
       let place = mutations.count == 1 ? 0 : known.place(of: key, orNew: targets.count)
       if place < targets.count {
         targets[place].isWrittenAgain = true
@@ -57,14 +57,15 @@ struct CommitRequest: Sendable {
 }
 
 extension CommitRequest {
-  /// Whatever the document is, it is gone afterwards: it need not be read for that. What the same commit sets in its
-  /// place has to be later than it.
+  /// True if the document is deleted without being read. False if the same commit writes it again, because
+  /// the new document must get a later time than the deleted one.
   func isBlindRemoval(_ target: Target) -> Bool {
     guard !target.isWrittenAgain, case .delete = mutations[target.first].change else { return false }
     return mutations[target.first].precondition == .none
   }
 
-  /// What the first mutation builds on, and no more: a damaged document can still be replaced or deleted.
+  /// Decodes only as much as the first mutation builds on, so that a damaged document can still be replaced
+  /// or deleted.
   func document(
     _ target: Target, _ record: RawSpan, _ shapes: ShapeTable
   ) throws(RecordError) -> StoredDocument {

@@ -1,34 +1,35 @@
-// Commits that readers see, in their order, for those who wait for something of them.
+// Queue of published commits, in commit order, for the live queries.
 //
-// A commit comes here under the lock of the table: whoever asks for the position at a moment of the store knows
-// which commits that moment has. It costs nothing while nobody follows. Before it is logged, it is asked whom it may
-// concern: of one that concerns nobody, only its number and its time are kept, without the lock of the queue.
+// `append` runs under the lock of the key directory, so a reader that takes the position together with a
+// snapshot knows which commits the snapshot has. While there is no follower, a commit costs nothing here.
+// The interest filter is asked before the commit is logged. A commit that concerns no listener leaves only
+// its number and time, without the lock of the queue.
 //
-// The sieve has a lock of its own: to mark thousands of interests anew, or to look through large documents, takes
-// long, and readers wait for whoever holds the other one.
+// The interest filter has its own lock: rebuilding it for thousands of interests and probing large
+// documents take long, and readers wait for the lock of the key directory.
 
 import ByteStore
 import Synchronization
 
-/// Called after each commit that may concern it, by the thread that committed, before that returns.
+/// Called after each commit that may concern the follower, by the committing thread before it returns.
 protocol CommitFollower: AnyObject, Sendable {
   func follow()
 }
 
-/// Whom a commit may concern.
+/// The changes of one commit that may concern a listener.
 struct CommitAudience: Sendable {
-  /// Changes that someone may wait for.
+  /// Indexes of these changes.
   fileprivate var places: [Int] = []
-  /// As long as nobody waits for more than at that time.
+  /// The filter's epoch; the audience is valid until an interest is added.
   fileprivate let epoch: UInt64
 }
 
-/// A commit that may concern someone.
+/// A commit that may concern a listener.
 struct Publication: Sendable {
   let effects: CommitEffects
-  /// It was so many commits since the store was opened, with itself.
+  /// Number of commits since the store was opened, including this one.
   let number: UInt64
-  /// Of the changes that may.
+  /// Indexes of the changes that may concern a listener.
   let places: [Int]
 }
 
@@ -36,36 +37,38 @@ final class Publications: Sendable {
   private struct State {
     var queue: [Publication] = []
     weak var follower: (any CommitFollower)?
-    /// How often each id of a collection is followed.
+    /// Number of interests per collection id.
     var collectionIDs: [String: Int] = [:]
   }
 
-  /// Of no commit.
+  /// Stands for "no commit".
   private static let noTime = Int64.min
 
   private let state = Locked(State())
   private let sieve = PassingLock(LiveSieve())
-  // Those below are read without a lock. The first is written with that of the state, the second with that of the sieve; the
-  // others by commits, one after the other, and the time also when the first one follows.
+  // The atomics below are read without a lock. `hasFollower` is written under the lock of the state, and
+  // `epoch` under the lock of the filter. The other two are written by commits, one at a time; `follow`
+  // resets the time, too.
   private let hasFollower = Atomic(false)
-  /// Of the sieve.
+  /// The interest filter's epoch.
   private let epoch = Atomic<UInt64>(0)
   private let commitsSoFar = Atomic<UInt64>(0)
-  /// Of the last commit while someone follows.
+  /// Time of the last commit while there is a follower.
   private let time = Atomic(Publications.noTime)
 
   var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
 
-  /// Someone wants to know what documents of collections with an id were.
+  /// True if a listener needs the previous states of documents in collections with this id.
   func isFollowed(_ collectionID: String) -> Bool {
     isFollowed && state.withLock { $0.collectionIDs[collectionID] != nil }
   }
 
-  /// The number of commits since the store was opened. Within a moment of the store: of those it has.
+  /// Number of commits since the store was opened. Read together with a snapshot, it counts the commits in
+  /// the snapshot.
   var position: UInt64 { commitsSoFar.load(ordering: .acquiring) }
 
-  /// When the last commit was; nil if one that may concern someone has not been taken yet, or none has happened since
-  /// someone follows.
+  /// Time of the last commit. Nil if a commit that may concern a listener is still queued, or if no commit
+  /// came since the first follower.
   var timeIfAllIsTaken: StoredTimestamp? {
     state.withLock { isFollowed && $0.queue.isEmpty ? lastTime : nil }
   }
@@ -76,12 +79,14 @@ final class Publications: Sendable {
 
   // MARK: Followers
 
-  /// Commits after a moment that is taken from now on reach the follower, if they may concern the interest. Of
-  /// collections with its id, it learns what documents were. `unfollow` with the same number ends it.
+  /// Passes on the commits that may concern the interest, starting with the first one after any snapshot
+  /// taken from now on. For collections with its id, the previous states of documents are recorded. Ends
+  /// with `unfollow` of this number.
   func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitFollower) {
     sieve.withLock { sieve in
       sieve.insert(interest, number: number)
-      // What was asked before is asked in vain now. Told in here, so that no answer is ahead of it.
+      // Invalidates earlier audiences. Stored under the filter's lock, so that no audience has a newer
+      // epoch than this.
       epoch.store(sieve.epoch, ordering: .releasing)
     }
     state.withLock { state in
@@ -114,8 +119,8 @@ final class Publications: Sendable {
 
   // MARK: Commits
 
-  /// To be asked before the commit happens, and told when it has. Nil if that is not known: then it may concern everyone.
-  /// `room` is for the bytes of values.
+  /// Asks the interest filter; to be called before the commit is logged. Returns nil if the filter's lock
+  /// is taken: the commit may then concern every listener. `room` is scratch space for the bytes of values.
   func audience(of changes: [IndexChanges.Change], _ room: inout [UInt8]) -> CommitAudience? {
     guard isFollowed else { return nil }
     return sieve.withLockIfFree { sieve in
@@ -137,14 +142,14 @@ final class Publications: Sendable {
     let places = places(effects.audience) ?? Array(effects.changes.indices)
     state.withLock { state in
       time.store(effects.time.microseconds, ordering: .releasing)
-      // The last of them may be gone since.
+      // The last follower may have left since the check above.
       guard isFollowed, state.follower != nil, !places.isEmpty else { return }
       state.queue.append(Publication(effects: effects, number: number, places: places))
     }
   }
 
-  /// All that nobody has taken yet; their room is for what comes next. The answer is the time of the last commit,
-  /// which may concern nobody.
+  /// Moves all queued commits to `commits`, and keeps the storage of `commits` for later ones. Returns the
+  /// time of the last commit, including commits that concern no listener.
   func take(_ commits: inout [Publication]) -> StoredTimestamp? {
     precondition(commits.isEmpty, "what was taken before has been followed")
     return state.withLock { state in
@@ -153,16 +158,16 @@ final class Publications: Sendable {
     }
   }
 
-  /// The commit that may concern them has happened.
+  /// Notifies the follower after a commit that may concern it.
   func notify(_ audience: CommitAudience? = nil) {
-    // The epoch only grows: a commit that was queued because of it is not taken for nobody's here.
+    // The epoch only grows, so a commit that was queued because of a newer epoch is not skipped here.
     guard isFollowed, !isForNobody(audience) else { return }
     state.withLock { $0.follower }?.follow()
   }
 
   private func isForNobody(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }
 
-  /// Nil if that is not known any more.
+  /// Nil if an interest was added since.
   private func places(_ audience: CommitAudience?) -> [Int]? {
     guard let audience, audience.epoch == epoch.load(ordering: .acquiring) else { return nil }
     return audience.places

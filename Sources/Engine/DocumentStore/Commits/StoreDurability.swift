@@ -1,9 +1,10 @@
-// When a commit counts as done.
+// The durability levels of a commit.
 
-/// What a commit survives once it is acknowledged.
+/// The failures that an acknowledged commit survives.
 public enum StoreDurability: Sendable {
-  /// Everything: it is on stable storage.
+  /// The commit is on stable storage and survives a power loss.
   case synced
-  /// The death of the process. A power loss may take the commits of the last 100 ms, the latest ones first.
+  /// The commit survives the death of the process. A power loss may drop the commits of the last 100 ms,
+  /// latest first.
   case buffered
 }

@@ -1,28 +1,29 @@
-// Where threads meet: the places between the steps of commits, transactions and live queries at which a test can have
-// one wait while others go on. No lock is held there.
+// Test hooks: points in commits, transactions and live queries at which a test can hold a thread.
+//
+// No lock is held at any of them, so other threads can run.
 
 package enum StorePoint: String, Sendable, CaseIterable {
-  /// A commit has read what it builds on, and has no place in the order yet.
+  /// A commit has read its documents and has no place in the order yet.
   case readAhead
-  /// It has its place and waits for the disk.
+  /// A commit has its place and waits for the disk.
   case placed
-  /// Readers see it, and others may still build on it as pending.
+  /// Readers see the commit, and its pending states still exist.
   case published
-  /// Nobody has been told of it.
+  /// The pending states are removed, and no listener has been notified.
   case settled
-  /// A transaction has begun, and has no snapshot yet.
+  /// A transaction has begun and has no snapshot yet.
   case begun
-  /// A view is known, and its query has not been run.
+  /// A view is registered, and its query has not run.
   case listening
-  /// The query has been run, and what came since waits.
+  /// The query has run, and later commits wait in the backlog.
   case answered
-  /// Others have to go on first.
+  /// The thread waits until other threads have done something.
   case waiting
-  /// Between two steps of whoever uses the store.
+  /// Between two steps of the store's user.
   case outside
 }
 
 package protocol StorePauses: AnyObject, Sendable {
-  /// Returns when the thread may go on.
+  /// Blocks until the test lets the thread continue.
   func pause(at point: StorePoint)
 }

@@ -1,18 +1,20 @@
-// Whether a transaction can be committed: what it has read must be what it would read where it gets its place.
+// Optimistic validation of a transaction's reads.
 //
-//   1. look ahead   without a lock, through what commits made of documents since the transaction began, and again
-//                   through what came meanwhile, until that is little
-//   2. decide       under the lock of the order, with what came after that and what is under way
+// A transaction commits only if its reads would have the same results at its place in the order.
 //
-// So a transaction that has been open for long, among many writers, holds them up no longer than another one.
+//   1. look ahead   without a lock, scan the changes since the transaction began, and repeat for the
+//                   changes that came meanwhile, until few are left
+//   2. decide       under the lock of the order, check the remaining changes and the pending ones
 //
-// Of what has happened, the last state of each document decides, by the numbers of the commits: what came and went again
-// is no conflict. What is under way may never happen, and the transaction happen all the same: so each of its states
-// counts, and hides nothing that was there before it. That aborts now and then what could stand; whoever tries again waits
-// for what is under way first.
+// So a transaction that was open for long among many writers does not hold the lock longer than any other.
+//
+// Among completed commits, only the last state of each document matters. A change that was undone is no
+// conflict. A pending commit can still fail while this transaction succeeds, so each of its states is
+// checked in addition to the completed ones. This aborts a few transactions that could have committed. The
+// retry waits for the pending commits first.
 
 struct TransactionCheck {
-  /// What is left to be looked at under the lock, if it can be.
+  /// Target for the number of changes left to check under the lock.
   static let restMax = 64
   private static let roundsMax = 16
 
@@ -33,18 +35,18 @@ struct TransactionCheck {
     }
   }
 
-  /// Of what is under way.
+  /// Verdicts on pending changes.
   private var pendingVerdicts: [State: Verdict] = [:]
   /// The keys of verdicts with a conflict.
   private var conflicts: Set<[UInt8]> = []
-  /// Changes before this are looked at.
+  /// Changes before this have been checked.
   private var end: UInt64 = 0
-  /// How many changes were looked at under the lock.
+  /// Number of changes that were checked under the lock.
   private(set) var decidedLate = 0
 
   init(_ reads: TransactionReads) { self.reads = reads }
 
-  /// `order` gives the history and what is under way as of now.
+  /// `order` returns the current history and pending changes.
   mutating func lookAhead(_ order: () -> (history: CommitHistory.Copy, pending: [CommitHistory.Change])) {
     for _ in 0..<Self.roundsMax {
       let (history, pending) = order()
@@ -55,7 +57,7 @@ struct TransactionCheck {
     }
   }
 
-  /// Nil if nothing is different from when it was read.
+  /// Describes a conflict; nil if no read has changed.
   mutating func decide(
     _ history: CommitHistory.Copy, pending: some Sequence<CommitHistory.Change>
   ) -> String? {
@@ -77,7 +79,7 @@ struct TransactionCheck {
   private mutating func look(at history: CommitHistory.Copy) {
     var changes: [CommitHistory.Change] = []
     history.forEach(since: reads.floor, behind: end) { changes.append($0) }
-    // The last ones come first, so that most of the others need not be compared.
+    // The latest changes come first, so most older ones need no comparison.
     for change in changes { look(at: change) }
     end = history.end
   }

@@ -1,16 +1,16 @@
-// What a transaction has read, and whether that is still so.
+// The reads of a transaction, and whether they still hold.
 //
-// A transaction may commit if each of its reads would answer the same where it stands in the order of all commits.
-// For a document that is its update time, or that it is absent. For a query it is every document of its answer, and
-// that no other document would be in it now: one that matches, and lies before the last of the answer if a limit
-// ended that.
+// A transaction may commit if each of its reads would have the same result at the transaction's place in
+// the order. A document must have the same update time, or still be absent. For a query, no document of the
+// result may have changed, and no other document may match now. If a limit cut the result off, only
+// documents before the last one count.
 
 struct TransactionReads: Sendable {
-  /// Of the answer of a query as it was run.
+  /// The result of one query.
   private struct Range: Sendable {
     let query: StructuredQuery
     let answer: [[UInt8]: StoredTimestamp]
-    /// The last document, if a limit ended the answer.
+    /// The last document, if the limit cut the result off.
     let last: StoredDocument?
 
     func isChanged(by key: [UInt8], _ after: StoredDocument?) -> Bool {
@@ -20,9 +20,9 @@ struct TransactionReads: Sendable {
     }
   }
 
-  /// Commits from this number on may be missing in the snapshot that was read.
+  /// The snapshot that was read may lack commits from this number on.
   let floor: UInt64
-  /// Nil for those that are absent.
+  /// Update times; nil for an absent document.
   private var documents: [[UInt8]: StoredTimestamp?] = [:]
   private var ranges: [Range] = []
 
@@ -34,13 +34,13 @@ struct TransactionReads: Sendable {
     documents[DocumentKey.encode(path)] = .some(document?.updateTime)
   }
 
-  /// False if it was read, and absent.
+  /// False if the transaction read the document and found it absent.
   func canBeThere(_ path: DocumentPath) -> Bool {
     guard let version = documents[DocumentKey.encode(path)] else { return true }
     return version != nil
   }
 
-  /// `answer` in the order of the query.
+  /// `answer` is in query order.
   mutating func add(_ query: StructuredQuery, _ answer: [StoredDocument]) {
     let keys = answer.map { (DocumentKey.encode($0.path), $0.updateTime) }
     var last: StoredDocument?
@@ -66,7 +66,7 @@ struct TransactionReads: Sendable {
     }
   }
 
-  /// What of it is not so any more if this is the last state of a document that changed since.
+  /// Which read no longer holds if `after` is the latest state of a document that changed since.
   func conflict(_ key: [UInt8], _ after: StoredDocument?) -> Conflict? {
     if let version = documents[key], version != after?.updateTime { return .document }
     return ranges.contains { $0.isChanged(by: key, after) } ? .answer : nil

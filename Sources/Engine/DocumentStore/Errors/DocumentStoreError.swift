@@ -1,65 +1,68 @@
-// Everything that can go wrong with documents, with the evidence that the layers above pass on.
+// All errors of the document store, with the evidence that higher layers pass on.
 
 package import ByteStore
 
-/// Where and why storage failed, without the types of the floor below.
+/// Where and why a storage operation failed, without exposing the byte store's types.
 public struct StorageEvidence: Hashable, Sendable {
-  /// The file or the directory that it is about.
+  /// The file or directory concerned.
   public var file: String?
-  /// Where in the file.
+  /// The offset in the file.
   public var offset: UInt64?
-  /// What should have been there.
+  /// The expected content.
   public var expected: String?
-  /// What was there.
+  /// The content that was found.
   public var found: String?
-  /// The call to the system that failed.
+  /// The system call that failed.
   public var operation: String?
-  /// What the system said, an `errno`.
+  /// The system call's `errno`.
   public var code: Int32?
-  /// The process that holds a locked store.
+  /// The process that holds the lock of the store.
   public var holder: Int32?
-  /// All of it in a sentence or two.
+  /// A description in one or two sentences.
   public var message: String
   /// The document whose record cannot be decoded.
   var undecodable: DocumentPath?
 
-  /// Makes evidence of a sentence alone.
+  /// Creates evidence that consists of a message only.
   public init(message: String) { self.message = message }
 }
 
-/// What DocumentStore throws.
+/// The errors that `DocumentStore` throws.
 public enum DocumentStoreError: Error, Hashable, Sendable {
-  /// The caller asked for what no document can be, or gave a path that is none. Nothing was written.
+  /// The document is invalid, or the path is. Nothing was written.
   case invalidArgument(String)
-  /// A write needs a document that is not there. Nothing was written.
+  /// The write requires an existing document, and it does not exist. Nothing was written.
   case notFound(String)
-  /// A write needs that there is no document, and there is one. Nothing was written.
+  /// The write requires that the document does not exist, and it exists. Nothing was written.
   case alreadyExists(String)
-  /// A write needs another version of a document than the stored one. Nothing was written.
+  /// The write requires another version of the document than the stored one. Nothing was written.
   case failedPrecondition(String)
-  /// Others changed what a transaction has read. Nothing was written; it may be tried again.
+  /// A concurrent commit changed a document that the transaction has read. Nothing was written; the
+  /// transaction can be retried.
   case aborted(String)
-  /// The change feed does not keep what was asked for any more.
+  /// The change feed no longer has the requested commits.
   case feedTruncated(String)
-  /// There is no store where one was expected, or the directory holds something else.
+  /// The directory has no store where one was expected, or it holds other files.
   case notAStore(StorageEvidence)
-  /// No store can be there, and none was made: the directory is on a network file system, or it was to
-  /// take a backup and is not empty, or lies in the store's own. Or a store is there, and cannot be written: a directory, a
-  /// link or something else that is no file has a name that it needs for one. Nothing in it was touched.
+  /// The directory cannot hold a store, or the store cannot be written. Nothing in it was touched.
+  ///
+  /// No store was created if the directory is on a network file system. A backup was refused if its target
+  /// is not empty or lies inside the store. A store cannot be written if a directory, a link or another
+  /// non-file has the name of a file that the store needs.
   case unsuitableDirectory(StorageEvidence)
-  /// Another opener holds the store.
+  /// The store is open elsewhere.
   case locked(StorageEvidence)
-  /// Written by a newer version.
+  /// The store was written by a newer version.
   case newerFormat(StorageEvidence)
   /// Acknowledged data is damaged. Nothing was changed.
   case corrupted(StorageEvidence)
-  /// The disk is full. Nothing was written, and reading goes on.
+  /// The disk is full. Nothing was written, and reads still work.
   case full(StorageEvidence)
   /// A system call failed. Nothing was written.
   case failed(StorageEvidence)
-  /// A write or sync failed on the way: only the next open tells whether the commit survives.
+  /// A write or sync failed midway. Whether the commit survives is only known after the next open.
   case outcomeUnknown(StorageEvidence)
-  /// The store was closed, or the process forked.
+  /// The store was closed, or the process was forked.
   case closed(StorageEvidence)
 }
 
@@ -78,7 +81,7 @@ extension DocumentStoreError: CustomStringConvertible {
 }
 
 extension DocumentStoreError {
-  /// The one translation from the floor below.
+  /// Translates an error of the byte store.
   package init(_ error: ByteStoreError) {
     var evidence = StorageEvidence(message: error.description)
     switch error {
@@ -154,7 +157,7 @@ extension DocumentStoreError {
     }
   }
 
-  /// A record that passed every checksum and yet is none: a fault of ours, or a made-up file.
+  /// A record that passed all checksums and still cannot be decoded, because of a bug or a forged file.
   package init(_ error: RecordError, at path: DocumentPath, in store: String) {
     var evidence = StorageEvidence(
       message: "The record of document \(path) in \(store) is damaged at byte \(error.offset): "
@@ -167,7 +170,7 @@ extension DocumentStoreError {
     self = .corrupted(evidence)
   }
 
-  /// The document whose record cannot be decoded; nil for every other error.
+  /// The document whose record cannot be decoded; nil for all other errors.
   var undecodable: DocumentPath? {
     if case .corrupted(let evidence) = self { evidence.undecodable } else { nil }
   }

@@ -1,14 +1,14 @@
-// A query turned so that the names of its documents ascend, and the filters of one alternative, as keys see
-// them.
+// A query oriented by document names, and one conjunction of its filters, split for index keys.
 
-/// The query to run, and the same with every order the other way round if it was for descending names. A class, since
-/// what is planned from it refers to it often.
+/// The query to run. If its names descend, all orders are reversed. A class, because every conjunction of
+/// the plan refers to it.
 final class OrientedQuery: Sendable {
   let run: StructuredQuery
   let isBackward: Bool
-  /// Up to the document's name, and without it.
+  /// The orders before the document's name.
   let orders: [OrderBy]
-  /// Fields of orders behind the document's name: they order nothing, but a document has to have them.
+  /// True if orders follow the document's name. They do not affect the order, but a document must have
+  /// their fields.
   let hasOrdersBehindName: Bool
   let start: Cursor?
   let end: Cursor?
@@ -38,7 +38,7 @@ final class OrientedQuery: Sendable {
     }
   }
 
-  /// All documents of the scope.
+  /// Access to all documents of the scope.
   var names: QueryPlan.Access {
     QueryPlan.Access(source: .names, prefixBytes: namePrefix.count, ranges: [.prefix(namePrefix)])
   }
@@ -49,7 +49,7 @@ final class OrientedQuery: Sendable {
 
   // MARK: Names
 
-  /// The gap beside a name, in names as the keys of this scope have them at their end.
+  /// The cut before or after a document's name, in the encoding that this scope's keys end with.
   func cut(_ side: Cursor.Side, _ path: DocumentPath) -> ValueCut {
     guard case .collection(let collection) = run.scope else {
       var bytes: [UInt8] = []
@@ -60,12 +60,13 @@ final class OrientedQuery: Sendable {
     guard path.segments.prefix(depth).elementsEqual(collection.segments, by: { $0.isSameUTF8(as: $1) }),
       path.segments.count > depth
     else {
-      // Of a document elsewhere: before all of these, or behind them.
+      // The document lies outside the collection: the cut is before or after all of the collection's
+      // documents.
       return Self.precedes(path.segments, collection.segments) ? .before([]) : .after([])
     }
     var bytes: [UInt8] = []
     DocumentKey.append(path.segments[depth], to: &bytes)
-    // What lies below a document comes after it.
+    // Documents below a document sort after it.
     return side == .after || path.segments.count > depth + 1 ? .after(bytes) : .before(bytes)
   }
 
@@ -110,32 +111,33 @@ extension StoredValue {
   var documentName: DocumentPath? { if case .reference(let reference) = self { reference.path } else { nil } }
 }
 
-/// Filters that hold together.
+/// Filters that must all hold.
 struct Conjunction {
-  /// An equality, or an element that an array has to have.
+  /// A condition for the front of the key: an equality, or an element that an array must contain.
   struct Front {
     var field: IndexDefinition.Field
     var value: StoredValue
   }
 
   let query: OrientedQuery
-  /// In the order of their fields.
+  /// Sorted by field.
   private(set) var fronts: [Front] = []
-  /// The document's name, if the filters say it.
+  /// The document's name, if an equality filter gives it.
   private(set) var name: DocumentPath?
-  /// Those of the query that the keys need behind the fronts. What an equality decides is the same in all
-  /// documents: it orders nothing here, and among several conjunctions it does so as `endPrefix`.
+  /// The query's orders that the keys need after the fronts. An equality makes its field constant, so that
+  /// field's order is not needed. If conjunctions with different constants are merged, the constant goes
+  /// into `endPrefix`.
   private(set) var orders: [OrderBy] = []
   private(set) var endPrefix: [UInt8] = []
-  /// By their places among those of the query: a field may be there more than once.
+  /// Dropped orders, by index in the query's orders, because a field can occur more than once.
   private var dropped: Set<Int> = []
-  /// On the first order, or on the name if there are none.
+  /// Bounds on the first order, or on the name if there are no orders.
   private var bounds: [[ValueInterval]] = []
   private var rest: [FieldFilter] = []
-  /// No filter is left that keys do not decide.
+  /// False if some filter must be checked on the documents.
   private(set) var isDecidedByKeys: Bool
 
-  /// Nil if no document can satisfy all of them.
+  /// Nil if no document can satisfy all of the filters.
   init?(_ filters: [FieldFilter], _ query: OrientedQuery) {
     self.query = query
     isDecidedByKeys = !query.hasOrdersBehindName
@@ -143,7 +145,7 @@ struct Conjunction {
     for filter in filters {
       switch filter.operator {
       case .equal where filter.field == .documentID:
-        // One without segments has its place in the order, and is no document's.
+        // A name without segments is valid in the order, but no document has it.
         guard let path = filter.operand.documentName, !path.segments.isEmpty, name.map({ $0 == path }) ?? true
         else { return nil }
         name = path
@@ -172,13 +174,13 @@ struct Conjunction {
     if let cursor = query.end, hasValuesBehindName(cursor) { isDecidedByKeys = false }
   }
 
-  /// What equalities say a field is.
+  /// The value that an equality gives a field.
   func value(of field: StoredFieldPath) -> StoredValue? {
     fronts.first { !$0.field.isElement && $0.field.path == field }?.value
   }
 
-  /// Finds out which orders the keys need. `others` are the conjunctions that this one is merged with; itself may be among
-  /// them.
+  /// Determines which orders the keys need. `others` are the conjunctions that this one is merged with; it
+  /// may be among them.
   mutating func settle(with others: [Conjunction]) {
     orders = []
     for (place, order) in query.orders.enumerated() {
@@ -203,7 +205,7 @@ struct Conjunction {
 
   private mutating func add(_ filter: FieldFilter) {
     if let first = orders.first {
-      // Where missing fields count as null, a bound that includes null would include them.
+      // If missing fields count as null, a bound that includes null would include them.
       guard filter.field == first.field, !(first.missing == .asNull && filter.operand == .null),
         let intervals = filter.intervals
       else { return isDecidedByKeys = false }
@@ -218,16 +220,16 @@ struct Conjunction {
 
   // MARK: Indexes
 
-  /// The index that has just the keys it takes.
+  /// The index whose keys decide as much of this conjunction as possible.
   var ideal: IndexDefinition {
     IndexDefinition(
       unchecked: query.collectionID, query.scope, fronts.map(\.field) + orders.map(\.indexField))
   }
 
-  /// Whether an index has its documents in order: all equalities, or with others some of them, and then the
-  /// orders.
+  /// True if the index has the matching documents in query order: the equalities come first (all of them,
+  /// or some if not `whole`), then the orders.
   func isServed(by definition: IndexDefinition, whole: Bool) -> Bool {
-    // Asked of every index by every query: nothing is allocated here.
+    // Called for every index by every query, so it must not allocate.
     let frontCount = definition.fields.count - orders.count
     guard definition.scope == query.scope, frontCount >= 0,
       whole ? frontCount == fronts.count : frontCount <= fronts.count,
@@ -240,9 +242,9 @@ struct Conjunction {
     }
   }
 
-  /// All that the equalities leave, where the index begins with some of them.
+  /// All entries with the equality values, if the index consists of equality fields only.
   func partialAccess(_ definition: IndexDefinition) -> QueryPlan.Access? {
-    // One that leaves out documents without some field has not all of them.
+    // An index omits documents that lack one of its fields, so other fields would lose matches.
     guard definition.scope == query.scope,
       definition.fields.allSatisfy({ field in fronts.contains { $0.field == field.asFront } })
     else { return nil }
@@ -254,7 +256,7 @@ struct Conjunction {
     access(.index(definition), prefix(definition, fields: definition.fields.dropLast(orders.count)))
   }
 
-  /// The names between its bounds; for one without other orders.
+  /// The names within the bounds, if there are no other orders.
   var names: QueryPlan.Access {
     orders.isEmpty ? access(.names, query.namePrefix) : query.names
   }
@@ -290,7 +292,7 @@ struct Conjunction {
     cursor.values.count > query.orders.count + 1
   }
 
-  /// The gap of a cursor, among what the keys have behind the equalities.
+  /// The cut of a cursor, in the part of the key after the equalities.
   private func cut(_ cursor: Cursor) -> ValueCut {
     var bytes: [UInt8] = []
     var values = cursor.values[...]
@@ -299,7 +301,7 @@ struct Conjunction {
       if dropped.contains(place), let decided = self.value(of: order.field) {
         switch order.compare(decided, value) {
         case .same: continue
-        // All that it finds is on one side.
+        // All matches are on one side of the cursor.
         case .after: return .before(bytes)
         case .before: return .after(bytes)
         }
@@ -307,7 +309,8 @@ struct Conjunction {
       IndexKey.append(value, order.direction, to: &bytes)
     }
     guard let name = values.popFirst()?.documentName else { return gap(cursor.side, bytes) }
-    // Values behind the name decide whether the document itself is in; it is looked at.
+    // Values after the name decide whether the cursor's document itself is included, so that document is
+    // checked.
     let side = values.isEmpty ? cursor.side : (isStart(cursor) ? .before : .after)
     switch query.cut(side, name) {
     case .before(let end): return .before(bytes + end)
@@ -331,7 +334,7 @@ extension OrderBy {
 extension IndexDefinition.Field {
   fileprivate var isElement: Bool { part == .element }
 
-  /// What it is to an equality: of values that are all the same, the direction tells nothing.
+  /// The field as an equality uses it. The direction is irrelevant, because all values are equal.
   var asFront: IndexDefinition.Field {
     if case .value = part { IndexDefinition.Field(path) } else { self }
   }

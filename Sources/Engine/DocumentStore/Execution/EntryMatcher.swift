@@ -1,15 +1,17 @@
-// Scope, filters and orders of a query, asked of a document as it is stored: what nobody asks for is not decoded, and
-// nothing is allocated for it.
+// Evaluates a query on an encoded document.
 //
-// Not all is decided here. Of values with parts that are compared as a whole, of the document's name as a value, and of
-// cursors it says that the document has to be decoded. What it does decide, it decides as `StructuredQuery` does.
+// Decodes only the fields in question and does not allocate.
+//
+// The result can be `undecided`: for values with parts that are compared as a whole, for the document's
+// name as a value, and for cursors. The document must then be decoded. All other results agree with
+// `StructuredQuery`.
 
 import ByteStore
 
 final class EntryMatcher {
   enum Verdict {
     case no, yes
-    /// Whoever asks has to decode the document.
+    /// The caller must decode the document.
     case undecided
 
     fileprivate func and(_ other: Verdict) -> Verdict {
@@ -47,7 +49,7 @@ final class EntryMatcher {
 
   private let scope: StoredScope
   private let filters: [Node]
-  /// A document has to have them.
+  /// Fields that a document must have.
   private let orders: [StoredField]
   private let hasCursors: Bool
 
@@ -59,7 +61,7 @@ final class EntryMatcher {
     hasCursors = query.start != nil || query.end != nil
   }
 
-  /// Whether a document is in the answer, as long as no limit cuts it off.
+  /// Whether a document matches, ignoring the limit.
   func verdict(_ entry: borrowing QueryRun.Entry, _ shapes: ShapeTable) throws(RecordError) -> Verdict {
     var verdict = scope.verdict(entry.key)
     guard verdict != .no else { return .no }
@@ -104,11 +106,11 @@ final class EntryMatcher {
   }
 }
 
-/// A scope, as keys show it.
+/// A scope as prefixes of document keys.
 private enum StoredScope {
-  /// What the keys of a collection's documents begin with.
+  /// The common prefix of the keys of the collection's documents.
   case collection([UInt8])
-  /// The segment of the id.
+  /// The encoded segment of the collection id.
   case group([UInt8])
   case document([UInt8])
 
@@ -135,7 +137,7 @@ private enum StoredScope {
       guard let bytes = DocumentKey.segmentBytes(name) else { return .undecided }
       return bytes + 1 == name.byteCount ? .yes : .no
     case .group(let id):
-      // The last segment but one; there is an end behind the last one.
+      // Compares the last segment but one. An end marker follows the last segment.
       var last = 0
       var next = 1
       while let bytes = DocumentKey.segmentBytes(key.extracting(droppingFirst: next)) {
@@ -153,13 +155,13 @@ private enum StoredScope {
   }
 }
 
-/// The path of a field, as records have its names.
+/// A field path as encoded names.
 private struct StoredField {
   private let names: [[UInt8]]
 
   init(_ path: StoredFieldPath) { names = path.names.map { Array($0.utf8) } }
 
-  /// Where its value is; nil if there is none, or something on the way is no map.
+  /// The bytes of the field's value. Nil if the field is absent or a parent is not a map.
   func find(in fields: Range<Int>, _ decoder: RecordDecoder) throws(RecordError) -> Range<Int>? {
     var map = fields
     for depth in names.indices {
@@ -183,13 +185,13 @@ private struct StoredField {
   }
 }
 
-/// A condition on a field, with what it compares with ready to be compared with bytes.
+/// A filter on a field, with its operands prepared for comparison with encoded values.
 private struct StoredFilter {
   private struct Operand {
     let typeClass: TypeClass
-    /// Nil if it has parts.
+    /// Nil for a value with parts.
     let scalar: StoredValue?
-    /// Of a text, or of bytes.
+    /// The bytes of a text or byte string.
     let bytes: [UInt8]
 
     init(_ value: StoredValue) {
@@ -252,7 +254,7 @@ private struct StoredFilter {
     }
   }
 
-  /// Whether the value is one of the operands.
+  /// Whether the value equals one of the operands.
   private func isAny(
     _ value: Range<Int>, _ tag: RecordCodec.Tag, _ decoder: RecordDecoder
   ) throws(RecordError) -> EntryMatcher.Verdict {
@@ -267,7 +269,7 @@ private struct StoredFilter {
     return verdict
   }
 
-  /// Whether an element of the array is one of the operands.
+  /// Whether an element of the array equals one of the operands.
   private func hasAny(
     _ array: Range<Int>, _ decoder: RecordDecoder
   ) throws(RecordError) -> EntryMatcher.Verdict {
@@ -300,7 +302,7 @@ private struct StoredFilter {
     return tag
   }
 
-  /// With an operand of the same class; nil for values that have parts.
+  /// Compares with an operand of the same type class. Nil for values with parts.
   private static func compare(
     _ value: Range<Int>, _ tag: RecordCodec.Tag, _ operand: Operand, _ decoder: RecordDecoder
   ) throws(RecordError) -> Ordering? {

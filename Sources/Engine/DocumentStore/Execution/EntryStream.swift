@@ -1,34 +1,35 @@
-// Keys of indexes in the order of a query, one after the other.
+// Streams of index entries in query order.
 //
-// A stream gives what keys have behind their prefix, for that is what tells their order, and the ordinals of
-// their documents. All streams of a plan go in the same direction and can be compared by these ends.
+// A stream yields the part of each key after the prefix, because that part determines the order, and the
+// document's ordinal. All streams of a plan run in one direction, so these ends are comparable between
+// streams.
 //
-// Streams keep the bytes of an entry in arrays that the next one takes over: to go on allocates nothing, as long as
-// nobody else holds such an array (campaign borrowed).
+// Streams copy the entry into arrays that they reuse. A step does not allocate, unless another owner shares
+// such an array (campaign borrowed).
 
 import ByteStore
 
 protocol EntryStream: AnyObject {
-  /// Of the last entry.
+  /// The current entry's key after the prefix.
   var end: [UInt8] { get }
   var ordinal: UInt32 { get }
-  /// Goes on; false if there is nothing more.
+  /// Advances to the next entry; false at the end.
   func next() throws(DocumentStoreError) -> Bool
-  /// Goes on to the first entry that is not before `end`; false if there is none. Never goes back.
+  /// Advances to the first entry that is not before `end`; false if there is none. Never moves back.
   func seek(_ end: [UInt8]) throws(DocumentStoreError) -> Bool
 }
 
-/// The order in which the streams of a plan go.
+/// The direction in which the streams of a plan run.
 struct StreamContext {
   let isBackward: Bool
 
-  /// Whether an end comes before another one on the way.
+  /// Whether one end comes before another in this direction.
   func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     isBackward ? right.precedes(left) : left.precedes(right)
   }
 }
 
-/// The keys of one index in the ranges of an access.
+/// The entries of one index within the ranges of an access.
 final class IndexStream: EntryStream {
   private struct Entry {
     var key: [UInt8]
@@ -38,21 +39,22 @@ final class IndexStream: EntryStream {
   private let tree: OrderedIndex
   private let access: QueryPlan.Access
   private let context: StreamContext
-  /// All keys that a document has in this index, for keys that are longer than trees have them. Nil if it has none.
+  /// Returns all keys that the document has in this index. Needed for keys that the tree stores truncated.
+  /// Nil if the document does not exist.
   private let keys: (_ ordinal: UInt32) throws(DocumentStoreError) -> [[UInt8]]?
-  /// Of a collection's names: what lies deeper is passed over.
+  /// True for the names of a single collection; documents in subcollections are skipped.
   private let isCollectionOfNames: Bool
   private var ranges: ArraySlice<ByteRange>
   private var range: ByteRange?
   private var cursor: OrderedIndexCursor?
-  /// Of the entry that the cursor has passed last.
+  /// Key of the entry that the cursor passed last.
   private var key: [UInt8] = []
   private var keyOrdinal: UInt32 = 0
-  /// The bytes that all keys of the access begin with.
+  /// The common prefix of all keys of the access.
   private let prefix: ArraySlice<UInt8>
-  /// Where a seek leads to.
+  /// The target of a seek; kept to avoid allocation.
   private var sought: [UInt8] = []
-  /// Entries that were put in order already, the next one last.
+  /// Sorted entries with long keys, in reverse, so that the next one is last.
   private var pending: [Entry] = []
   private(set) var end: [UInt8] = []
   private(set) var ordinal: UInt32 = 0
@@ -105,13 +107,13 @@ final class IndexStream: EntryStream {
         return true
       }
     }
-    // Ranges that end before it are passed over.
+    // Skip ranges that end before the target.
     while range.map({ isBehind($0, sought) }) ?? true {
       guard try openNextRange() else { return false }
     }
     let target = StoredKey.start(of: sought)
     if context.isBackward {
-      // Behind the key itself, or behind all that begin like one that is longer.
+      // Position after the key, or, for a truncated target, after all keys with that prefix.
       let bound = target.count < sought.count ? target.behindAllWithPrefix ?? target : target
       try cursor?.seekBackward(to: bound, through: target.count == sought.count)
     } else {
@@ -123,7 +125,7 @@ final class IndexStream: EntryStream {
     return false
   }
 
-  /// Whether all of a range comes before a key on the way.
+  /// Whether the whole range comes before the key in this direction.
   private func isBehind(_ range: ByteRange, _ key: [UInt8]) -> Bool {
     context.isBackward ? key.precedes(range.lower) : range.upper.map { !key.precedes($0) } ?? false
   }
@@ -132,7 +134,7 @@ final class IndexStream: EntryStream {
     end.removeAll(keepingCapacity: true)
     end.append(contentsOf: access.endPrefix)
     end.append(contentsOf: key.dropFirst(access.prefixBytes))
-    // Names of a collection end like those in its other indexes.
+    // Removes the end marker, so that a collection's names end like the keys of its other indexes.
     if isCollectionOfNames { end.removeLast() }
     self.ordinal = ordinal
   }
@@ -159,7 +161,7 @@ final class IndexStream: EntryStream {
     return true
   }
 
-  /// Whether the key is of a document below the collection's own; then the stream stands behind it.
+  /// If the key belongs to a document in a subcollection, skips all of these and returns true.
   private func skipsNested() throws(DocumentStoreError) -> Bool {
     let key = key
     let end = key.rawSpan.extracting(droppingFirst: access.prefixBytes)
@@ -167,7 +169,7 @@ final class IndexStream: EntryStream {
     nestedPassedOver += 1
     let sibling = Array(key.prefix(access.prefixBytes + bytes))
     if context.isBackward {
-      // The document itself comes before what lies below it.
+      // The document itself sorts before the documents below it.
       try cursor?.seekBackward(to: sibling + [0], through: true)
     } else if let behind = sibling.behindAllWithPrefix {
       try cursor?.seekForward(to: behind)
@@ -177,8 +179,8 @@ final class IndexStream: EntryStream {
 
   // MARK: Long keys
 
-  /// Reads all keys that begin like the one that the cursor has passed, and puts them in the order that their documents
-  /// tell.
+  /// Reads all truncated keys that share the current prefix, and sorts them by the full keys of their
+  /// documents.
   private func sortLong() throws(DocumentStoreError) {
     let start = key.prefix(StoredKey.keptBytes)
     var entries: [Entry] = []
@@ -186,7 +188,7 @@ final class IndexStream: EntryStream {
     while hasNext {
       let entry = Entry(key: key, ordinal: keyOrdinal)
       guard StoredKey.isLong(entry.key.rawSpan), entry.key.starts(with: start) else {
-        // One step too far: a cursor can go back.
+        // The cursor is one entry too far; move it back.
         if context.isBackward { _ = try cursor?.next() } else { _ = try cursor?.previous() }
         break
       }
@@ -213,20 +215,20 @@ final class IndexStream: EntryStream {
 extension OrderedIndexCursor {
   mutating func copyKey() -> [UInt8] { Array(copying: key()) }
 
-  /// In the place of what is there.
+  /// Replaces the array's content and reuses its storage.
   mutating func copyKey(to array: inout [UInt8]) {
     array.removeAll(keepingCapacity: true)
     array.append(copying: key())
   }
 
-  /// Before the first key from `bound` on, unless it is there or behind it already.
+  /// Moves to the first key that is not before `bound`. Never moves back.
   mutating func seekForward(to bound: [UInt8]) throws(DocumentStoreError) {
     let here = position
     try seek(bound.rawSpan)
     if position < here { seek(toRank: here) }
   }
 
-  /// Behind the last key before `bound`, or `bound` itself, unless it is there or before it already.
+  /// Moves behind the last key before `bound`, or behind `bound` itself if `through`. Never moves forward.
   mutating func seekBackward(to bound: [UInt8], through: Bool) throws(DocumentStoreError) {
     let here = position
     try seek(bound.rawSpan, behind: through)
@@ -234,7 +236,7 @@ extension OrderedIndexCursor {
   }
 }
 
-/// What is in all of several streams.
+/// Intersection of several streams.
 final class JoinedStream: EntryStream {
   private let streams: [any EntryStream]
   private let context: StreamContext
@@ -257,7 +259,7 @@ final class JoinedStream: EntryStream {
     return try align()
   }
 
-  /// Each goes on to where the furthest is, until all are at one place.
+  /// Seeks each stream to the furthest position until all are at one entry.
   private func align() throws(DocumentStoreError) -> Bool {
     var target = streams[0].end
     var agreeing = 1
@@ -279,7 +281,7 @@ final class JoinedStream: EntryStream {
   }
 }
 
-/// What is in any of several streams, each once.
+/// Union of several streams, without duplicates.
 final class MergedStream: EntryStream {
   private var streams: [any EntryStream]
   private let context: StreamContext
@@ -295,7 +297,7 @@ final class MergedStream: EntryStream {
   func next() throws(DocumentStoreError) -> Bool {
     var index = 0
     while index < streams.count {
-      // Those at the last entry go on; the others wait for their turn.
+      // Streams at the last returned entry advance; the others keep theirs.
       if hasStarted, streams[index].end != end {
         index += 1
       } else if try streams[index].next() {

@@ -1,21 +1,21 @@
-// The first documents of an answer whose order no index has, out of all that match, as they come.
+// Selects the first `limit` matches when no index has them in query order.
 //
-// No more is kept than twice what the limit asks for: then what cannot be among the first goes. The last that would be
-// in tells from then on what need not be kept at all.
+// Keeps at most twice the limit. When that is full, the matches after the limit are dropped, and the last
+// remaining key becomes the threshold for further matches.
 
 struct FirstMatches {
   private static let keptMin = 64
 
   private let limit: Int
   private var found: [(key: [UInt8], ordinal: UInt32)] = []
-  /// The key of the last that would be in, if there are as many as the limit.
+  /// The key of the last match within the limit, once the limit is reached.
   private var last: [UInt8]?
-  /// The most that were there at a time.
+  /// Largest number of matches that were kept at once.
   private(set) var keptMax = 0
 
   init(limit: Int) { self.limit = limit }
 
-  /// `key` sorts as the answer does, and ends with the document's name: the same key is the same document, and counts
+  /// `key` sorts in query order and ends with the document's name, so equal keys mean one document, counted
   /// once.
   mutating func add(_ key: [UInt8], _ ordinal: UInt32) {
     if let last, !key.precedes(last) { return }
@@ -24,7 +24,7 @@ struct FirstMatches {
     if found.count >= max(Self.keptMin, limit < .max / 2 ? 2 * limit : .max) { cut() }
   }
 
-  /// The first ones, in order.
+  /// The first matches, in order.
   mutating func ordinals() -> [UInt32] {
     cut()
     return found.map(\.ordinal)

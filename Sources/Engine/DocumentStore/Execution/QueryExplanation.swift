@@ -1,35 +1,35 @@
-// How a query was answered, for people and for programs.
+// The explanation of a query's execution, for people and for programs.
 
-/// The plan of a query and what it took.
+/// The plan of a query and the work it took.
 public struct QueryExplanation: Sendable, CustomStringConvertible {
-  /// One index that was used, and how.
+  /// One use of an index.
   public struct Access: Sendable, Hashable {
-    /// Nil stands for the names of all documents.
+    /// The index; nil stands for the names of all documents.
     public let index: IndexDefinition?
-    /// How many ranges of keys were read.
+    /// The number of key ranges that were read.
     public let ranges: Int
   }
 
-  /// Each is merged with the others; in each, only what all accesses have is taken. An empty one is a document
-  /// that the query names.
+  /// The branches of the plan, which are merged. A branch returns the documents that all of its accesses
+  /// have. A branch without accesses is a document that the query names.
   public let branches: [[Access]]
-  /// Whether it was read against its order.
+  /// Whether the indexes were read backward.
   public let isBackward: Bool
-  /// All matches were read and sorted, for no index has them in order.
+  /// Whether all matches were read and then sorted, because no index has them in order.
   public let isSorted: Bool
-  /// Documents were looked at to see whether they match.
+  /// Whether documents were checked against the filters.
   public let isFiltered: Bool
-  /// Indexes made for this query.
+  /// The indexes that were built for this query.
   public let built: [IndexDefinition]
-  /// How many keys of indexes were looked at.
+  /// The number of index keys that were read.
   public let entriesRead: Int
-  /// How many documents were read.
+  /// The number of documents that were read.
   public let documentsRead: Int
   package let longKeysRead: Int
   package let nestedPassedOver: Int
-  /// How many results there were.
+  /// The number of results.
   public let results: Int
-  /// How long the answer took.
+  /// The duration of the query.
   public let nanoseconds: UInt64
 
   init(
@@ -56,7 +56,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     self.nanoseconds = nanoseconds
   }
 
-  /// Without how long it took.
+  /// The plan as text, without counts and duration.
   public var plan: String {
     var lines: [String] = []
     lines += built.map { "made the index \($0)" }
@@ -68,7 +68,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// A line for each branch.
+  /// One line per branch.
   package var branchTexts: [String] {
     let way = isBackward ? "backward through" : "through"
     return branches.map { branch in
@@ -82,7 +82,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// What came out, and what that took.
+  /// The number of results and the work for them.
   package var summary: String {
     let milliseconds = Double(nanoseconds) / 1e6
     let digits = (milliseconds * 1000).rounded() / 1000

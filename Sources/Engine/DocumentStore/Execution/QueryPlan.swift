@@ -1,9 +1,9 @@
-// How a query is answered: from which parts of which indexes, in which direction, and what is left to check.
+// A query plan: which ranges of which indexes to read, in which direction, and what remains to be checked.
 
-/// What a planner decides. Everything in it is in the order of the document's name ascending; `isBackward`
-/// says that the answer is found the other way round.
+/// The planner's result. All parts assume ascending document names. If `isBackward` is set, everything is
+/// read in reverse.
 struct QueryPlan: Sendable {
-  /// Keys of one index, all with the same first bytes.
+  /// Ranges of one index. All keys share the first `prefixBytes` bytes.
   struct Access: Sendable, Hashable {
     enum Source: Hashable, Sendable {
       /// The names of all documents.
@@ -12,30 +12,30 @@ struct QueryPlan: Sendable {
     }
 
     var source: Source
-    /// What the keys begin with before the values that the query is ordered by.
+    /// Length of the common key prefix, before the values of the orders.
     var prefixBytes: Int
     /// In order, without overlap.
     var ranges: [ByteRange]
-    /// Stands before what keys have behind their prefix when branches are compared: the values of orders that
-    /// this branch does not need in its keys, and others do.
+    /// Put before the key's end when branches are compared. It holds the values of orders that this branch
+    /// fixes by an equality while others have them in their keys.
     var endPrefix: [UInt8] = []
   }
 
-  /// Documents that may match, among them all that match one alternative of the query's filters.
+  /// A superset of the documents that match one alternative of the filters.
   enum Branch: Sendable, Hashable {
     case document(DocumentPath)
-    /// The keys whose ends, behind the prefix, are in all of them.
+    /// The intersection of the accesses, by the part of the key after the prefix.
     case keys([Access])
   }
 
-  /// With a limit on the first documents only; its answer may have to be turned round.
+  /// A limit is always on the first documents; the caller may have to reverse the result.
   var query: StructuredQuery
   var isBackward: Bool
   var branches: [Branch]
-  /// The branches give their documents in the order of the query: they are merged, and the limit ends it.
-  /// Otherwise all are read, and sorted.
+  /// True if every branch is in query order: they are merged, and a limit ends the scan. Otherwise all
+  /// matches are read and sorted.
   var isOrdered: Bool
-  /// What the branches give matches: no document has to be looked at to know it.
+  /// True if every document of the branches matches, so none has to be checked.
   var isExact: Bool
 }
 
@@ -44,7 +44,7 @@ extension QueryPlan.Branch {
 }
 
 extension QueryPlan {
-  /// Most often one, some perhaps more than once.
+  /// The indexes in use. May contain duplicates.
   var indexes: [IndexDefinition] {
     branches.flatMap(\.accesses).compactMap { access in
       if case .index(let definition) = access.source { definition } else { nil }

@@ -1,30 +1,31 @@
-// From a query and the indexes that there are to a plan.
+// The query planner: chooses a plan, given a query and the existing indexes.
 //
-//   1. orient     so that the document's name ascends; an index serves both directions
+//   1. orient     the query so that document names ascend; an index serves both directions
 //   2. split      the filters into alternatives, each a conjunction (FilterTree)
-//   3. for each   what is equal goes to the front of the key, the orders follow, and what is between bounds
-//                 on the first of them is a list of ranges
-//   4. choose     the index that has these keys; several whose keys have a part of the equalities each, and
-//                 the same orders; or the names alone
+//   3. map        each conjunction to a key: equality fields first, then the orders. Inequalities on the
+//                 first order become a list of ranges
+//   4. choose     the index with this key; or the intersection of several indexes that each have some of
+//                 the equalities and the same orders; or the document names
 //
-// What no key decides is checked on the documents. The same is found for cursors: they are bounds on keys.
+// Conditions that no key decides are checked on the documents. Cursors are bounds on keys.
 
 struct QueryPlanner {
-  /// Several indexes are joined rather than one made, if the smallest gives no more keys than this.
+  /// If the smallest of several indexes has at most this many keys, they are intersected instead of
+  /// building an index.
   static let joinMax = 1000
 
-  /// The indexes of the collection's id.
+  /// The existing indexes for the collection id.
   var definitions: [IndexDefinition]
-  /// May answer that an index is needed first.
+  /// If true, the decision can be that an index must be built first.
   var createsIndexes: Bool
-  /// So many documents are looked through rather than indexed.
+  /// Up to this number of documents, scanning is preferred to building an index.
   var scanMax: Int
-  /// How many keys are in a part of an index, at least roughly.
+  /// Estimates the number of keys in an access.
   var count: (QueryPlan.Access) throws(DocumentStoreError) -> Int
 
   enum Decision {
     case plan(QueryPlan)
-    /// With these it can be answered without looking at documents that do not match.
+    /// With these indexes, the query would read only matching documents.
     case needs([IndexDefinition])
   }
 
@@ -33,7 +34,7 @@ struct QueryPlanner {
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
       var plan = gathering([.document(path)], oriented)
-      // Whether it is there, its name tells.
+      // The name alone tells whether the document exists.
       plan.isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
         && run.orders.allSatisfy { $0.field == .documentID }
@@ -90,8 +91,8 @@ struct QueryPlanner {
 
   // MARK: One conjunction
 
-  /// All of its documents in the order of the query and, as far as keys can tell, no others; nil if there
-  /// are no such indexes.
+  /// A branch with the conjunction's documents in query order and no others, as far as keys can decide. Nil
+  /// if the indexes for it are missing.
   private func exactBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch? {
@@ -102,7 +103,7 @@ struct QueryPlanner {
     return try join(conjunction)
   }
 
-  /// Indexes with the orders of the query, which together have all of its equalities.
+  /// Intersects indexes that have the query's orders and together cover all equalities.
   private func join(_ conjunction: Conjunction) throws(DocumentStoreError) -> QueryPlan.Branch? {
     guard conjunction.fronts.count > 1 else { return nil }
     var open = Set(conjunction.fronts.map(\.field))
@@ -121,7 +122,7 @@ struct QueryPlanner {
     return nil
   }
 
-  /// Its documents and perhaps others, in any order.
+  /// A superset of the conjunction's documents, in any order.
   private func branchInAnyOrder(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch {
@@ -147,7 +148,7 @@ struct QueryPlanner {
       branches.append(branch)
     }
     guard conjunctions.count == 1, let ordered = try orderedAccess(conjunctions[0]),
-      // A limit may end it early.
+      // A limit may end the scan early.
       ordered.keys <= keys || query.run.limit != nil
     else { return gathering(branches, query) }
     return QueryPlan(
@@ -155,7 +156,8 @@ struct QueryPlanner {
       isOrdered: true, isExact: false)
   }
 
-  /// Of the keys that have the orders of a conjunction and some of its equalities the fewest.
+  /// The access with the fewest keys among those that have the conjunction's orders and some of its
+  /// equalities.
   private func orderedAccess(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> (access: QueryPlan.Access, keys: Int)? {

@@ -1,10 +1,11 @@
-// Counts, sums and averages over the answer of a query: from the keys of an index where they tell all, else from
-// the fields of the documents that are added up.
+// Counts, sums and averages over a query's result.
+//
+// Index keys are used if they suffice; otherwise, the aggregated fields of the documents are read.
 
 import ByteStore
 
 extension QueryRun {
-  /// From documents, of which only the fields in question are decoded.
+  /// Aggregates from documents, decoding only the aggregated fields.
   func aggregation(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation {
     var aggregation = Aggregation(aggregates)
     let fields = aggregation.fields
@@ -21,7 +22,7 @@ extension QueryRun {
     return aggregation
   }
 
-  /// From keys alone; nil if they do not tell.
+  /// Aggregates from index keys alone; nil if they do not suffice.
   func aggregationOfKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
     var aggregation = Aggregation(aggregates)
     guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
@@ -44,15 +45,16 @@ extension QueryRun {
     return aggregation
   }
 
-  /// What a field of an index is good for.
+  /// How to use one field of an index.
   private struct Source {
     let direction: OrderBy.Direction
-    /// Of the fields that are added up, the one that it has.
+    /// Index of the aggregated field that it holds; nil if none.
     let place: Int?
     let kind: NumberCounts.Kind
   }
 
-  /// One for each field of the index, up to the last that is needed; nil if one is missing or may be either.
+  /// One per index field, up to the last aggregated one. Nil if an aggregated field is missing, or if its
+  /// number type is ambiguous in keys.
   private static func sources(of fields: [StoredFieldPath], in index: ManagedIndex) -> [Source]? {
     var sources: [Source] = []
     var found = Set<Int>()
@@ -81,7 +83,7 @@ extension QueryRun {
     for source in sources {
       guard let value = reader.next(source.direction) else { return false }
       guard let place = source.place else { continue }
-      // What is no number adds nothing.
+      // Values other than numbers add nothing.
       if case .number(let number) = value {
         values[place] = number.value(source.kind)
       } else {
@@ -93,8 +95,8 @@ extension QueryRun {
 }
 
 extension StructuredQuery {
-  /// The same documents, but for those that lack one of the fields, in an order that has the fields; nil if a
-  /// limit or a cursor tells another order from this one.
+  /// Adds the fields to the query's order, which leaves out documents that lack one of them. Nil if a
+  /// limit, a cursor or an explicit order by name depends on the current order.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in
       if case .field(let filter) = filter, filter.operator == .equal { filter.field } else { nil }

@@ -1,8 +1,8 @@
-// What of an answer can be read, for those who have to go on behind what cannot.
+// The readable part of a result, for callers that must get past damaged documents.
 
 extension QueryRun {
-  /// Documents of the answer, in the order in which they are found, until there are so many, and how many were passed
-  /// over because they cannot be read. The limit of the query is not looked at.
+  /// Up to `max` documents of the result, in the order they are found, and the number of documents that
+  /// were skipped as unreadable. Ignores the query's limit.
   func readableDocuments(
     max: Int
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], unreadable: Int) {

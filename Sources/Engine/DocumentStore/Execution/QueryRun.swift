@@ -1,22 +1,23 @@
-// Carrying out a plan at one moment of the store.
+// Executes a plan on one snapshot.
 //
-//   ordered    the branches are merged; documents are read as they come, until the limit
-//   gathered   all branches are read, of what matches the first ones are kept with keys of what they are ordered by
-//              (FirstMatches), and read again
+//   ordered    merges the branches and reads documents as they come, up to the limit
+//   gathered   reads all branches, keeps the first matches by sort key (FirstMatches), and reads these
+//              again
 //
-// Where a plan is of one range of one index and nothing has to be checked, ordinals are taken many at a time.
+// If the plan is one index and nothing has to be checked, ordinals are processed in batches.
 
 import ByteStore
 
-/// What the carrying out took.
+/// Counters of the work done.
 struct QueryWork: Sendable, Hashable {
   var entriesRead = 0
   var documentsRead = 0
-  /// Of the entries, those whose documents had to tell their order.
+  /// Entries whose full key had to be computed from the document.
   var longKeysRead = 0
-  /// Documents below those of the collection, and all that lay there with them.
+  /// Number of times that documents in subcollections were skipped; one skip passes all documents below a
+  /// document.
   var nestedPassedOver = 0
-  /// Of the documents that match, the most that were kept at a time to be sorted.
+  /// Largest number of matches kept at once for sorting.
   var matchesKeptMax = 0
 }
 
@@ -32,13 +33,14 @@ final class QueryRun {
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
   private lazy var matcher = EntryMatcher(plan.query)
-  /// Candidates whose records cannot be decoded are passed over. Without it, whatever needs a field of one fails.
+  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of one
+  /// fails.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
-  /// Their paths, so that each is listed once.
+  /// The skipped paths as a set, so that each is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
-  /// `shapes` were taken after the moment.
+  /// `shapes` must have been taken after the snapshot.
   init(
     _ plan: QueryPlan, _ moment: Moment, _ view: IndexView, _ shapes: ShapeTable, storePath: String
   ) {
@@ -65,7 +67,7 @@ final class QueryRun {
     return found
   }
 
-  /// Passes over candidates whose records cannot be decoded, and answers their paths as well.
+  /// Skips candidates with undecodable records, and also returns their paths.
   func decodableDocuments() throws(DocumentStoreError) -> (
     documents: [StoredDocument], skipped: [DocumentPath]
   ) {
@@ -73,7 +75,7 @@ final class QueryRun {
     return (try documents(), skipped)
   }
 
-  /// The same, each as it is stored.
+  /// The documents of the result as encoded records.
   func records() throws(DocumentStoreError) -> [DocumentRecord] {
     var found: [DocumentRecord] = []
     try forEachMatch { entry throws(DocumentStoreError) in
@@ -83,7 +85,7 @@ final class QueryRun {
     return found
   }
 
-  /// Hands over the documents of the answer as they are stored.
+  /// Calls `body` with each document of the result in encoded form.
   func forEach(
     _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -93,7 +95,7 @@ final class QueryRun {
     }
   }
 
-  /// How many documents the answer has. Reads none of them where keys tell.
+  /// The number of documents in the result. Reads no documents if keys suffice.
   func count() throws(DocumentStoreError) -> Int {
     guard limit > 0 else { return 0 }
     defer { closeStreams() }
@@ -103,7 +105,7 @@ final class QueryRun {
       return min(count, limit)
     }
     var count = 0
-    // Branches that are not merged may have the same documents.
+    // Branches that are not merged can contain the same document.
     let hasDoubles = !plan.isOrdered && plan.branches.count > 1
     var seen = Set<UInt32>()
     if plan.isExact {
@@ -125,7 +127,7 @@ final class QueryRun {
 
   // MARK: Matches
 
-  /// A document as it is stored, borrowed.
+  /// A borrowed, encoded document.
   struct Entry: ~Escapable {
     let key: RawSpan
     let record: RawSpan
@@ -137,7 +139,7 @@ final class QueryRun {
     }
   }
 
-  /// Calls `body` with each document of the answer, until it answers false.
+  /// Calls `body` with each document of the result, until it returns false.
   func forEachMatch(
     _ body: (borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -145,7 +147,7 @@ final class QueryRun {
     defer { closeStreams() }
     guard plan.isOrdered else {
       let sorted = try sortedMatches()
-      // They were counted when they were looked through.
+      // These documents were already counted during the scan.
       let read = work.documentsRead
       _ = try forEachEntry(of: sorted) { _, entry throws(DocumentStoreError) in try body(entry) }
       work.documentsRead = read
@@ -164,7 +166,7 @@ final class QueryRun {
     }
   }
 
-  /// The first documents of the answer in its order.
+  /// The first documents of the result, in query order.
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
     var found = FirstMatches(limit: limit)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
@@ -193,7 +195,7 @@ final class QueryRun {
     }
   }
 
-  /// Whether a document is in the answer, as long as no limit cuts it off.
+  /// Whether the document matches, ignoring the limit.
   private func matches(_ entry: borrowing Entry) throws(DocumentStoreError) -> Bool {
     switch try verdict(entry) {
     case .yes: true
@@ -208,8 +210,8 @@ final class QueryRun {
     }
   }
 
-  /// Where a document stands in the answer, or nil if it is not in it. Of its fields, those that are asked for are
-  /// decoded.
+  /// The document's values for the query's orders, or nil if it does not match. Decodes only the fields in
+  /// question.
   private func position(of entry: borrowing Entry) throws(DocumentStoreError) -> [StoredValue]? {
     let path = try path(of: entry)
     guard plan.query.scope.contains(path) else { return nil }
@@ -226,7 +228,7 @@ final class QueryRun {
     return position
   }
 
-  /// What a document has in a field.
+  /// The document's value of a field.
   func value(
     of field: StoredFieldPath, in entry: borrowing Entry
   ) throws(DocumentStoreError) -> StoredValue? {
@@ -242,7 +244,7 @@ final class QueryRun {
 
   // MARK: Candidates
 
-  /// Hands over what is stored under the ordinals of the branches, until `body` answers false.
+  /// Calls `body` with the stored entry of each candidate, until it returns false.
   private func forEachCandidateEntry(
     _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -260,7 +262,7 @@ final class QueryRun {
     }
   }
 
-  /// Hands over the ordinals of the branches, until `body` answers false.
+  /// Calls `body` with the ordinal of each candidate, until it returns false.
   func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -300,8 +302,9 @@ final class QueryRun {
     var range: ByteRange
   }
 
-  /// The plan, if it is ranges of one tree that have nothing but what is asked for. Of keys that begin alike and are too
-  /// long for a tree it knows no order; but which of them are in a range is known, unless a bound is as long.
+  /// The plan as ranges of one tree, if they contain nothing but candidates. The tree does not order
+  /// truncated keys with a common prefix. It can still tell which of them are in a range, unless a bound is
+  /// truncated, too.
   func ranges(inOrder: Bool = true) -> [TreeRange]? {
     guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
       plan.branches[0].accesses.count == 1
@@ -321,7 +324,7 @@ final class QueryRun {
     return ranges.map { TreeRange(tree: tree, range: $0) }
   }
 
-  /// Hands over ordinals many at a time, until `body` answers false.
+  /// Passes ordinals in batches, until `body` returns false.
   private func forEachWave(
     in ranges: [TreeRange], _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -361,12 +364,12 @@ final class QueryRun {
     case .names:
       return IndexStream(view.names, access, isCollectionOfNames: isCollection, context) {
         ordinal throws(DocumentStoreError) in
-        // The path tells the key, so that the record need not be one.
+        // Compute the key from the path, because the record may be unreadable.
         guard let path = try self.path(ordinal) else { return nil }
         return [NameKey.encode(path)]
       }
     case .index(let definition):
-      // A plan is made from the same view.
+      // The plan was created from this view, so the index exists.
       let tree = view.index(definition)?.tree ?? OrderedIndex()
       return IndexStream(tree, access, isCollectionOfNames: false, context) {
         ordinal throws(DocumentStoreError) in
@@ -376,7 +379,8 @@ final class QueryRun {
     }
   }
 
-  /// Counts what the streams did and lets go of them: each holds this run, to read documents of long keys.
+  /// Adds up the streams' counters and releases the streams, which retain this run in order to read
+  /// documents.
   func closeStreams() {
     for stream in streams {
       work.entriesRead += stream.entriesRead
@@ -393,7 +397,7 @@ final class QueryRun {
     return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
   }
 
-  /// Nil if there is none, or if it is passed over because it cannot be decoded.
+  /// Nil if the document does not exist, or if it is skipped as undecodable.
   func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
     guard try read(ordinal) else { return nil }
     return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
@@ -410,7 +414,7 @@ final class QueryRun {
     }
   }
 
-  /// Into the buffer; false if there is nothing.
+  /// Reads into the buffer; false if the document does not exist.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
       guard try moment.read(ordinal, into: &pooled.buffer) else { return false }
@@ -421,7 +425,8 @@ final class QueryRun {
     return true
   }
 
-  /// Hands over what is stored under ordinals, until `body` answers false; false if it did.
+  /// Calls `body` with the stored entries of the ordinals, until it returns false. Returns false in that
+  /// case.
   private func forEachEntry(
     of ordinals: [UInt32], _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) -> Bool {

@@ -1,13 +1,13 @@
-// Where filters and cursors cut an order of values, in the bytes of their keys.
+// Bounds of filters and cursors on index keys.
 
 import ByteStore
 
-/// A gap in an order of byte strings, beside all that begin with some bytes.
+/// A gap in the order of byte strings: before or after all strings with this prefix.
 enum ValueCut {
   case before([UInt8])
   case after([UInt8])
 
-  /// The same gap where all bits are inverted, which turns the order round.
+  /// The gap after all bits are inverted, which reverses the order.
   var inverted: ValueCut {
     switch self {
     case .before(let bytes): .after(bytes.map { ~$0 })
@@ -15,7 +15,7 @@ enum ValueCut {
     }
   }
 
-  /// The first key behind the gap, of keys that begin with `prefix`; nil if it is behind all keys.
+  /// The first key after the gap, among keys that begin with `prefix`; nil if the gap is after all keys.
   func bytes(behind prefix: [UInt8]) -> [UInt8]? {
     switch self {
     case .before(let bytes): prefix + bytes
@@ -24,7 +24,7 @@ enum ValueCut {
   }
 }
 
-/// Values between two gaps.
+/// The values between two gaps.
 struct ValueInterval {
   var lower: ValueCut
   var upper: ValueCut
@@ -43,8 +43,8 @@ struct ValueInterval {
 }
 
 extension FieldFilter {
-  /// The values that satisfy a filter on a field other than the document's name, in ascending order; nil if
-  /// they are no intervals.
+  /// The values that satisfy a filter on a field other than the document's name, as ascending intervals.
+  /// Nil if the filter does not correspond to intervals.
   var intervals: [ValueInterval]? {
     let key = operand.indexKey
     switch self.operator {
@@ -63,8 +63,8 @@ extension FieldFilter {
 
   private static let null = StoredValue.null.indexKey
 
-  // The first half of a key's first byte is the class of its value; timestamps that are pending have the second half of
-  // what begins like a timestamp.
+  // The upper four bits of a key's first byte are the type class. Pending timestamps share their class's
+  // bits with timestamps and have a higher first byte.
   private static func start(ofClassOf key: [UInt8]) -> ValueCut {
     .before([key[0] == IndexKey.pendingTimestamp ? key[0] : key[0] & 0xF0])
   }
@@ -73,7 +73,7 @@ extension FieldFilter {
     .before([key[0] == IndexKey.timestamp ? IndexKey.pendingTimestamp : key[0] & 0xF0 + 0x10])
   }
 
-  /// Null is none of them either.
+  /// All values except these and null.
   private static func allBut(_ keys: [[UInt8]]) -> [ValueInterval] {
     var intervals: [ValueInterval] = []
     var lower = ValueCut.after(null)

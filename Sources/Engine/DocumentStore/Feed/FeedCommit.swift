@@ -1,43 +1,44 @@
-// Commits as those who follow the store later see them.
+// The commits of the change feed, as its consumers receive them.
 
-/// A place in the order of the commits of a change feed.
+/// A position in the change feed.
 public struct FeedPosition: Hashable, Comparable, Sendable {
-  /// Counts the commits of the feed, from 1. Kept by whoever wants to go on from there.
+  /// The commit's number in the feed, counted from 1. A consumer stores it to continue from there.
   public let value: UInt64
 
-  /// Before the first commit.
+  /// The position before the first commit.
   public static let start = FeedPosition(0)
 
-  /// The commit with this number.
+  /// The position of the commit with this number.
   public init(_ value: UInt64) { self.value = value }
 
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// One commit of a change feed.
+/// One commit of the change feed.
 public struct FeedCommit: Sendable {
-  /// Which commit it is, in the order of all.
+  /// The commit's position.
   public let position: FeedPosition
-  /// When it was made.
+  /// The commit's time.
   public let time: StoredTimestamp
-  /// What it changed, a document each.
+  /// The changes, one per document.
   public let changes: [FeedChange]
 }
 
-/// What a commit made of a document.
+/// The change of one document in a commit.
 public struct FeedChange: Sendable {
-  /// What became of a document.
+  /// The kinds of change.
   public enum Outcome: Sendable {
-    /// It has this content now.
+    /// The document was written with this content.
     case written(StoredDocument)
-    /// It is gone.
+    /// The document was deleted.
     case removed
-    /// It was written, in a commit too large to be kept twice: what it is now has to be read.
+    /// The document was written in a commit too large for the feed to keep records. Read its current
+    /// content from the store.
     case writtenWithMuchElse
   }
 
-  /// Which document.
+  /// The document's path.
   public let path: DocumentPath
-  /// What became of it.
+  /// The change.
   public let outcome: Outcome
 }

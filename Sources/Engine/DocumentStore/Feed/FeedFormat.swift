@@ -1,18 +1,18 @@
-// What a store keeps beside its documents for the change feed, and for documents that disappear by themselves.
+// Stored keys and values of the change feed and of times to live.
 //
 //   0x03 number:u64-big-endian   an entry of the feed
 //     entry     := form:u8=0 time:i64 count:u32 change{count}
 //     change    := 1 keyBytes:u16 key recordBytes:u32 record     written
 //                | 2 keyBytes:u16 key                            removed
 //                | 3 keyBytes:u16 key                            written; the record is not kept here
-//   0x04 0x01                    where the feed begins and ends
+//   0x04 0x01                    first and next entry of the feed
 //     state     := version:u16=0 first:u64 next:u64 bytes:u64
-//   0x04 0x02                    who reads it
+//   0x04 0x02                    consumers of the feed
 //     consumers := version:u16=0 count:u16 (text acknowledged:u64){count}
 //   0x04 0x03                    fields with times to live
 //     policies  := version:u16=0 count:u16 (text names:u16 text{names}){count}
 //
-// text is bytes:u16 utf8. Integers are little-endian but in keys, and keys of documents as in DocumentKey.swift.
+// text is bytes:u16 utf8. Integers are little-endian, except in keys. Document keys: DocumentKey.swift.
 
 import ByteStore
 
@@ -24,7 +24,7 @@ enum FeedFormat {
   static let policiesKey: [UInt8] = [settings, 3]
   static let version: UInt16 = 0
 
-  /// An entry with more bytes has paths only.
+  /// Larger entries store paths only.
   static let entryBytesMax = 1 << 20
 
   private static let written: UInt8 = 1
@@ -37,7 +37,7 @@ enum FeedFormat {
     return key
   }
 
-  /// The number of an entry; nil for any other key.
+  /// The number of an entry; nil for other keys.
   static func number(of key: RawSpan) -> UInt64? {
     var reader = ByteReader(key)
     guard reader.uint8() == entries, reader.bytesLeft == 8 else { return nil }
@@ -46,7 +46,7 @@ enum FeedFormat {
 
   // MARK: Entries
 
-  /// A document's key, and its record unless it was removed.
+  /// A document's key and record; the record is nil for a deletion.
   typealias Change = (key: [UInt8], record: [UInt8]?)
 
   static func encode(_ changes: [Change], at time: StoredTimestamp) -> [UInt8] {
@@ -72,7 +72,7 @@ enum FeedFormat {
     return StoredTimestamp(microseconds: Int64(bitPattern: time))
   }
 
-  /// Nil for bytes that are no entry.
+  /// Nil if the bytes are not a valid entry.
   static func decode(_ entry: [UInt8], at position: FeedPosition, _ shapes: ShapeTable) -> FeedCommit? {
     guard let time = time(of: entry.rawSpan) else { return nil }
     var reader = ByteReader(entry.rawSpan)
@@ -126,8 +126,8 @@ enum FeedFormat {
         guard let name = text(&reader) else { return nil }
         path.append(name)
       }
-      // For what is kept beside the users' documents nobody can set one, and its sweep would remove that. It is passed
-      // over: for its sake nobody should be kept out of the store.
+      // A policy for a reserved collection id cannot be set through the API, and its sweep would delete the
+      // store's own documents. Ignore such a policy instead of failing to open the store.
       guard (try? CollectionPath([id])) != nil else { continue }
       policies[id] = StoredFieldPath(unchecked: path)
     }

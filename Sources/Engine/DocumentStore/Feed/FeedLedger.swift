@@ -1,39 +1,40 @@
-// Which entries the change feed has, and who still needs them.
+// Bookkeeping of the change feed: which entries exist, and which consumers still need them.
 //
 // Invariants:
-//   - Numbers follow the order of commits. A commit that was refused leaves a gap, which is passed over.
-//   - Entries from `first` on and before `next` are there, but for gaps and for those under way; none before.
-//   - Without consumers no entry is made.
-//   - Numbers and sums of bytes stay far below what a word holds: what a disk says is held against that once, and
-//     they grow by one for each commit.
+//   - Entry numbers ascend in commit order. A refused commit leaves a gap, which readers skip.
+//   - All entries from `first` to before `next` exist, except gaps and entries of commits in progress. None
+//     exists before `first`.
+//   - Without consumers, no entries are written.
+//   - Numbers and byte counts cannot overflow: values read from disk are checked once, and each commit adds
+//     little.
 
 import ByteStore
 
 struct FeedLedger: Sendable {
-  /// How far each consumer has come: the last entry that it will not ask for again.
+  /// For each consumer, the last entry that it has acknowledged.
   var consumers: [String: UInt64] = [:]
   private(set) var first: UInt64 = 1
   private(set) var next: UInt64 = 1
-  /// Of all entries.
+  /// Total size of all entries.
   private(set) var bytes: UInt64 = 0
-  /// Entries of commits that are neither seen nor refused yet.
+  /// Entries of commits that have neither completed nor failed.
   private(set) var underWay = 0
 
   private static let entriesBetweenTrims: UInt64 = 256
-  /// No count gets there: a million commits in each second would take 146 000 years.
+  /// Unreachable: at a million commits per second, it would take 146 000 years.
   private static let countMax: UInt64 = 1 << 62
 
   init() {}
 
   var isActive: Bool { !consumers.isEmpty }
 
-  /// Nobody needs those before this one.
+  /// The first entry that a consumer still needs.
   var firstNeeded: UInt64 { consumers.values.min().map { $0 + 1 } ?? next }
 
-  /// It is time to look at the bounds.
+  /// True if it is time to check the feed's limits.
   var isTrimDue: Bool { next % Self.entriesBetweenTrims == 0 }
 
-  /// A number for the next entry.
+  /// Assigns a number to the next entry.
   mutating func add(bytes count: Int) -> UInt64 {
     defer { next += 1 }
     bytes += UInt64(count)
@@ -41,14 +42,14 @@ struct FeedLedger: Sendable {
     return next
   }
 
-  /// The commit of an entry can be seen now, or was refused, and its entry with it.
+  /// Completes an entry: its commit is visible, or it failed and the entry does not exist.
   mutating func settle(bytes count: Int, hasHappened: Bool) {
     underWay -= 1
     if !hasHappened { bytes -= min(bytes, UInt64(count)) }
   }
 
-  /// How many bytes went. What a store says may count entries of commits that were refused: with the last entry all of
-  /// them go.
+  /// Records that entries were dropped. Returns the number of bytes removed. The count on disk may include
+  /// entries of refused commits; dropping the last entry corrects it to zero.
   mutating func drop(through number: UInt64, bytes count: UInt64, isLast: Bool) -> UInt64 {
     first = max(first, number + 1)
     let gone = isLast ? bytes : min(bytes, count)
@@ -56,7 +57,7 @@ struct FeedLedger: Sendable {
     return gone
   }
 
-  /// What was to be dropped is still there.
+  /// Undoes `drop` after the commit that was to delete the entries has failed.
   mutating func takeBack(from number: UInt64, bytes count: UInt64) {
     first = min(first, number)
     bytes += count
@@ -82,7 +83,7 @@ struct FeedLedger: Sendable {
     return bytes
   }
 
-  /// Nil for bytes that are none.
+  /// Nil if the bytes are invalid.
   init?(state: [UInt8]?, consumers: [UInt8]?) {
     if let state {
       guard let end = Self.end(of: state) else { return nil }
@@ -95,13 +96,13 @@ struct FeedLedger: Sendable {
       guard let name = FeedFormat.text(&reader), let acknowledged = reader.uint64(),
         acknowledged < Self.countMax
       else { return nil }
-      // It may have acknowledged a number whose commit was refused: then it has seen all there is.
+      // The acknowledged entry may belong to a refused commit. The consumer has then seen all entries.
       self.consumers[name] = min(acknowledged, next - 1)
     }
     guard reader.bytesLeft == 0 else { return nil }
   }
 
-  /// What the store says of the entries that readers can see.
+  /// Decodes the stored range and size of the visible entries.
   static func end(of state: [UInt8]) -> (first: UInt64, next: UInt64, bytes: UInt64)? {
     var reader = ByteReader(state.rawSpan)
     guard reader.uint16() == FeedFormat.version, let first = reader.uint64(), let next = reader.uint64(),

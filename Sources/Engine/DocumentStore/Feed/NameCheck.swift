@@ -1,7 +1,7 @@
-// Names that are keys of a dictionary: Swift takes two for one that look the same, and a store goes by their bytes.
+// Guards dictionary keys: Swift compares strings by canonical equivalence, the store compares their bytes.
 
 enum NameCheck {
-  /// Throws `invalidArgument` if a name that is known is made of other bytes.
+  /// Throws `invalidArgument` if a known name equals this one only by canonical equivalence.
   static func requireSame(_ known: String, _ name: String, _ what: String) throws(DocumentStoreError) {
     guard !known.isSameUTF8(as: name) else { return }
     throw .invalidArgument(

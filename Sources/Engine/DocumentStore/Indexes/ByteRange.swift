@@ -1,11 +1,11 @@
-// Parts of an order of keys, as bounds that are bytes themselves.
+// Ranges of keys, with byte strings as bounds.
 
 import ByteStore
 
-/// The keys from `lower` on and before `upper`.
+/// The keys from `lower`, inclusive, to `upper`, exclusive.
 struct ByteRange: Hashable, Sendable {
   var lower: [UInt8]
-  /// Nil if there is no end.
+  /// Nil for an unbounded range.
   var upper: [UInt8]?
 
   init(_ lower: [UInt8], _ upper: [UInt8]?) {
@@ -13,7 +13,7 @@ struct ByteRange: Hashable, Sendable {
     self.upper = upper
   }
 
-  /// All keys that begin so.
+  /// All keys with this prefix.
   static func prefix(_ bytes: [UInt8]) -> ByteRange { ByteRange(bytes, bytes.behindAllWithPrefix) }
 
   var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
@@ -30,13 +30,14 @@ struct ByteRange: Hashable, Sendable {
     }
   }
 
-  /// A bound has more bytes than keys have in a tree.
+  /// True if a bound is longer than the keys that a tree stores.
   var hasLongBound: Bool { max(lower.count, upper?.count ?? 0) > StoredKey.keptBytes }
 
-  /// Of a tree, whose long keys tell only what they begin with: it may have some more.
+  /// The corresponding range in a tree. It can contain additional keys, because the tree truncates long
+  /// keys.
   var inTree: OrderedIndexRange {
     let start = StoredKey.start(of: lower)
-    // A key that is just the start comes before the bound.
+    // A key that equals the truncated bound sorts before the bound.
     let from: OrderedIndexRange.Bound = start.count < lower.count ? .excluding(start) : .including(start)
     guard let upper else { return OrderedIndexRange(from: from, to: .open) }
     let end = StoredKey.start(of: upper)
@@ -46,7 +47,7 @@ struct ByteRange: Hashable, Sendable {
 }
 
 extension [ByteRange] {
-  /// What is in a range of both lists; each is in order and without overlap, and so is this.
+  /// The intersection of two lists. Each list, and the result, is in order and without overlap.
   func intersection(_ other: [ByteRange]) -> [ByteRange] {
     flatMap { left in other.map { left.intersection($0) }.filter { !$0.isEmpty } }
   }
@@ -55,7 +56,7 @@ extension [ByteRange] {
 extension [UInt8] {
   func precedes(_ other: [UInt8]) -> Bool { rawSpan.precedes(other.rawSpan) }
 
-  /// The first bytes that come after all that begin with these; nil if there are none.
+  /// The smallest byte string after all strings with this prefix; nil if there is none.
   var behindAllWithPrefix: [UInt8]? {
     var next = self
     while next.last == 0xFF { next.removeLast() }

@@ -1,10 +1,10 @@
-// What a checkpoint says about its indexes, and about the shapes of its records.
+// The catalog of a checkpoint's indexes and record shapes.
 //
 //   catalog     := version:u16=2 nextID:u32 nested:u64 longNames:u64 groups:u32 group{groups}
 //                  count:u16 index{count} nextShape:u16 shapes:u16 shape{shapes}
 //   group       := id:text nested:u32
-//   index       := id:u32 flags:u8 lastUse:u64 longKeys:u64 scope:u8 collectionID:text fields:u16 field{fields}
-//                  counted:u8 numbers{counted}
+//   index       := id:u32 flags:u8 lastUse:u64 longKeys:u64 scope:u8 collectionID:text
+//                  fields:u16 field{fields} counted:u8 numbers{counted}
 //   numbers     := integers:u32 doubles:u32             NumberCounts.swift
 //   field       := part:u8 names:u16 text{names}
 //   text        := bytes:u16 utf8
@@ -12,8 +12,8 @@
 //
 // Version 1 has neither groups nor lastUse.
 //
-// What the counts say is held against the trees that they are of when an index is taken up. One that is too low
-// shows when it falls below nothing: then the index is lost, and made again (IndexSet.swift).
+// When an index is loaded, its counts are checked against its tree. A count that is too low is detected
+// once it becomes negative. The index is then lost and rebuilt (IndexSet.swift).
 
 import ByteStore
 
@@ -21,12 +21,12 @@ struct IndexCatalog {
   static let version: UInt16 = 2
   private static let versionWithoutUses: UInt16 = 1
   private static let automatic: UInt8 = 1
-  /// Regions of a checkpoint count on from the ids of indexes.
+  /// Checkpoint regions are numbered after index ids.
   private static let idMax = UInt32.max >> 1
   private static let usesMax: UInt64 = 1 << 62
 
   var nextID: UInt32
-  /// By the id of the collections; nil if it is not known.
+  /// Nested documents by collection id; nil if unknown.
   var nested: [String: Int]?
   var longNames: Int
   var indexes: [ManagedIndex]
@@ -76,7 +76,7 @@ struct IndexCatalog {
     return bytes
   }
 
-  /// Of one index without counts.
+  /// Upper limit of the encoded size of an index, without its counts.
   static func bytesMax(of definition: IndexDefinition) -> Int {
     definition.fields.reduce(64 + definition.collectionID.utf8.count) { sum, field in
       field.path.names.reduce(sum + 3) { $0 + 2 + $1.utf8.count }
@@ -88,7 +88,7 @@ struct IndexCatalog {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Nil for bytes that are no catalog.
+  /// Nil if the bytes are not a valid catalog.
   init?(decoding bytes: [UInt8]) {
     var reader = ByteReader(bytes.rawSpan)
     guard let version = reader.uint16(), version == Self.version || version == Self.versionWithoutUses,

@@ -1,16 +1,16 @@
-// What a commit does to documents, and what that does to the keys of each index.
+// The document changes of a commit, and the resulting changes to the keys of each index.
 
 import ByteStore
 
 final class IndexChanges: CommitNote {
   struct Change: Sendable {
     let path: DocumentPath
-    /// The document's own.
+    /// The document's key in the store.
     let key: [UInt8]
     let before: Before
     let after: StoredDocument?
 
-    /// It was there, and still is.
+    /// True if the document existed before and still exists.
     var isUpdate: Bool {
       if case .document = before, after != nil { true } else { false }
     }
@@ -19,16 +19,16 @@ final class IndexChanges: CommitNote {
   enum Before: Sendable {
     case none
     case document(StoredDocument)
-    /// Its record is damaged, or nobody has read it: there may be keys of it.
+    /// The old record is damaged or was not read, so its keys are unknown.
     case unknown
 
     @inline(__always)
     var isNone: Bool { if case .none = self { true } else { false } }
   }
 
-  /// One for each operation of the commit.
+  /// One per document operation of the commit.
   let changes: [Change]
-  /// What was worked out: by the id of the index, since few are concerned.
+  /// Computed key changes by index id, in an array, because a commit concerns few indexes.
   private struct Made {
     var names: KeyChanges?
     var keys: [(index: UInt32, keys: KeyChanges)] = []
@@ -38,7 +38,7 @@ final class IndexChanges: CommitNote {
 
   init(_ changes: [Change]) { self.changes = changes }
 
-  /// What they do to an index. Worked out once.
+  /// The key changes of an index. Computed once.
   func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
     made.withLock { made in
       if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
@@ -48,7 +48,8 @@ final class IndexChanges: CommitNote {
     }
   }
 
-  /// What they do to the names: who was there and stays has its name already, and its ordinal. Worked out once.
+  /// The key changes of the name index. An updated document keeps its name and ordinal, so it has none.
+  /// Computed once.
   var names: KeyChanges {
     made.withLock { made in
       if let known = made.names { return known }

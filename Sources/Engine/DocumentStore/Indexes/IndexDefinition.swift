@@ -1,26 +1,27 @@
-// Which documents an index has, and by which keys.
+// Index definitions: which documents an index contains, and their keys.
 //
 //   key      := parent field* name          of an index for single collections
-//             | field* path                 of one for a collection group
-//   parent   := segment* 0x00               of the document that the collection belongs to
-//   field    := value                       IndexKey.swift; of an array one key for each different element
+//             | field* path                 of an index for a collection group
+//   parent   := segment* 0x00               of the document that contains the collection
+//   field    := value                       IndexKey.swift; for an array, one key per distinct element
 //   name     := segment
 //   path     := segment* 0x00
 //
-// Segments are those of DocumentKey.swift. Keys end with what tells documents apart, ascending: a query whose
-// names descend goes through the index backwards.
+// Segments are as in DocumentKey.swift. Keys end with the document's name, ascending, which makes them
+// unique. A query with descending names reads the index backward.
 //
-// Whoever declares an index says nothing of the names, and expects them to go the way of the last field, as they do in
-// queries. If that descends, the index is kept as it is read from its other end; as text it is what one would declare:
+// A declaration does not mention names. Names have the direction of the last field, as in queries. If the
+// last field descends, the definition is stored with all directions reversed. The text form is what a user
+// would declare:
 //
-//   declared             kept                 text
+//   declared             stored               text
 //   city, age desc       city desc, age       city, age desc
 //   city desc, age desc  city, age            city, age
-//                        city, age desc       city, age desc, __name__      of a query that has this order
+//                        city, age desc       city, age desc, __name__      for a query with this order
 
 import ByteStore
 
-/// What an index is of. Equal if it has the same keys.
+/// The definition of an index. Definitions are equal if they have equal keys.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -29,19 +30,19 @@ import ByteStore
 /// print(store.indexList.map(\.definition))
 /// ```
 public struct IndexDefinition: Hashable, Sendable {
-  /// Which collections an index is about.
+  /// The set of collections in one index.
   public enum Scope: UInt8, Hashable, Sendable {
-    /// Each collection by itself.
+    /// Queries on single collections with the id.
     case collection = 0
-    /// All collections with the id together.
+    /// Queries on all collections with the id together.
     case collectionGroup = 1
   }
 
-  /// What of a field's value is in the key.
+  /// The part of a field's value that is in the key.
   public enum Part: Hashable, Sendable {
-    /// The value of the field as a whole.
+    /// The whole value of the field.
     case value(OrderBy.Direction)
-    /// The same, and documents without the field are there as if it were null.
+    /// The whole value of the field. Documents without the field are included, as if it were null.
     case valueOrNull(OrderBy.Direction)
     /// One element of an array.
     case element
@@ -49,34 +50,34 @@ public struct IndexDefinition: Hashable, Sendable {
 
   /// A field of an index.
   public struct Field: Hashable, Sendable {
-    /// Which field.
+    /// The path of the field.
     public let path: StoredFieldPath
-    /// What of the field is in the index.
+    /// The part of the field's value that is indexed.
     public let part: Part
 
-    /// An ascending field unless something else is said.
+    /// Creates a field, ascending by default.
     public init(_ path: StoredFieldPath, _ part: Part = .value(.ascending)) {
       self.path = path
       self.part = part
     }
   }
 
-  /// An index has at most so many fields.
+  /// The maximum number of fields.
   public static let fieldsMax = 100
 
-  /// The last part of the paths of its collections.
+  /// The last segment of the paths of the indexed collections.
   public let collectionID: String
-  /// Which of these collections.
+  /// Whether collections are indexed separately or together.
   public let scope: Scope
-  /// In the order in which they sort, read from the end at which the names ascend: of what was declared with a last field
-  /// that descends, each is the other way round. A definition is made of these again with `names: .ascending`.
+  /// The fields in sort order, oriented so that names ascend. If the declared last field descends, all
+  /// directions are reversed. Pass these fields with `names: .ascending` to create an equal definition.
   public let fields: [Field]
 
-  /// An index as somebody declares it: the names of its documents go the way of the last field, as they do in queries,
-  /// unless `names` says which way.
+  /// Creates a definition as declared. The names have the direction of the last field, as in queries,
+  /// unless `names` says otherwise.
   ///
-  /// Throws `invalidArgument` unless there is a field, no field of the document's name, and at most one that
-  /// is about elements.
+  /// Throws `invalidArgument` if there is no field, if a field is the document's name, or if more than one
+  /// field indexes elements.
   public init(
     _ collectionID: String, _ scope: Scope = .collection, _ fields: [Field], names: OrderBy.Direction? = nil
   ) throws(DocumentStoreError) {
@@ -84,7 +85,7 @@ public struct IndexDefinition: Hashable, Sendable {
     try self.init(keysOf: collectionID, scope, isBackward ? fields.map(\.reversed) : fields)
   }
 
-  /// An index as it is kept: the names of its documents ascend.
+  /// Creates a definition as stored: the names ascend.
   package init(keysOf collectionID: String, _ scope: Scope, _ fields: [Field]) throws(DocumentStoreError) {
     guard (1...Self.fieldsMax).contains(fields.count) else {
       throw .invalidArgument("An index has 1 to \(Self.fieldsMax) fields.")
@@ -117,7 +118,7 @@ public struct IndexDefinition: Hashable, Sendable {
 }
 
 extension IndexDefinition.Part {
-  /// Nil if it has none.
+  /// Nil for elements.
   var direction: OrderBy.Direction? {
     switch self {
     case .value(let direction), .valueOrNull(let direction): direction
@@ -141,7 +142,7 @@ extension [IndexDefinition.Field] {
 }
 
 extension IndexDefinition: CustomStringConvertible {
-  /// As one would declare it, from the end at which the first field ascends if there is one.
+  /// The definition as a user would declare it, oriented so that the first field ascends if possible.
   public var description: String {
     let isAgainstNames = fields.lastDirection == .descending
     let first = fields.lazy.compactMap(\.part.direction).first
@@ -163,8 +164,8 @@ extension IndexDefinition: CustomStringConvertible {
 // MARK: Keys
 
 extension IndexDefinition {
-  /// The keys of a document, each once. `value` gives what it has in the field at a place
-  /// among `fields`.
+  /// The keys of a document, without duplicates. `value` returns the value of the field at an index in
+  /// `fields`.
   func keys(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]] {
     if let key = key(of: path, value) { return key }
     var keys: [[UInt8]] = [prefix(path.parent)]
@@ -194,7 +195,7 @@ extension IndexDefinition {
     return keys
   }
 
-  /// The one key of a document, or none; nil if elements of an array decide how many there are.
+  /// The single key of a document, or no key. Nil if the elements of an array determine the number of keys.
   private func key(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]]? {
     guard !hasElements else { return nil }
     var key: [UInt8] = []
@@ -203,10 +204,10 @@ extension IndexDefinition {
     return key.isEmpty ? [] : [key]
   }
 
-  /// Elements of an array decide how many keys a document has.
+  /// True if the elements of an array determine a document's number of keys.
   var hasElements: Bool { fields.contains { $0.part == .element } }
 
-  /// Appends the one key of a document, or nothing if it has none. Elements of arrays count as no key.
+  /// Appends the single key of a document, or nothing if it has none. Indexed elements count as no key.
   func appendKey(of path: DocumentPath, to key: inout [UInt8], _ value: (Int) -> StoredValue?) {
     let start = key.count
     if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
@@ -225,7 +226,7 @@ extension IndexDefinition {
     keys(of: document.path) { document.value(of: fields[$0].path) }
   }
 
-  /// What the keys of all documents of a collection begin with.
+  /// The common prefix of the keys of a collection's documents.
   func prefix(_ collection: CollectionPath) -> [UInt8] {
     guard scope == .collection else { return [] }
     var prefix: [UInt8] = []
@@ -246,7 +247,7 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition {
-  /// The keys of a document as it is stored, and what numbers it has.
+  /// The keys of an encoded document, and the kinds of its numbers.
   func entries(
     ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
   ) throws(RecordError) -> (keys: [[UInt8]], numbers: NumberBits) {
@@ -257,12 +258,12 @@ extension IndexDefinition {
   }
 }
 
-/// The names of all documents, in an index that every store has.
+/// Keys of the name index, which every store has.
 ///
-///     key := id path        the id of the collection as a segment, and the path of the document
+///     key := id path        the collection id as a segment, then the path of the document
 ///
-/// So the documents of a collection group stand together in the order of their paths, and those of a
-/// collection as well, but for documents of collections with the same id below them.
+/// The documents of a collection group are adjacent, in path order. So are those of a collection, except
+/// that documents in nested collections with an equal id lie between them.
 enum NameKey {
   static func encode(_ path: DocumentPath) -> [UInt8] {
     var key: [UInt8] = []
@@ -272,7 +273,7 @@ enum NameKey {
     return key
   }
 
-  /// The same, of a document whose own key is known: that has the path.
+  /// The name key, given the document's own key, which contains the encoded path.
   static func append(_ path: DocumentPath, documentKey: [UInt8], to key: inout [UInt8]) {
     DocumentKey.append(path.collectionID, to: &key)
     key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
@@ -290,7 +291,7 @@ enum NameKey {
     return prefix
   }
 
-  /// Whether it lies below a document of a collection with the same id.
+  /// True if the document is nested below a document of a collection with an equal id.
   static func isNested(_ path: DocumentPath) -> Bool {
     let segments = path.segments
     let last = segments.count - 2
@@ -298,14 +299,14 @@ enum NameKey {
   }
 }
 
-/// Keys as they are in a tree, which has none of more than 768 bytes.
+/// Keys as the trees store them, with at most 768 bytes.
 ///
-///     stored := key                         of up to 752 bytes
-///             | first:752 digest:16         of a longer one; the first bytes of its SHA-256
+///     stored := key                         up to 752 bytes
+///             | first:752 digest:16         of a longer key; the first bytes of its SHA-256
 ///
-/// What follows the first 752 bytes orders keys by chance then, and whoever reads them has to look at the
-/// documents. No key has 753 to 767 bytes in a tree: it would stand at a place of its own among those whose
-/// order is by chance.
+/// Long keys with a common prefix of 752 bytes are ordered by digest, so readers must look at the documents
+/// to sort them. Stored keys never have 753 to 767 bytes, because such a key would have a definite place
+/// among keys that do not.
 enum StoredKey {
   static let keptBytes = OrderedIndex.keyBytesMax - 16
 
@@ -318,7 +319,7 @@ enum StoredKey {
     return start(of: key) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
   }
 
-  /// As much of a key or a bound as the order of a tree knows.
+  /// The part of a key or bound that a tree orders.
   static func start(of key: [UInt8]) -> [UInt8] {
     key.count > keptBytes ? Array(key.prefix(keptBytes)) : key
   }

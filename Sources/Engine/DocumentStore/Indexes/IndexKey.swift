@@ -1,4 +1,6 @@
-// Values as bytes that sort as the values do. Values that are the same to the order have the same bytes.
+// Index keys: values encoded as bytes that sort like the values.
+//
+// Values that compare as equal have equal bytes.
 //
 //   value     := 0x10                                null
 //              | 0x20 | 0x21                         false, true
@@ -17,15 +19,15 @@
 //   double    := bits:u64                            inverted if negative, else only the sign; NaN is 0
 //   text      := byte* 0x00 0x01                     a zero byte in it becomes 0x00 0xFF
 //
-// Integers are big-endian, signed ones with the sign bit inverted. No value is the start of another: values
-// can follow each other. A descending value has all its bits inverted.
+// Integers are big-endian, signed ones with the sign bit inverted. No encoding is a prefix of another, so
+// values can be concatenated. A descending value has all bits inverted.
 
 enum IndexKey {
   static let timestamp: UInt8 = 0x40
   static let pendingTimestamp: UInt8 = 0x48
   static let number: UInt8 = 0x30
   static let text: UInt8 = 0x50
-  /// Behind a zero byte.
+  /// Follows a zero byte.
   static let textEnd: UInt8 = 0x01
 
   static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
@@ -86,8 +88,8 @@ enum IndexKey {
     }
   }
 
-  /// The greatest double that is not greater, and how much is missing: less than the 1024 by which doubles
-  /// below 2^63 can be apart.
+  /// Encodes the greatest double that is not greater, and the difference. It is less than 1024, the largest
+  /// gap between doubles below 2^63.
   private static func append(_ number: Int64, to key: inout [UInt8]) {
     var double = Double(number)
     if ValueOrder.compare(.double(double), .integer(number)) == .after { double = double.nextDown }
@@ -101,7 +103,7 @@ enum IndexKey {
     key.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// There is one NaN, and one zero.
+  /// Normalizes NaN and zero.
   static func bits(of number: Double) -> UInt64 {
     guard !number.isNaN else { return 0 }
     let bits = (number == 0 ? 0.0 : number).bitPattern
@@ -110,7 +112,7 @@ enum IndexKey {
 }
 
 extension StoredValue {
-  /// Bytes that sort as the values do in a query, for lists that are kept in its order elsewhere.
+  /// Bytes that sort like values in a query, for other ordered lists.
   package var sortBytes: [UInt8] {
     var bytes: [UInt8] = []
     IndexKey.append(self, .ascending, to: &bytes)
@@ -119,13 +121,13 @@ extension StoredValue {
 }
 
 extension [UInt8] {
-  /// The key of a value takes the place of what was there, in the same memory.
+  /// Replaces the content with the key of a value and reuses the storage.
   mutating func replace(withKeyOf value: StoredValue) {
     removeAll(keepingCapacity: true)
     IndexKey.append(value, .ascending, to: &self)
   }
 
-  /// The first bytes as a number: of two keys with different ones, the one with the lower precedes the other.
+  /// The first eight bytes as a number. If two keys differ here, the number orders them.
   var head: UInt64 {
     var head: UInt64 = 0
     for place in 0..<8 { head = head << 8 | (place < count ? UInt64(self[place]) : 0) }

@@ -1,9 +1,9 @@
-// Going through the values of a key, as IndexKey.swift writes them.
+// Iterates over the values of an index key, which IndexKey.swift encodes.
 
 import ByteStore
 
 struct IndexKeyReader: ~Escapable {
-  /// A number as the order knows it: a double, and how much more an integer is.
+  /// A number as keys encode it: a double, and the difference of an integer to it.
   struct Number: Equatable {
     var double: Double
     var rest: UInt16
@@ -21,7 +21,7 @@ struct IndexKeyReader: ~Escapable {
 
   private let bytes: RawSpan
   private var offset: Int
-  /// Of the value at hand: a descending one has all its bits inverted.
+  /// Inverts the bytes of a descending value.
   private var mask: UInt8 = 0
 
   @_lifetime(copy bytes)
@@ -30,7 +30,7 @@ struct IndexKeyReader: ~Escapable {
     self.offset = offset
   }
 
-  /// Passes one value; nil if there is none.
+  /// Reads one value; nil at the end or if the key is invalid.
   mutating func next(_ direction: OrderBy.Direction) -> Value? {
     mask = direction == .ascending ? 0 : 0xFF
     return value()
@@ -83,7 +83,7 @@ struct IndexKeyReader: ~Escapable {
     return nil
   }
 
-  /// The key of a document, with its keyspace.
+  /// The key of a document, with its keyspace byte.
   private mutating func path() -> Value? {
     guard byte() != nil else { return nil }
     while true {

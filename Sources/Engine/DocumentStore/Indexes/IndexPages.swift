@@ -1,13 +1,13 @@
-// The indexes in a checkpoint: a catalog of what there is, and the pages of each tree in a region of its own.
+// The indexes in a checkpoint: a catalog, and one region of pages per tree.
 //
 //   region 256  the catalog (IndexCatalog.swift), on as many pages as it takes
 //   region 257  the names of all documents
 //   region 257 + id  the keys of that index
 //
-// The first four bytes of the catalog's first page tell how many bytes follow.
+// The first four bytes of the catalog's first page are its length.
 //
-// On a full disk, and while the names are not known, there is the catalog alone: of shapes, and of the indexes that
-// were asked for. An index of the catalog that has no region is made again.
+// If the disk is full, or while the name index is missing, only the catalog is written, with the shapes and
+// the declared indexes. An index in the catalog without a region is rebuilt.
 
 import ByteStore
 
@@ -18,7 +18,7 @@ extension CheckpointRegion {
   static func index(_ id: UInt32) -> CheckpointRegion { CheckpointRegion(rawValue: names.rawValue + id) }
 }
 
-/// Frozen indexes, on their way to a checkpoint.
+/// An immutable copy of the indexes, to be written to a checkpoint.
 final class IndexPages: CheckpointPages {
   private let names: IndexSet.NameTree?
   private let indexes: [ManagedIndex]
@@ -55,14 +55,14 @@ final class IndexPages: CheckpointPages {
     indexes.filter { !$0.isAutomatic }.map(\.withoutKeys)
   }
 
-  /// An index with a damaged page is left out: a query makes it again.
+  /// An index with a damaged page is left out; a query rebuilds it.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] {
-    // Which shapes there are, nobody knows.
+    // The shapes are not known yet.
     guard let shapes else { return [] }
     var trees: [CheckpointRegion: OrderedIndexPages] = [:]
     var kept = lost
     let namePages = names.flatMap { try? OrderedIndexPages($0.tree) }
-    // Of no use without the names.
+    // Indexes are useless without the name index.
     if let namePages {
       trees[.names] = namePages
       let gone = set.keepWithinBudget()
@@ -108,7 +108,7 @@ final class IndexPages: CheckpointPages {
 }
 
 extension DocumentStoreError {
-  /// For what a page of an index can throw.
+  /// Converts an error that reading an index page can throw.
   fileprivate var asByteStoreError: ByteStoreError {
     switch self {
     case .corrupted(let evidence):
@@ -128,7 +128,7 @@ extension DocumentStoreError {
 
 // MARK: -
 
-/// The pages of a tree that a checkpoint has.
+/// The pages of one tree in a checkpoint.
 struct CheckpointTree: OrderedIndexPageSource {
   let file: CheckpointFile
   let region: CheckpointRegion
@@ -152,10 +152,10 @@ struct CheckpointTree: OrderedIndexPageSource {
 }
 
 extension IndexSet {
-  /// Takes up the indexes of a checkpoint. What is damaged is not there: it is made again.
+  /// Loads the indexes of a checkpoint. Damaged ones are left out and rebuilt later.
   func load(from file: CheckpointFile?, path: String) {
     guard let file else {
-      // A store without a checkpoint: all of it is in the logs.
+      // The store has no checkpoint, so the WAL has all commits.
       state.withLock { $0.names = NameTree() }
       shapes.begin(from: 0)
       return
@@ -195,7 +195,7 @@ extension IndexSet {
     return catalog(of: pages)
   }
 
-  /// What a salvage needs of a checkpoint: with a shape, all records that use it would be lost.
+  /// The shape definitions, for a salvage. Without a shape, all records that use it would be lost.
   static func definitions(
     in pages: (CheckpointRegion) -> [[UInt8]?]
   ) -> [(key: [UInt8], value: [UInt8])] {
@@ -203,7 +203,7 @@ extension IndexSet {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
-  /// For the report of a salvage; nil if the catalog cannot be read.
+  /// The declared indexes, for the report of a salvage; nil if the catalog cannot be read.
   static func declaredIndexes(in pages: (CheckpointRegion) -> [[UInt8]?]) -> [IndexDefinition]? {
     catalog(of: pages(.indexCatalog))?.indexes.filter { !$0.isAutomatic }.map(\.definition)
   }

@@ -1,6 +1,7 @@
-// How much the indexes that queries made may take, in number and in memory. Above that, those go that were not of use
-// for the longest time, and those that live queries fill up from last. What was asked for stays, and counts for nothing
-// here.
+// Limits the number and memory of automatic indexes.
+//
+// Beyond the limits, the least recently used are evicted first, and those pinned by live queries last.
+// Declared indexes stay and are not counted.
 
 import ByteStore
 
@@ -17,18 +18,19 @@ extension IndexSet {
 
   /// A quarter of the machine's memory, but at least 64 MiB.
   static func standardBytesMax() -> Int {
-    // Either is -1 if the system does not tell: then it is the least.
+    // Each call returns -1 if the value is unknown; the minimum then applies.
     max(sysconf(Int32(_SC_PHYS_PAGES)) / 4 * sysconf(Int32(_SC_PAGESIZE)), 64 << 20)
   }
 
-  /// Lets go of automatic indexes until the others take no more than the budget. The one that was used last stays,
-  /// and so do those that are spared, since a query waits for all of them together. Which have gone.
+  /// Evicts automatic indexes until the others fit into the budget. Keeps the most recently used one, and
+  /// the spared ones, because a query waits for all of them together. Returns the ids of the evicted
+  /// indexes.
   @discardableResult
   func keepWithinBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
     let (bytesMax, indexes) = state.withLock { state in
       (state.automaticBytesMax, state.lastToGo)
     }
-    // What is not loaded takes nothing. These are copies: nobody waits while they are gone through.
+    // Pages that are not loaded use no memory. The loop works on copies, without the lock.
     var bytes = 0
     var gone = Set<UInt32>()
     for (place, index) in indexes.enumerated() {
@@ -45,13 +47,13 @@ extension IndexSet {
 }
 
 extension IndexSet.State {
-  /// The automatic indexes, those first that stay the longest.
+  /// The automatic indexes, in reverse order of eviction.
   fileprivate var lastToGo: [ManagedIndex] {
     let automatic = indexes.filter(\.isAutomatic).sorted { $0.lastUse > $1.lastUse }
     return automatic.filter { pins[$0.definition] != nil } + automatic.filter { pins[$0.definition] == nil }
   }
 
-  /// Adds an index that is complete, and lets go of another one if there are too many.
+  /// Adds a complete index, and evicts another one if there are too many.
   mutating func add(_ index: ManagedIndex, sparing spared: [IndexDefinition]) {
     indexes.removeAll { $0.definition == index.definition }
     lost.removeAll { $0.definition == index.definition }

@@ -1,14 +1,14 @@
-// What the logs say beyond the checkpoint, for the indexes of a store that is opened.
+// Applies the WAL after the checkpoint to the indexes, when a store is opened.
 //
-//   1. changes are looked up in the order of the logs, and put into parts of many documents
-//   2. parts are decoded beside each other, as far as indexes have to know, and keys are made of them
-//   3. the keys of one part after the other go to the trees
-//   4. trees of which all is known are made beside each other (RecoveredTrees)
+//   1. look up     the recovered changes in WAL order, and group them into parts
+//   2. decode      the parts in parallel, only the indexed fields, and compute their keys
+//   3. apply       the keys to the trees, one part at a time
+//   4. build       trees in parallel, if all their documents are in the WAL (RecoveredTrees)
 
 import ByteStore
 
 extension IndexSet {
-  /// Takes up what a store has, and all that its logs say beyond the checkpoint.
+  /// Loads the checkpoint's indexes, and applies all commits in the WAL after it.
   func catchUp(with store: ByteStore) throws(ByteStoreError) {
     load(from: store.checkpoint, path: store.path)
     shapes.catchUp(with: store)

@@ -1,29 +1,29 @@
-// The indexes of a store, kept with every commit.
+// The indexes of a store, updated with every commit.
 //
 // Invariants:
-//   - A tree has the keys of all documents as of the last commit that readers see: the store of bytes applies
-//     a commit to its table and to the trees at one moment.
-//   - An index that could not follow a commit, or answer a query, since a page of it is damaged, is gone: it is
-//     made again when a query needs it, and stays if it was asked for. The names cannot go; where they are not known, a
-//     query first finds them all.
-//   - While an index is built, commits are noted beside it.
-//   - No count is below nothing or above what its tree can have: an index of which that is not so has been read from a
-//     checkpoint that lies, and is gone too.
+//   - A tree has the keys of all documents as of the last visible commit: the byte store applies a commit
+//     to its key directory and to the trees atomically.
+//   - An index that could not follow a commit or answer a query, because a page is damaged, is dropped. A
+//     query rebuilds it when needed, and a declared index stays declared. The name index cannot be dropped;
+//     if it is missing, a query first rebuilds it.
+//   - While an index is being built, commits are recorded for it.
+//   - No count is negative or larger than its tree allows. An index that violates this was read from a
+//     damaged or forged checkpoint, and is dropped, too.
 
 import ByteStore
 
-/// One index and its keys.
+/// An index and its tree.
 struct ManagedIndex: Sendable {
   let id: UInt32
   let definition: IndexDefinition
-  /// Made for a query, and may go again when others are more useful.
+  /// True if a query built the index. It may be evicted when others are more useful.
   var isAutomatic: Bool
   var tree = OrderedIndex()
-  /// Keys of which the tree has only the beginning.
+  /// Number of keys that the tree stores truncated.
   var longKeys = 0
-  /// Of the documents that have keys.
+  /// Counts over the documents that have keys.
   var numbers = NumberCounts()
-  /// When it was last of use, by a count of uses.
+  /// The value of the use counter at the last use.
   var lastUse: UInt64 = 0
 
   var hasPossibleCounts: Bool {
@@ -35,10 +35,10 @@ struct ManagedIndex: Sendable {
   }
 }
 
-/// What a query sees of the indexes at its moment.
+/// The indexes in a query's snapshot.
 struct IndexView: Sendable {
   var names: OrderedIndex
-  /// By the id of their collections.
+  /// Number of nested documents by collection id.
   var nestedNames: [String: Int]
   var longNames: Int
   var indexes: [ManagedIndex]
@@ -47,7 +47,7 @@ struct IndexView: Sendable {
     indexes.first { $0.definition == definition }
   }
 
-  /// Without the indexes of other collections.
+  /// The view without the indexes of other collections.
   func of(_ collectionID: String) -> IndexView {
     var view = self
     view.indexes = indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) }
@@ -57,27 +57,27 @@ struct IndexView: Sendable {
 
 final class IndexSet: LayerAbove {
   struct State {
-    /// Nil until the names are known.
+    /// Nil while the name index is missing.
     var names: NameTree?
     var indexes: [ManagedIndex] = []
-    /// Those that were asked for and are gone, without keys. The next query of their collections has them made again.
+    /// Declared indexes that were lost, without keys. The next query on their collections rebuilds them.
     var lost: [ManagedIndex] = []
-    /// Why that failed, by their ids.
+    /// Why rebuilding a lost index failed, by id.
     var lostForGood: [UInt32: BuildFailure] = [:]
-    /// Those that could not be made because a record of their collection cannot be decoded. Until it is overwritten or
-    /// deleted, queries do without them.
+    /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until the
+    /// record is overwritten or deleted, queries run without them.
     var impossible: [(definition: IndexDefinition, record: [UInt8])] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
-    /// Of indexes, one after the other.
+    /// Counter of index uses.
     var uses: UInt64 = 0
-    /// What those that queries made may take together.
+    /// Memory limit for all automatic indexes together.
     var automaticBytesMax = Int.max
-    /// How many live queries are filled up from an index.
+    /// Number of live queries that reload from each index.
     var pins: [IndexDefinition: Int] = [:]
   }
 
-  /// Why an index could not be made.
+  /// Why an index could not be built.
   enum BuildFailure {
     /// The record with this key cannot be decoded.
     case undecodable([UInt8])
@@ -86,7 +86,8 @@ final class IndexSet: LayerAbove {
 
   struct NameTree: Sendable {
     var tree = OrderedIndex()
-    /// How many lie below a document of a collection with the same id, by that id.
+    /// Number of nested documents by collection id: those below a document of a collection with an equal
+    /// id.
     var nested: [String: Int] = [:]
     var long = 0
 
@@ -95,7 +96,7 @@ final class IndexSet: LayerAbove {
       return names.contains(long) && nested.values.allSatisfy(names.contains)
     }
 
-    /// What is known of a name beside its place in the tree.
+    /// Updates the counts for a name.
     mutating func count(_ key: RawSpan, of path: DocumentPath, _ more: Int) {
       if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
       if StoredKey.isLong(key) { long += more }
@@ -116,21 +117,21 @@ final class IndexSet: LayerAbove {
     var changes = OrderedIndexChanges()
     var longKeys = 0
     var numbers = NumberCounts()
-    /// A commit did what cannot be noted: the build is worth nothing.
+    /// A commit made a change that cannot be recorded, so the build is useless.
     var isSpoilt = false
-    /// Nobody wants it any more.
+    /// The index was dropped during the build.
     var isDropped = false
   }
 
   let state = Locked(State())
-  /// Of the records.
+  /// The shapes of the store's records.
   let shapes: ShapeDictionary
 
   init(shapes: ShapeDictionary) { self.shapes = shapes }
 
   // MARK: Queries
 
-  /// Of the indexes that have documents of collections with an id. To be called within a moment of the store.
+  /// The indexes of collections with this id. Call this while a snapshot is taken.
   func view(_ collectionID: String) -> IndexView? {
     state.withLock { state in
       guard let names = state.names else { return nil }
@@ -140,7 +141,7 @@ final class IndexSet: LayerAbove {
     }
   }
 
-  /// Of all indexes.
+  /// All indexes.
   func view() -> IndexView? {
     state.withLock { state in
       state.names.map { names in
@@ -160,7 +161,7 @@ final class IndexSet: LayerAbove {
     }
   }
 
-  /// As long as others can go, these stay. `unpin` ends it.
+  /// Pinned indexes are evicted last. `unpin` ends it.
   func pin(_ definitions: [IndexDefinition]) {
     state.withLock { state in
       for definition in definitions { state.pins[definition, default: 0] += 1 }
@@ -176,7 +177,7 @@ final class IndexSet: LayerAbove {
     }
   }
 
-  /// Lets go of all that has a damaged page; false if there is none. Reads every page.
+  /// Drops everything with a damaged page; false if nothing is damaged. Reads every page.
   func dropUnreadable() -> Bool {
     let (names, indexes) = state.withLock { ($0.names?.tree, $0.indexes) }
     let isNamesLost = names.map(\.isDamaged) ?? false
@@ -189,7 +190,7 @@ final class IndexSet: LayerAbove {
     return true
   }
 
-  /// One that is to be made again.
+  /// A lost index that should be rebuilt.
   func lostIndex(of collectionID: String) -> ManagedIndex? {
     state.withLock { state in
       guard !state.lost.isEmpty else { return nil }
@@ -199,7 +200,7 @@ final class IndexSet: LayerAbove {
     }
   }
 
-  /// Queries need not try to make these.
+  /// Indexes that queries should not try to build.
   func impossible(in collectionID: String) -> [IndexDefinition] {
     state.withLock { state in
       state.impossible.isEmpty
@@ -212,10 +213,10 @@ final class IndexSet: LayerAbove {
     state.withLock { $0.isLost(definition) }
   }
 
-  /// Nil while the names are not known.
+  /// Nil while the name index is missing.
   var documentCount: Int? { state.withLock { $0.names?.tree.count } }
 
-  /// Whether a commit has to know what the documents of a collection were.
+  /// Whether a commit must know the previous state of documents in these collections.
   func hasIndexes(of collectionID: String) -> Bool {
     state.withLock { state in
       state.indexes.contains { $0.definition.collectionID.isSameUTF8(as: collectionID) }
@@ -234,7 +235,8 @@ final class IndexSet: LayerAbove {
       )
     }
     for (id, definition) in building { _ = note.keys(for: id, definition) }
-    // What is read now is in memory when the lock of the table is held. Where that fails, `apply` finds out.
+    // Load pages now, so that no disk read happens while the lock of the key directory is held. Ignore
+    // failures here; `apply` handles them.
     if let names { note.names.forEach { _, key in try? names.load(leafOf: key) } }
     for index in indexes {
       note.keys(for: index.id, index.definition).forEach { _, key in try? index.tree.load(leafOf: key) }
@@ -248,14 +250,14 @@ final class IndexSet: LayerAbove {
 
   func freeze() -> any CheckpointPages {
     let shapes = shapes.stored
-    // It grows with every commit, and is looked at where all of it is written anyway.
+    // Taken in full, because a checkpoint writes all of it anyway.
     return state.withLock {
       IndexPages(
         names: $0.names, indexes: $0.indexes, lost: $0.lost, nextID: $0.nextID, shapes: shapes, of: self)
     }
   }
 
-  /// Shapes, and the indexes that were asked for.
+  /// The size of the shapes and the declared indexes.
   var leastPageBytes: UInt64 {
     let definitions = state.withLock { state in
       (state.indexes + state.lost).reduce(0) {
@@ -269,7 +271,7 @@ final class IndexSet: LayerAbove {
 extension IndexSet.State {
   func isLost(_ definition: IndexDefinition) -> Bool { lost.contains { $0.definition == definition } }
 
-  /// The same for one that is being made for somebody who asked. False if there is none.
+  /// Drops an index, or a declared index that is being built. False if there is none.
   mutating func drop(_ definition: IndexDefinition) -> Bool {
     let count = indexes.count + lost.count
     indexes.removeAll { $0.definition == definition }
@@ -283,7 +285,7 @@ extension IndexSet.State {
     return isThere
   }
 
-  /// What is in none of their pages is in the catalog: that they are wanted.
+  /// Moves declared indexes to the lost ones. The catalog still lists them.
   mutating func lose(_ ids: Set<UInt32>) {
     guard !ids.isEmpty else { return }
     lost += indexes.filter { ids.contains($0.id) && !$0.isAutomatic }.map(\.withoutKeys)
@@ -292,8 +294,8 @@ extension IndexSet.State {
 
   private static let impossibleMax = 1024
 
-  /// Takes a build away that failed. False if a commit has changed such a record since the build began: another attempt
-  /// may succeed. Otherwise queries do without the index until the record changes.
+  /// Ends a failed build. False if a commit has changed such a record since the build began, so another
+  /// attempt may succeed. Otherwise, queries run without the index until the record changes.
   mutating func endFailedBuild(_ id: UInt32, _ error: DocumentStoreError) -> Bool {
     guard let place = building.firstIndex(where: { $0.id == id }) else { return true }
     let failed = building.remove(at: place)
@@ -309,7 +311,7 @@ extension IndexSet.State {
     return true
   }
 
-  /// Lets builds be tried again that failed because of a record which the commit replaces or removes.
+  /// Allows new attempts for builds that failed because of a record that this commit replaces or deletes.
   private mutating func noteMended(_ note: IndexChanges) {
     let changed = Set(note.changes.map(\.key))
     impossible.removeAll { changed.contains($0.record) }
@@ -335,7 +337,7 @@ extension IndexSet.State {
       }
     }
     var lost = Set<UInt32>()
-    // In place: of a tree that someone else refers to, each node would be copied.
+    // Modify in place, because a second reference to a tree would cause a copy of each changed node.
     for place in indexes.indices where note.concerns(indexes[place].definition) {
       let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
@@ -350,7 +352,7 @@ extension IndexSet.State {
 }
 
 extension IndexChanges {
-  /// Whether a record of the index's collection that may be damaged is replaced or removed.
+  /// True if the commit replaces or deletes a possibly damaged record of the index's collection.
   fileprivate func mayMend(_ definition: IndexDefinition) -> Bool {
     changes.contains { change in
       guard case .unknown = change.before else { return false }
@@ -395,7 +397,7 @@ extension IndexSet.NameTree {
 }
 
 extension ManagedIndex {
-  /// False if it cannot follow.
+  /// False if the index could not be updated.
   fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
     guard !keys.isUnknown else { return false }
     do throws(DocumentStoreError) {

@@ -5,7 +5,7 @@ import ByteStore
 /// Keys that come and go, one behind the other, as trees have them: one array for all of a commit.
 struct KeyChanges: Sendable {
   struct Entry: Sendable {
-    /// Of the change that it comes from.
+    /// Index of the change that the key belongs to.
     let place: Int
     let isAdded: Bool
     fileprivate let bytes: Range<Int>
@@ -13,13 +13,14 @@ struct KeyChanges: Sendable {
 
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
-  /// Those that come, less those that go: of documents that have keys. An integer may become the double with the same
-  /// key.
+  /// Counts of the added minus the removed keys, over documents that have keys. An integer can be replaced
+  /// by a double with an equal key.
   private(set) var numbers = NumberCounts()
-  /// Of one change it is not known what it takes out.
+  /// True if a change removes unknown keys.
   private(set) var isUnknown = false
 
-  /// Of a change, first what it takes out. Keys that stay have their document's ordinal already.
+  /// Visits the keys change by change, removed keys first. Keys that stay already have their document's
+  /// ordinal.
   func forEach<Failure: Error>(_ body: (Entry, RawSpan) throws(Failure) -> Void) throws(Failure) {
     for entry in entries { try body(entry, bytes.rawSpan.extracting(entry.bytes)) }
   }
@@ -39,7 +40,7 @@ struct KeyChanges: Sendable {
     }
   }
 
-  /// What was appended from there on is a key, or nothing.
+  /// Truncates the key that was appended from `start` on.
   private mutating func shorten(from start: Int) {
     guard bytes.count - start > StoredKey.keptBytes else { return }
     let key = StoredKey.of(Array(bytes[start...]))

@@ -1,7 +1,8 @@
-// How many documents of an index have an integer in a field, and how many a double: their keys are the same where
-// the numbers are equal, and a sum is an integer only if all it adds are.
+// Counts the documents of an index that have an integer or a double in a field.
+//
+// Equal numbers have equal keys, but a sum is an integer only if all its numbers are.
 
-/// Of one document: a bit for each of the first fields of an index.
+/// The number kinds of one document: one bit per field, for the first fields of an index.
 struct NumberBits: Equatable, Sendable {
   static let fieldsMax = UInt64.bitWidth
 
@@ -9,7 +10,7 @@ struct NumberBits: Equatable, Sendable {
   var doubles: UInt64 = 0
 }
 
-/// Of all documents of an index.
+/// The number kinds of all documents of an index.
 struct NumberCounts: Equatable, Sendable {
   enum Kind { case integers, doubles }
 
@@ -18,7 +19,7 @@ struct NumberCounts: Equatable, Sendable {
     var doubles = 0
   }
 
-  /// For each of the first fields; none where nothing was counted.
+  /// One count per field, for the first fields; fields at the end without numbers are left out.
   private(set) var counts: [Count]
 
   init(_ counts: [Count] = []) { self.counts = counts }
@@ -42,7 +43,7 @@ struct NumberCounts: Equatable, Sendable {
     }
   }
 
-  /// What every number in a field is; nil if there are both, or nobody counts them.
+  /// The common kind of all numbers in a field; nil if both kinds occur, or if the field is not counted.
   func kind(ofField field: Int) -> Kind? {
     guard field < NumberBits.fieldsMax else { return nil }
     guard field < counts.count else { return .integers }
@@ -50,12 +51,12 @@ struct NumberCounts: Equatable, Sendable {
     return counts[field].integers == 0 ? .doubles : nil
   }
 
-  /// Whether so many documents can have them.
+  /// Whether an index with this number of documents can have these counts.
   func isPossible(with documents: Int) -> Bool {
     counts.allSatisfy { $0.integers >= 0 && $0.doubles >= 0 && $0.integers + $0.doubles <= documents }
   }
 
-  /// The same counts, whether fields without numbers are in the list or not.
+  /// Compares the counts, ignoring missing entries for fields without numbers.
   func agrees(with other: NumberCounts) -> Bool {
     (0..<max(counts.count, other.counts.count)).allSatisfy { self[$0] == other[$0] }
   }
@@ -64,8 +65,7 @@ struct NumberCounts: Equatable, Sendable {
 }
 
 extension IndexDefinition {
-  /// What numbers a document has in the fields. `value` gives what it has in the field at a place
-  /// among them.
+  /// The kinds of a document's numbers. `value` returns the value of the field at an index in `fields`.
   func numbers(_ value: (Int) -> StoredValue?) -> NumberBits {
     var bits = NumberBits()
     for (place, field) in fields.prefix(NumberBits.fieldsMax).enumerated() where field.part != .element {

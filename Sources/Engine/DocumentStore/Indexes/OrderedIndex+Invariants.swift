@@ -1,4 +1,4 @@
-// What must be true of every index, as far as its nodes are in memory.
+// Checks the invariants of an index, for the nodes in memory.
 
 import ByteStore
 
@@ -7,7 +7,7 @@ extension OrderedIndex {
     if let broken = invariantBroken() { preconditionFailure(broken) }
   }
 
-  /// A sentence about the first rule that is broken, or nil.
+  /// Describes the first violated invariant, or nil.
   func invariantBroken() -> String? {
     guard let tree else { return count == 0 ? nil : "an index without a tree has keys" }
     defer { tree.endRead() }
@@ -15,7 +15,7 @@ extension OrderedIndex {
     return tree.root.invariantBroken(below: OrderedIndexBounds())
   }
 
-  /// All nodes, those of which are in memory, and the bytes of their blocks.
+  /// The number of nodes, the number in memory, and the size of their blocks.
   var memory: (nodes: Int, loadedNodes: Int, bytes: Int) {
     var nodes = (all: 0, loaded: 0, bytes: 0)
     func visit(_ node: OrderedIndexNode) {

@@ -1,34 +1,36 @@
-// An ordered map from byte strings to ordinals, in memory: a B+tree of which every copy is a frozen state.
+// An ordered map from byte strings to ordinals: an in-memory, copy-on-write B+tree.
 //
-// Invariants (`invariantBroken()` looks at those that memory can tell):
+// Every copy is an immutable snapshot.
+//
+// Invariants (`invariantBroken()` checks the nodes in memory):
 //   - All leaves are on level 0, and a child is one level below its parent.
-//   - No node is empty, and an inner node has two children at least.
+//   - No node is empty, and an inner node has at least two children.
 //   - A child's keys lie between its bound and that of the next child.
 //   - Every node fits on a page.
-//   - What is shared is not written to: the tree belongs to one index if nobody else refers to it, and a node
-//     to its parent.
+//   - Shared parts are never written. An index writes to a tree only while it holds the only reference to
+//     it, and to a node only while the node's parent holds the only reference.
 //
-// A copy shares everything with the original. The first write after it copies the nodes on its way from the
-// root to a leaf; the next writes to the same nodes write in place.
+// A copy shares all nodes with the original. The first write after a copy clones the nodes on the path from
+// the root to a leaf. Later writes to these nodes work in place.
 //
-// Nodes may still be on disk, see OrderedIndexPages. They are loaded when they are touched, and kept. A write
-// loads all it needs first: it changes nothing if that fails.
+// Nodes can be on disk, see OrderedIndexPages. They are loaded on access and kept. A write first loads all
+// nodes that it needs, so it changes nothing if that fails.
 
 import ByteStore
 internal import CSanitizer
 
 struct OrderedIndex: Sendable {
-  /// The longest key: an inner node has room for five of them, and can be split if there is one more.
+  /// Maximum key length. An inner node fits five such keys, and can be split if there is one more.
   static let keyBytesMax = 768
 
   /// The number of keys.
   private(set) var count: Int
-  /// Nil if there are no keys.
+  /// Nil if the index is empty.
   private(set) var tree: OrderedIndexTree?
 
   init() { count = 0 }
 
-  /// Takes over the node.
+  /// Takes ownership of the node.
   init(root: OrderedIndexNode?) {
     count = root?.keys ?? 0
     tree = root.map { OrderedIndexTree($0) }
@@ -36,7 +38,7 @@ struct OrderedIndex: Sendable {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The floors of nodes; a lookup touches as many.
+  /// The number of levels, which is the number of nodes that a lookup visits.
   var depth: Int {
     guard let tree else { return 0 }
     defer { tree.endRead() }
@@ -54,14 +56,14 @@ struct OrderedIndex: Sendable {
     return isFound ? way.node.value(at: index) : nil
   }
 
-  /// Has the leaf of a key in memory, so that a change will find it there.
+  /// Loads the leaf of a key, so that a later change finds it in memory.
   func load(leafOf key: RawSpan) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }
     var way = OrderedIndexWay(tree.root)
     while !way.node.isLeaf {
       let index = way.node.childIndex(of: key)
-      // One that is in memory need not be looked at.
+      // Do not touch a leaf that is already in memory.
       if way.node.level == 1, way.node.child(at: index).loaded != nil { return }
       try way.descend(to: index)
     }
@@ -69,7 +71,7 @@ struct OrderedIndex: Sendable {
 
   // MARK: Changing
 
-  /// Adds a key, or gives another ordinal to one that is there. The ordinal that it had before.
+  /// Inserts a key, or changes the ordinal of an existing one. Returns the previous ordinal.
   @discardableResult
   mutating func insert(_ key: RawSpan, _ ordinal: UInt32) throws(DocumentStoreError) -> UInt32? {
     precondition((1...Self.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
@@ -88,7 +90,7 @@ struct OrderedIndex: Sendable {
     return nil
   }
 
-  /// Removes a key. The ordinal that it had, or nil if it was not there.
+  /// Removes a key. Returns its ordinal, or nil if it did not exist.
   @discardableResult
   mutating func remove(_ key: RawSpan) throws(DocumentStoreError) -> UInt32? {
     guard !isEmpty, case let place = try place(of: key), let ordinal = place.ordinal else { return nil }
@@ -102,7 +104,7 @@ struct OrderedIndex: Sendable {
     return ordinal
   }
 
-  /// The tree, which only this index refers to now.
+  /// The tree, made unique to this index.
   private mutating func ownTree() -> OrderedIndexTree {
     if !isKnownUniquelyReferenced(&tree) {
       guard let shared = tree else { preconditionFailure("an index with keys has a tree") }
@@ -119,55 +121,55 @@ struct OrderedIndex: Sendable {
 
 /// Holds the root for all copies of an index.
 ///
-/// Reads and writes of a tree, and of the nodes that only it refers to, never meet. A thread that reads holds a reference
-/// from before until after (`endRead`). A thread that writes holds the only reference (`isKnownUniquelyReferenced`), and has
-/// it from a lock. A reader gives its reference up with a release, and the look at the count is an acquire: so all that it
-/// read comes before the write. New references are copies of the writer's own, which it makes under its lock.
+/// Synchronization: a reader of the tree holds a reference until it calls `endRead`. A writer must hold the
+/// only reference (`isKnownUniquelyReferenced`), under a lock. Dropping a reference is a release, and
+/// checking the count is an acquire, so all earlier reads happen before the write. New references are only
+/// copied from the writer's own, under its lock.
 ///
-/// The thread sanitizer does not see the counts, which are the runtime's, and would report each write after a read of
-/// another thread. `endRead` and `beginWrite` tell it of this order and of no other: a write to a tree that others still
-/// read is reported on.
+/// The thread sanitizer does not see the runtime's reference counts and would report each such write.
+/// `endRead` and `beginWrite` announce exactly this ordering to it, so it still reports writes to a tree
+/// that is being read.
 final class OrderedIndexTree: @unchecked Sendable {
-  // An index writes to a tree only if no other refers to it; that is what makes it Sendable.
+  // Sendable, because an index only writes to a tree that it alone references.
 
   private(set) var root: OrderedIndexNode
 
   init(_ root: OrderedIndexNode) { self.root = root }
 
   deinit {
-    // The last reference is given up after all others, in the same order.
+    // The last reference is dropped after all others; this announces that ordering, too.
     unsafe dugout_order_acquire(address)
     root.release()
   }
 
-  /// The end of a look at the tree or at its nodes: the reference is held until here.
+  /// Ends a read of the tree or its nodes. Keeps the reference until here.
   func endRead() { withExtendedLifetime(self) { unsafe dugout_order_release(address) } }
 
-  /// To be called with the only reference there is.
+  /// Call this only with the sole reference.
   func beginWrite() { unsafe dugout_order_acquire(address) }
 
   private var address: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
   func makeRootUnique() { root = root.madeUnique() }
 
-  /// `change` puts nodes in the root's place, or answers nil if the root is still the root.
+  /// `change` returns the nodes that replace the root, or nil if the root stays.
   func replaceRoot(_ change: (OrderedIndexNode) -> [OrderedIndexPiece]?) {
     if let pieces = change(root) { root = .root(over: pieces) }
     while !root.isLeaf, root.count == 1 { root = root.takeOnlyChild() }
   }
 }
 
-/// Where a key is, or would be: the child on each level, and the entry of the leaf.
+/// The position of a key: the child on each level, and the entry in the leaf.
 struct OrderedIndexPlace {
   var children = SIMD32<UInt16>()
   var index = 0
-  /// Nil if the key is not there.
+  /// Nil if the key does not exist.
   var ordinal: UInt32?
 
   func child(onLevel level: Int) -> Int { Int(children[level]) }
 }
 
-/// The way down from the root, with what a node that has to be loaded must lie between.
+/// The path from the root to a node, with the bounds that a loaded child must satisfy.
 struct OrderedIndexWay {
   private(set) var node: OrderedIndexNode
   private(set) var bounds = OrderedIndexBounds()
@@ -185,7 +187,7 @@ struct OrderedIndexWay {
     node = next
   }
 
-  /// A child that is on disk is wanted soon.
+  /// Starts to prefetch a child from disk.
   func startReading(childAt index: Int) {
     guard (0..<node.count).contains(index), let stub = node.child(at: index).stub, stub.child == nil else {
       return
@@ -193,7 +195,7 @@ struct OrderedIndexWay {
     stub.source.startReading(stub)
   }
 
-  /// The neighbour of the child at `index`, without going there.
+  /// Loads a sibling, without moving to it.
   func load(childAt index: Int) throws(DocumentStoreError) {
     var way = self
     try way.descend(to: index)
@@ -206,11 +208,11 @@ struct OrderedIndexWay {
   }
 }
 
-/// Keys of inner nodes that the keys of a node below them lie between.
+/// Bounds for the keys of a node, as references to keys of its ancestors.
 struct OrderedIndexBounds {
-  /// Not above any key.
+  /// At most any key of the node.
   private var lower: (node: OrderedIndexNode, index: Int)?
-  /// Above all keys.
+  /// Greater than all keys of the node.
   private var upper: (node: OrderedIndexNode, index: Int)?
 
   mutating func narrow(_ node: OrderedIndexNode, _ index: Int) {
@@ -224,7 +226,7 @@ struct OrderedIndexBounds {
     if let lower {
       let bound = lower.node.key(at: lower.index)
       let key = node.key(at: first)
-      // The bound of a second child is above the keys of the first.
+      // The bound of a second child is greater than the keys of the first.
       if key.rawSpan.precedes(bound.rawSpan) || !node.isLeaf && key == bound { return false }
     }
     if let upper {
@@ -235,7 +237,8 @@ struct OrderedIndexBounds {
   }
 }
 
-// A reference to the tree that outlives one of these would make the next write copy.
+// In these functions, no reference to the tree may outlive the call, because the next write would then
+// copy.
 extension OrderedIndex {
   private func place(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexPlace {
     guard let tree else { return OrderedIndexPlace() }
@@ -253,7 +256,7 @@ extension OrderedIndex {
     return place
   }
 
-  /// Loads what the removal of an entry might merge the nodes on its way with.
+  /// Loads the siblings that removing an entry may merge nodes with.
   private func loadNeighbours(of place: OrderedIndexPlace) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }

@@ -1,13 +1,13 @@
-// Building an index from keys in ascending order.
+// Bulk-loads an index from keys in ascending order.
 
 import ByteStore
 
 struct OrderedIndexBuilder: ~Copyable {
-  /// Leaves keep a sixteenth of their page free, so that the first inserts to come do not split each of them.
+  /// Leaves keep a sixteenth of their page free, so that the first inserts do not split every leaf.
   private static let contentBytesMax = OrderedIndexNode.contentBytesMax / 16 * 15
 
   private var leaves: [OrderedIndexPiece] = []
-  /// Of the leaf that comes next.
+  /// The entries of the next leaf.
   private var entries = OrderedIndexEntries(level: 0)
   private var bound: [UInt8] = []
   private var size = LeafSize()
@@ -16,13 +16,13 @@ struct OrderedIndexBuilder: ~Copyable {
 
   deinit { for leaf in leaves { leaf.node.release() } }
 
-  /// The key comes after all others so far.
+  /// The key must be greater than all previous ones.
   mutating func append(_ key: RawSpan, _ ordinal: UInt32) {
     precondition(put(key, ordinal) == .after, "keys come in ascending order, each once")
   }
 
-  /// Adds a key, or gives the last one another ordinal. How the key compares with the last one; if it comes
-  /// before it, nothing was done.
+  /// Appends a key, or changes the ordinal of the last one. Returns how the key compares to the last one.
+  /// If it is smaller, nothing has changed.
   mutating func put(_ key: RawSpan, _ ordinal: UInt32) -> OrderedIndexKey.Order {
     precondition((1...OrderedIndex.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
     guard entries.count > 0 else {
@@ -57,7 +57,7 @@ struct OrderedIndexBuilder: ~Copyable {
     entries.removeAll()
   }
 
-  /// All keys so far; the builder is empty then.
+  /// Returns an index of all keys so far and resets the builder.
   mutating func finish() -> OrderedIndex {
     guard entries.count > 0 else { return OrderedIndex() }
     endLeaf()
@@ -69,7 +69,7 @@ struct OrderedIndexBuilder: ~Copyable {
   }
 }
 
-/// What a leaf takes of its page, kept up to date key by key.
+/// The size of a leaf, updated with each key.
 private struct LeafSize {
   var contentBytes = 0
   private(set) var prefixBytes = 0
@@ -81,7 +81,7 @@ private struct LeafSize {
     contentBytes = OrderedIndexNode.entryBytes + keyBytes
   }
 
-  /// True if the prefix is another one now: then `contentBytes` has to be found out anew.
+  /// True if the common prefix has changed; `contentBytes` must then be recomputed.
   mutating func add(_ keyBytes: Int, commonBytes: Int) -> Bool {
     guard commonBytes >= prefixBytes else {
       prefixBytes = commonBytes
@@ -94,7 +94,7 @@ private struct LeafSize {
 }
 
 extension OrderedIndex {
-  /// The keys come in ascending order, each once.
+  /// The keys must be in ascending order, without duplicates.
   init(sorted entries: [(key: [UInt8], ordinal: UInt32)]) {
     var builder = OrderedIndexBuilder()
     for (key, ordinal) in entries { builder.append(key.rawSpan, ordinal) }

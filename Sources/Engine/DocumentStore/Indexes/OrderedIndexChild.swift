@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// What an inner node refers to: a node, or a stub that stands for one on disk.
+/// A reference of an inner node: to a node, or to a stub for a node on disk.
 @safe
 struct OrderedIndexChild {
   private static let stubBit: UInt = 1
-  /// Of a node with a long front.
+  /// Set for a node with a long front.
   private static let longBit: UInt = 2
   private static let lineBytes = 64
   /// Header, prefix, heads and places of a usual leaf.

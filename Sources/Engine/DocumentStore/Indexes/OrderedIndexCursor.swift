@@ -1,17 +1,17 @@
-// Going through an index, in either direction.
+// Iterates over an index in both directions.
 //
-// A cursor stands between two keys, and is told its place by the rank of the later one. It refers to its
-// index as of when it was made, once, and to the nodes on its way not at all.
+// A cursor stands between two keys. Its position is the rank of the later one. It retains the snapshot of
+// the index that existed at its creation, and does not retain single nodes.
 
 import ByteStore
 
 struct OrderedIndexCursor: ~Copyable {
   private let tree: OrderedIndexTree?
-  /// Where it may go.
+  /// The ranks that the cursor may visit.
   let ranks: Range<Int>
-  /// The rank of the key that comes next.
+  /// The rank of the next key.
   private(set) var position: Int
-  /// A leaf that it was in last.
+  /// The leaf that was visited last.
   private var spot: OrderedIndexSpot?
   private var lastRank: Int?
   private var keyBuffer: [UInt8] = []
@@ -28,10 +28,10 @@ struct OrderedIndexCursor: ~Copyable {
 
   mutating func seekToEnd() { position = ranks.upperBound }
 
-  /// Before the key of a rank, or as near to it as the cursor may go.
+  /// Moves before the key of a rank, clamped to the cursor's range.
   mutating func seek(toRank rank: Int) { position = min(max(rank, ranks.lowerBound), ranks.upperBound) }
 
-  /// Before `key`, whether it is there or not, or behind it; or as near to that as the cursor may go.
+  /// Moves before `key`, or behind it if `behind`, clamped to the cursor's range. The key need not exist.
   mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
     guard let tree else { return }
     let found = try tree.spot(of: key)
@@ -41,7 +41,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   // MARK: One key
 
-  /// Passes a key; false if there is none left.
+  /// Passes a key; false at the end.
   mutating func next() throws(DocumentStoreError) -> Bool {
     guard position < ranks.upperBound else { return false }
     try enter(position)
@@ -58,14 +58,14 @@ struct OrderedIndexCursor: ~Copyable {
     return true
   }
 
-  /// Of the key that was passed last.
+  /// The ordinal of the key that was passed last.
   var ordinal: UInt32 {
     defer { holdTree() }
     let (leaf, index) = last
     return leaf.value(at: index)
   }
 
-  /// The key that was passed last, until the cursor is used again.
+  /// The key that was passed last. Valid until the cursor is used again.
   @_lifetime(&self)
   mutating func key() -> RawSpan {
     defer { holdTree() }
@@ -84,7 +84,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   // MARK: Many keys
 
-  /// Passes up to `count` keys, and appends their ordinals. The number of keys passed.
+  /// Passes up to `count` keys and appends their ordinals. Returns the number of keys passed.
   mutating func next(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
     defer { holdTree() }
     let target = position + min(count, ranks.upperBound - position)
@@ -99,7 +99,7 @@ struct OrderedIndexCursor: ~Copyable {
     return position - start
   }
 
-  /// The same in the other direction.
+  /// Passes keys in the other direction.
   mutating func previous(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
     defer { holdTree() }
     let target = position - min(count, position - ranks.lowerBound)
@@ -114,10 +114,10 @@ struct OrderedIndexCursor: ~Copyable {
     return start - position
   }
 
-  /// Nodes are not counted here: it is the tree that must not go before the last look at one of them.
+  /// Nodes are not retained here, so the tree must stay alive until the last access to one.
   private borrowing func holdTree() { tree?.endRead() }
 
-  /// Makes `spot` the leaf with the key of a rank.
+  /// Makes `spot` the leaf that contains the key of a rank.
   @discardableResult
   private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
     defer { holdTree() }

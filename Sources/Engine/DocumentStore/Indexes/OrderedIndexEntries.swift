@@ -193,7 +193,7 @@ struct OrderedIndexEntries: ~Copyable {
     isLeaf ? range : min(range.lowerBound + 1, range.upperBound)..<range.upperBound
   }
 
-  /// What all keys begin with.
+  /// The length of the prefix that all keys share.
   private func prefixBytes(of range: Range<Int>) -> Int {
     let keyed = keyed(range)
     guard let first = keyed.first, let last = keyed.last else { return 0 }
@@ -213,7 +213,7 @@ struct OrderedIndexEntries: ~Copyable {
     return sum
   }
 
-  /// Of a leaf of all entries and one key more, all of which begin with so many bytes alike.
+  /// The content size of a leaf with all entries and one more key, given the length of their common prefix.
   func contentBytes(prefix prefixBytes: Int, with keyBytes: Int) -> Int {
     let short = prefixBytes + OrderedIndexNode.headBytesMax
     var sum = OrderedIndexNode.entryBytes * (count + 1) + prefixBytes + max(0, keyBytes - short)

@@ -1,19 +1,18 @@
-// An index on pages, byte by byte. docs/format.md shows the same.
+// The page format of an index, byte by byte, as in docs/format.md.
 //
-//   index   := page{pages}, the root first, then floor by floor, each from the first key to the last
+//   index   := page{pages}, the root first, then level by level, each from the first key to the last
 //   root    := version:u16 reserved[2] pages:u32 keys:u64 node
 //   page    := node
 //   node    := level:u8 reserved entries:u16 prefixBytes:u16 tailBytes:u16 firstChild:u32 content
 //   content := prefix head:u32{entries} place:u16{entries} value:u32{entries} tails
 //
-// The content is that of a node in memory, see OrderedIndexNode. The pages of a node's children follow each
-// other from `firstChild` on, which is 0 in a leaf. Page numbers count from the root. An index without keys
-// is a root without entries. What follows on a page is zero. All integers are little-endian.
+// The content is that of a node in memory, see OrderedIndexNode. The pages of a node's children are
+// consecutive from `firstChild` on, which is 0 in a leaf. Page numbers count from the root. An index
+// without keys is a root without entries. The rest of a page is zero. All integers are little-endian.
 //
-// A page proves nothing about itself, so a reader checks that it can be what its parent says: its level, the
-// number of keys below it, and that its keys lie between the parent's bounds. The keys are as many as the
-// pages can hold, and each floor is lower than the one before: whatever the bytes are, going through them
-// ends.
+// A page is not trusted by itself. A reader checks that its level, its number of keys and its key range are
+// those that the parent states. The total number of keys is limited by the number of pages, and levels
+// decrease on the way down. So a traversal ends, whatever the bytes are.
 
 import ByteStore
 
@@ -26,17 +25,17 @@ enum OrderedIndexFormat {
   static let entriesMax = contentBytesMax / OrderedIndexNode.entryBytes
 }
 
-/// Where the nodes are that have not been loaded yet.
+/// The storage of nodes that are not loaded.
 protocol OrderedIndexPageSource: Sendable {
-  /// The bytes of a page of the index, of which the root is 0.
+  /// The bytes of a page of the index. The root is page 0.
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8]
-  /// What to throw for a page that cannot be part of an index.
+  /// The error for a page that cannot be part of the index.
   func damage(onPage page: Int, expected: String) -> DocumentStoreError
-  /// The page is wanted soon.
+  /// Starts to prefetch the page.
   func startReading(_ page: Int)
 }
 
-/// The source of an index, and what its root says of all pages.
+/// The source of an index, with the number of pages that its root states.
 final class OrderedIndexSource: Sendable {
   private let pages: any OrderedIndexPageSource
   fileprivate let pageCount: Int
@@ -52,7 +51,7 @@ final class OrderedIndexSource: Sendable {
     try pages.payload(ofPage: stub.page)
   }
 
-  /// Reads the node for a stub. Its keys lie within `bounds`.
+  /// Reads the node of a stub. Its keys must lie within `bounds`.
   func node(
     of stub: OrderedIndexStub, within bounds: OrderedIndexBounds
   ) throws(DocumentStoreError) -> OrderedIndexNode {
@@ -68,7 +67,7 @@ final class OrderedIndexSource: Sendable {
     return node
   }
 
-  /// Nil for bytes that cannot be a node with at least one key. All its children are stubs.
+  /// Nil if the bytes are not a node with at least one key. All its children become stubs.
   fileprivate func node(_ reader: inout ByteReader, _ payload: RawSpan) -> OrderedIndexNode? {
     guard let level = reader.uint8(), reader.skip(1), let count = reader.uint16(),
       let prefixBytes = reader.uint16(), let tailBytes = reader.uint16(), let firstChild = reader.uint32(),
@@ -91,7 +90,7 @@ final class OrderedIndexSource: Sendable {
     return node
   }
 
-  /// Whether each child has a key at least, and all have no more than the pages can hold.
+  /// Whether each child has keys, and all together no more than the pages can hold.
   private func hasPossibleKeys(_ node: OrderedIndexNode) -> Bool {
     (0..<node.count).allSatisfy { node.value(at: $0) > 0 }
       && node.keys <= pageCount * OrderedIndexFormat.entriesMax && node.keys < Int(UInt32.max)
@@ -99,7 +98,7 @@ final class OrderedIndexSource: Sendable {
 }
 
 extension OrderedIndex {
-  /// Opens an index of up to `pagesMax` pages, of which only the root is read now.
+  /// Opens an index of up to `pagesMax` pages. Reads only the root.
   init(
     pages: some OrderedIndexPageSource, pagesMax: Int
   ) throws(DocumentStoreError) {

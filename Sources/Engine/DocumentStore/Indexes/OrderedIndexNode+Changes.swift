@@ -145,7 +145,7 @@ extension OrderedIndexNode {
     return replaceChildren(left..<left + 2, with: entries.write(spare: 64))
   }
 
-  /// Of a node that is given up.
+  /// Takes the only child out of a node that is being freed.
   func takeOnlyChild() -> OrderedIndexNode {
     precondition(isUnique && count == 1)
     let child = child(at: 0)

@@ -90,6 +90,6 @@ extension OrderedIndexNode {
     return true
   }
 
-  /// Of a node whose children are not set.
+  /// Frees a node whose children are not set.
   func discard() { unsafe memory.deallocate() }
 }

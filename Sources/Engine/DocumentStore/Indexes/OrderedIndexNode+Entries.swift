@@ -11,7 +11,7 @@ import Glibc
 extension OrderedIndexNode {
   // MARK: Changing
 
-  /// What one more entry takes of the page; nil if its key does not begin with the prefix.
+  /// The page space that another entry needs; nil if its key does not begin with the prefix.
   func growth(with key: RawSpan) -> Int? {
     let prefixBytes = prefixBytes
     guard key.byteCount >= prefixBytes else { return nil }
@@ -23,7 +23,7 @@ extension OrderedIndexNode {
     return Self.entryBytes + max(0, key.byteCount - prefixBytes - Self.headBytesMax)
   }
 
-  /// What the page loses with an entry.
+  /// The page space that removing an entry frees.
   func shrinkage(at index: Int) -> Int { Self.entryBytes + tailBytes(at: index) }
 
   /// Room for one more entry, which grows the page by so much.
@@ -80,7 +80,7 @@ extension OrderedIndexNode {
     self.tailBytes += tailBytes
   }
 
-  /// What the entry's child refers to is not released.
+  /// Removes an entry without releasing its child.
   func removeEntry(at index: Int) {
     let count = count
     precondition(index < count)
@@ -131,7 +131,7 @@ extension OrderedIndexNode {
 
   // MARK: Filling
 
-  /// Of a node that is being made: the prefix comes first, then every entry in order.
+  /// Sets the prefix of a node under construction. After that, add the entries in order.
   func setPrefix(_ bytes: UnsafeRawBufferPointer) {
     precondition(count == 0 && Self.headerBytes + bytes.count <= capacity)
     prefixBytes = bytes.count

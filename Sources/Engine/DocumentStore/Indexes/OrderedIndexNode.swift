@@ -30,7 +30,7 @@ struct OrderedIndexNode: @unchecked Sendable {
   // The block is immutable while it is shared, and its count of references is atomic; that is what makes it
   // Sendable.
 
-  /// What a page has room for: prefix, entries and tails.
+  /// The space of a page for prefix, entries and tails.
   static let contentBytesMax = OrderedIndexFormat.contentBytesMax
   static let entryBytes = 10
   static let headBytesMax = 4
@@ -90,7 +90,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     unsafe memory.deallocate()
   }
 
-  /// The same entries in a block of their own, with room for `spare` bytes more.
+  /// A copy of the node in a new block, with room for `spare` more bytes.
   func copied(spare: Int) -> OrderedIndexNode {
     if !isLeaf {
       touchChildren()
@@ -99,7 +99,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     return moved(spare: spare)
   }
 
-  /// The same, and of the old block nothing is left, if nobody else refers to it.
+  /// Moves the node to a new block and frees the old one. The caller must hold the only reference.
   func reallocated(spare: Int) -> OrderedIndexNode {
     precondition(isUnique, "only an owner moves a node")
     let node = moved(spare: spare)
@@ -165,7 +165,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     }
   }
 
-  /// Of the page.
+  /// The size of prefix, entries and tails.
   var contentBytes: Int { prefixBytes + Self.entryBytes * count + tailBytes }
 
   var usedBytes: Int {

@@ -1,19 +1,19 @@
-// The pages of a frozen index, one after the other, for a checkpoint.
+// Encodes an immutable index as consecutive pages, for a checkpoint.
 //
-// Inner nodes are few, and are all loaded to number the pages. A leaf that is still on disk goes from one
-// checkpoint to the next as it is, and is not kept in memory.
+// All inner nodes, which are few, are loaded to number the pages. A leaf that is on disk is copied from the
+// old checkpoint to the new one, and is not kept in memory.
 
 import ByteStore
 
 struct OrderedIndexPages: Sendable {
   private struct Parent {
     var way: OrderedIndexWay
-    /// The page of its first child.
+    /// The page number of its first child.
     var firstChild: Int
   }
 
   private let index: OrderedIndex
-  /// All inner nodes, by page.
+  /// All inner nodes, by page number.
   private var parents: [Parent] = []
   private var firstParentOfLeaves = 0
   private(set) var count = 1
@@ -42,10 +42,10 @@ struct OrderedIndexPages: Sendable {
     firstParentOfLeaves = floor.lowerBound
   }
 
-  /// The bytes of a page, 4088 at most.
+  /// The bytes of a page, at most 4088.
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
     precondition((0..<count).contains(page), "a page of the index")
-    // The nodes are the index's.
+    // The index keeps the nodes alive.
     defer { index.tree?.endRead() }
     if page == 0 { return root }
     if page < parents.count { return Self.encoded(parents[page].way.node, parents[page].firstChild) }
@@ -71,7 +71,7 @@ struct OrderedIndexPages: Sendable {
     return payload
   }
 
-  /// The last parent whose children begin at the page or before it.
+  /// The last parent whose first child is at this page or before it.
   private func parentIndex(ofLeaf page: Int) -> Int {
     var low = firstParentOfLeaves
     var high = parents.count

@@ -1,4 +1,4 @@
-// A part of an index: the keys between two bounds.
+// A range of keys in an index.
 
 import ByteStore
 
@@ -28,7 +28,7 @@ struct OrderedIndexRange: Hashable, Sendable {
 
   static let all = OrderedIndexRange(from: .open, to: .open)
 
-  /// Of all keys that begin with these bytes.
+  /// All keys with this prefix.
   static func prefix(_ bytes: [UInt8]) -> OrderedIndexRange {
     var next = bytes
     while next.last == 0xFF { next.removeLast() }
@@ -39,10 +39,11 @@ struct OrderedIndexRange: Hashable, Sendable {
 }
 
 extension OrderedIndex {
-  /// How many keys come before `key`.
+  /// The number of keys before `key`.
   func rank(of key: RawSpan) throws(DocumentStoreError) -> Int { try tree?.spot(of: key).rank() ?? 0 }
 
-  /// The ranks of the keys in a range. Takes two ways from the root to a leaf, however many keys there are.
+  /// The ranks of the keys in a range. Takes two descents from the root to a leaf, regardless of the number
+  /// of keys.
   func ranks(in range: OrderedIndexRange) throws(DocumentStoreError) -> Range<Int> {
     guard let tree else { return 0..<0 }
     var (lower, upper) = (0, count)
@@ -60,7 +61,7 @@ extension OrderedIndex {
 
   func count(in range: OrderedIndexRange) throws(DocumentStoreError) -> Int { try ranks(in: range).count }
 
-  /// A cursor that stands before the first key of the range.
+  /// A cursor before the first key of the range.
   func cursor(
     over range: OrderedIndexRange = .all
   ) throws(DocumentStoreError) -> OrderedIndexCursor {

@@ -1,11 +1,11 @@
-// Building an index from keys in any order.
+// Builds an index from unsorted keys.
 //
-//   1. Keys and ordinals are collected as they come, one behind the other.
-//   2. Records of eight bytes of each key, behind what all keys begin with, are sorted by their bits: as many
-//      of the highest as tell most of them apart, then the rest where that was not enough.
-//   3. Where the eight bytes are the same, the next eight are taken, and so on; few records are compared
-//      instead.
-//   4. Keys go to a builder in their order. Of the same key the ordinal that came last stays.
+//   1. Collect keys and ordinals one after the other in chunks.
+//   2. Create a record for each key, with the first eight bytes after the common prefix. Radix-sort the
+//      records: first by as many high bits as distinguish most of them, then by the rest where needed.
+//   3. Where the eight bytes are equal, continue with the next eight. Small groups are sorted by
+//      comparison.
+//   4. Pass the sorted keys to a builder. Of equal keys, the last ordinal wins.
 
 import ByteStore
 
@@ -21,9 +21,9 @@ import Glibc
 struct OrderedIndexSorter: ~Copyable {
   private static let chunkBits = 20
   private static let chunkBytes = 1 << chunkBits
-  /// Eight bytes are read from where a key has less.
+  /// Reads of eight bytes may go past the end of a key.
   private static let slackBytes = 8
-  /// So many records are compared rather than sorted by bits.
+  /// Up to this number of records are sorted by comparison.
   private static let fewRecords = 24
   private static let reportEvery = 1 << 16
 
@@ -33,19 +33,19 @@ struct OrderedIndexSorter: ~Copyable {
 
   private struct Record: BitwiseCopyable {
     var head: UInt64
-    /// Of the entry: number of the chunk, offset in it.
+    /// Location of the entry: chunk number and offset.
     var place: UInt64
   }
 
-  /// What a key takes here beside its own bytes.
+  /// The memory for a key beside its own bytes.
   static var bytesBesideKey: Int { 6 + MemoryLayout<Record>.stride }
 
-  /// ordinal:u32 keyBytes:u16 key, one behind the other.
+  /// Entries of the form ordinal:u32 keyBytes:u16 key.
   private var chunks: [Chunk] = []
   private var chunkUsed = chunkBytes
   private var records: [Record] = []
   private var firstPlace: UInt64 = 0
-  /// What all keys begin with.
+  /// Length of the prefix that all keys share.
   private var commonBytes = 0
 
   init() {}
@@ -54,7 +54,7 @@ struct OrderedIndexSorter: ~Copyable {
     for chunk in chunks { unsafe chunk.start.deallocate() }
   }
 
-  /// Entries so far; a key that came twice counts twice.
+  /// Number of entries so far, duplicates included.
   var count: Int { records.count }
 
   mutating func add(_ key: RawSpan, _ ordinal: UInt32) {
@@ -88,8 +88,8 @@ struct OrderedIndexSorter: ~Copyable {
     chunkUsed = 0
   }
 
-  /// All entries as an index; the sorter is empty then. `proceed` hears now and then how much is done, of 1,
-  /// and tells whether to go on; the answer is nil if not.
+  /// Builds an index from all entries and resets the sorter. `proceed` receives the completed fraction from
+  /// time to time. If it returns false, the result is nil.
   mutating func build(_ proceed: (Double) -> Bool = { _ in true }) -> OrderedIndex? {
     defer { self = OrderedIndexSorter() }
     let count = records.count
@@ -118,8 +118,8 @@ struct OrderedIndexSorter: ~Copyable {
     var start = 0
     while start < count {
       let end = min(start + 32, count)
-      // The keys are anywhere. Reads of the next ones go out side by side; the builder waits for each of
-      // them.
+      // Prefetch: the keys are scattered in memory, and the loop below would wait for one cache miss after
+      // the other.
       var bytes = 0
       for index in start..<end {
         let key = unsafe Key(chunks, records[index].place)
@@ -153,7 +153,7 @@ struct OrderedIndexSorter: ~Copyable {
       unsafe bytes = UnsafeRawPointer(entry + 6)
     }
 
-    /// Eight bytes as a number, the first highest; zeros behind the end.
+    /// Eight bytes as a big-endian number, with zeros after the end.
     func head(at offset: Int) -> UInt64 {
       let left = count - offset
       guard left > 0 else { return 0 }
@@ -183,7 +183,7 @@ struct OrderedIndexSorter: ~Copyable {
 
     private func key(_ index: Int) -> Key { unsafe Key(chunks, records[index].place) }
 
-    /// All keys begin with the same `offset` bytes.
+    /// Sorts keys that share their first `offset` bytes.
     mutating func byKeys(_ range: Range<Int>, from offset: Int) {
       guard range.count > fewRecords else { return compare(range, from: offset) }
       for index in range { unsafe records[index].head = key(index).head(at: offset) }
@@ -197,7 +197,7 @@ struct OrderedIndexSorter: ~Copyable {
       }
     }
 
-    /// Keys that end within the eight bytes differ in nothing but how many zeros they end with.
+    /// Keys that end within the eight bytes differ only in their number of trailing zeros.
     private mutating func sameHeads(_ range: Range<Int>, at offset: Int) {
       guard range.count > fewRecords else { return compare(range, from: offset) }
       var ends = [Int](repeating: 0, count: 11)
@@ -230,7 +230,7 @@ struct OrderedIndexSorter: ~Copyable {
       return offset + common
     }
 
-    /// Insertion: what is the same keeps its order.
+    /// Insertion sort; stable.
     private mutating func compare(_ range: Range<Int>, from offset: Int) {
       for index in range.dropFirst() {
         let record = unsafe records[index]
@@ -245,7 +245,7 @@ struct OrderedIndexSorter: ~Copyable {
       settle(range.count)
     }
 
-    /// Sorts by heads; what is the same keeps its order.
+    /// Sorts by head; stable.
     private mutating func byHeads(_ range: Range<Int>) {
       guard range.count > fewRecords else {
         for index in range.dropFirst() {
@@ -280,7 +280,7 @@ struct OrderedIndexSorter: ~Copyable {
       }
     }
 
-    /// From the lowest bits to the highest, each pass in the order that the one before left.
+    /// Radix sort from the lowest bits to the highest; each pass is stable.
     private mutating func byBits(_ range: Range<Int>, from bottom: Int, to top: Int, _ bits: Int) {
       var source = unsafe records + range.lowerBound
       var target = unsafe aux + range.lowerBound
@@ -319,7 +319,7 @@ struct OrderedIndexSorter: ~Copyable {
       if sorted - reported >= reportEvery { _ = report(reportEvery) }
     }
 
-    /// False if the sort is to end. Small work is not reported.
+    /// False if the sort is cancelled. Small amounts are not reported.
     private mutating func report(_ count: Int) -> Bool {
       guard count >= reportEvery, !isCancelled else { return !isCancelled }
       reported = sorted

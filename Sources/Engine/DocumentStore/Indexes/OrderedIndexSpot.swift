@@ -1,23 +1,23 @@
-// Finding leaves, by keys and by ranks.
+// Finds leaves by key and by rank.
 
 import ByteStore
 
-/// A leaf, and how to get to the ones beside it. The tree must be held meanwhile.
+/// A leaf, and the way to its siblings. The tree must be retained while this is used.
 struct OrderedIndexSpot {
   let leaf: OrderedIndexNode
   /// The rank of the leaf's first key.
   let start: Int
-  /// To the parent, and which of its children the leaf is; the only leaf has none.
+  /// The path to the parent, and the leaf's index in it. A root leaf has no parent.
   private let parent: OrderedIndexWay?
   private let index: Int
 
-  /// Where a key is, or would be.
+  /// The position where a key is, or would be inserted.
   struct Found {
     let spot: OrderedIndexSpot
     let index: Int
     let isFound: Bool
 
-    /// How many keys come before the key; with `through`, the key itself counts too.
+    /// The number of keys before the key; with `through`, the key itself counts, too.
     func rank(through: Bool = false) -> Int { spot.start + index + (through && isFound ? 1 : 0) }
   }
 
@@ -30,7 +30,7 @@ struct OrderedIndexSpot {
 
   var ranks: Range<Int> { start..<start + leaf.count }
 
-  /// The leaf with the key of a rank, if it is the next or the one before, and has the same parent.
+  /// The leaf with the key of a rank, if it is an adjacent sibling.
   func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot? {
     guard var way = parent else { return nil }
     let parent = way
@@ -47,7 +47,7 @@ struct OrderedIndexSpot {
 }
 
 extension OrderedIndexTree {
-  /// The leaf where a key is, or would be; its place there, and whether it is there.
+  /// The leaf where a key is, or would be inserted, the position in it, and whether the key exists.
   func spot(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexSpot.Found {
     defer { endRead() }
     var descent = OrderedIndexDescent(root)
@@ -58,7 +58,7 @@ extension OrderedIndexTree {
     return descent.spot(of: key)
   }
 
-  /// The same for both ends of a range. The disk is waited for once for each floor.
+  /// The leaves of both ends of a range. Waits for the disk at most once per level.
   func spots(
     of lower: RawSpan, _ upper: RawSpan
   ) throws(DocumentStoreError) -> (lower: OrderedIndexSpot.Found, upper: OrderedIndexSpot.Found) {
@@ -89,11 +89,11 @@ extension OrderedIndexTree {
   }
 }
 
-/// The way to the leaf of a key, one floor at a time.
+/// A descent to the leaf of a key, one level at a time.
 private struct OrderedIndexDescent {
   private var way: OrderedIndexWay
   private var parent: OrderedIndexWay?
-  /// The child that was chosen last.
+  /// The chosen child.
   private var index = 0
   private var start = 0
 
@@ -105,7 +105,7 @@ private struct OrderedIndexDescent {
 
   var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
 
-  /// What the ways to both ends of a range go on to is wanted soon, and so are the leaves beside those, towards each other.
+  /// Prefetches the next nodes of both descents, and the adjacent leaves inside the range.
   func startReading(with last: Self) {
     way.startReading(childAt: index)
     let isSameNode = way.node.identity == last.way.node.identity

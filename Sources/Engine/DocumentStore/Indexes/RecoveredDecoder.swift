@@ -4,7 +4,7 @@ import ByteStore
 
 struct RecoveredDecoder: Sendable {
   private let shapes: ShapeTable
-  /// What the indexes of a collection's id have.
+  /// The indexed fields by collection id.
   private let fields: [String: [StoredFieldPath]]
 
   init(_ definitions: [IndexDefinition], _ shapes: ShapeTable) {

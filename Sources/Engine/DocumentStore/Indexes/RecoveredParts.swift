@@ -1,25 +1,26 @@
-// Changes of which the logs tell, decoded part by part beside each other.
+// Decodes the recovered changes of the WAL in parallel, part by part.
 
 import ByteStore
 import Dispatch
 
-/// Changes of documents that are to be applied together.
+/// Document changes to apply together.
 struct RecoveredDocuments: Sendable {
   var changes: IndexChanges
   var ordinals: [UInt32]
 }
 
-/// What is decoded at a time.
+/// The parts that are decoded at one time.
 struct RecoveredParts {
   struct Index: Sendable {
     var id: UInt32
     var definition: IndexDefinition
   }
 
-  /// Each processor takes the next part that is left.
+  /// Each processor takes the next remaining part.
   private static let partsMax = 8
   private static let countMax = 512
-  /// Of a part's records. All parts, the values that indexes have, and their keys are in memory together.
+  /// Limit on the records of a part. All parts, their indexed values and their keys are in memory at one
+  /// time.
   private static let bytesMax = 1 << 18
 
   private let indexes: [Index]
@@ -47,14 +48,15 @@ struct RecoveredParts {
     (part, bytes) = ([], 0)
   }
 
-  /// What was added, in that order.
+  /// The added changes, decoded, in order.
   mutating func take() -> [RecoveredDocuments] {
     if !part.isEmpty { endPart() }
     defer { parts = [] }
     let (parts, indexes, decoder) = (parts, indexes, decoder)
     var made = [RecoveredDocuments?](repeating: nil, count: parts.count)
     unsafe made.withUnsafeMutableBufferPointer { made in
-      // Safe, because each element is written by the one iteration that has its number, and read when all have returned.
+      // Safe, because each iteration writes only its own element, and the elements are read after all have
+      // returned.
       nonisolated(unsafe) let made = unsafe made
       DispatchQueue.concurrentPerform(iterations: parts.count) { place in
         let documents = decoder.documents(of: parts[place])
@@ -67,7 +69,7 @@ struct RecoveredParts {
 }
 
 extension IndexChanges {
-  /// All that may be asked for.
+  /// Computes all keys that may be needed.
   fileprivate func makeKeys(for indexes: [RecoveredParts.Index]) {
     _ = names
     for index in indexes where concerns(index.definition) { _ = keys(for: index.id, index.definition) }

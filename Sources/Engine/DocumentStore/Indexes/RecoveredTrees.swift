@@ -1,36 +1,39 @@
-// The names and the indexes of a store of which the logs have every document, when it is opened: their keys are sorted,
-// and trees are made of them. Put into its place one by one, each would wait for memory at every level of a tree.
+// Bulk-loads the indexes of a store whose WAL contains all documents.
+//
+// The keys are sorted first, because inserting them one by one would cost cache misses on every level of a
+// tree.
 
 import ByteStore
 import Dispatch
 
 final class RecoveredTrees {
-  /// A sorter is no element of a dictionary.
+  /// A class, because a noncopyable sorter cannot be a dictionary value.
   private final class Keys {
     var sorter = OrderedIndexSorter()
     private var tree = OrderedIndex()
 
     func build() { tree = sorter.build() ?? OrderedIndex() }
 
-    /// Nobody else refers to it then: of one that is shared, each change would copy nodes.
+    /// Gives up the only reference, because changing a shared tree would copy nodes.
     func takeTree() -> OrderedIndex {
       defer { tree = OrderedIndex() }
       return tree
     }
   }
 
-  /// Logs have more than this if flushes are far behind: trees are made then, and what follows goes into them. While they
-  /// are made, some of the keys are there twice, and sorting takes sixteen bytes for each besides.
+  /// If flushes fall far behind, the WAL has more than this. The trees are then built, and later keys are
+  /// inserted into them. During the build, some keys are in memory twice, and sorting takes another sixteen
+  /// bytes per key.
   static let bytesMax = 64 << 20
 
   private let bytesMax: Int
-  /// What all keys that were collected take.
+  /// Total size of the collected keys.
   private var bytes = 0
   private let names = Keys()
-  /// By the id of the index.
+  /// Keyed by index id.
   private let keys: [UInt32: Keys]
 
-  /// Nil if a tree has something already.
+  /// Nil if a tree is not empty.
   init?(_ state: IndexSet.State, bytesMax: Int = bytesMax) {
     guard state.names?.tree.isEmpty ?? true, state.indexes.allSatisfy(\.tree.isEmpty) else { return nil }
     keys = Dictionary(uniqueKeysWithValues: state.indexes.map { ($0.id, Keys()) })
@@ -39,7 +42,7 @@ final class RecoveredTrees {
 
   private var isFull: Bool { bytes > bytesMax }
 
-  /// Documents that are there now, each once. What is counted about their keys is counted in `state`.
+  /// Adds existing documents, each once. Counts over their keys go into `state`.
   func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
     guard !isFull else { return state.apply(note, ordinals) }
     if state.names != nil {
@@ -70,15 +73,15 @@ final class RecoveredTrees {
     bytes += key.byteCount + OrderedIndexSorter.bytesBesideKey
   }
 
-  /// There is nothing more to come.
+  /// Call this after the last document.
   func finish(_ state: inout IndexSet.State) {
     if !isFull { build(into: &state) }
   }
 
-  /// Beside each other; what was collected for one goes when it is made.
+  /// Builds the trees in parallel and releases the collected keys of each.
   private func build(into state: inout IndexSet.State) {
-    // Safe, because each element is used by the one iteration that has its number, and by nobody else until all have
-    // returned; the array itself is never written.
+    // Safe, because each iteration uses only its own element, no other code uses them until all have
+    // returned, and the array itself is never written.
     nonisolated(unsafe) let all = [names] + keys.values
     DispatchQueue.concurrentPerform(iterations: keys.count + 1) { place in
       unsafe all[place].build()

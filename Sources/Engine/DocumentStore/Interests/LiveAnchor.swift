@@ -1,17 +1,18 @@
-// By what a view is found when a document changes.
+// The conditions by which the matcher finds a view when a document changes.
 //
-// A query is taken as alternatives, each of them conditions that hold together. Of each one condition is chosen: a
-// document changes the answer only if it satisfies it before or after. Equalities come before ranges, and of several
-// the one by which fewest views are found: what ten thousand listeners have in common tells none of them. Where an
-// alternative has no such condition, a view of a limit is found by what does not lie behind its last document, and
-// another one by every change in its collection.
+// A query is normalized to alternatives (a disjunction of conjunctions), and one condition is chosen from
+// each. A document can change the result only if it satisfies that condition before or after the change.
+// Equalities are preferred to ranges. Of several equalities, the one with the fewest views is chosen,
+// because a condition that ten thousand listeners share selects none of them. An alternative may have no
+// such condition. Then a view with a limit is found by documents that sort no later than its last one. Any
+// other view is found by every change in its collection.
 
-/// A field whose values lie in ranges, and what a document counts as that lacks it.
+/// A field that is compared by ranges, and how documents without the field count.
 struct LiveRangeField: Hashable, Sendable {
   var path: StoredFieldPath
   var missing = OrderBy.Missing.excluded
 
-  /// Every document has one: it is its name, or null where there is no field.
+  /// True if every document has a value: the field is the document id, or a missing field counts as null.
   var isNeverWithoutValue: Bool { missing == .asNull || path == .documentID }
 
   func value(in document: StoredDocument) -> StoredValue? {
@@ -24,12 +25,12 @@ enum LiveAnchor: Sendable {
   case equal(StoredFieldPath, [UInt8])
   case element(StoredFieldPath, [UInt8])
   case range(LiveRangeField, [ByteRange])
-  /// Of conditions that hold together, each would do.
+  /// Several conditions that must all hold; any one of them is sufficient as an anchor.
   case either([LiveAnchor])
 
   var isRange: Bool { if case .range = self { true } else { false } }
 
-  /// What concerns a view lies in the range of its window, too, if it is one of the same field.
+  /// Intersects the range with the view's window, if both are about one field.
   func narrowed(by window: LiveAnchor) -> LiveAnchor {
     guard case .range(let field, let ranges) = self, case .range(field, let seen) = window else {
       return self
@@ -37,7 +38,7 @@ enum LiveAnchor: Sendable {
     return .range(field, ranges.intersection(seen))
   }
 
-  /// Nil if every document of the scope may be concerned.
+  /// Nil if any document of the scope may change the result.
   static func anchors(of query: StructuredQuery) -> [LiveAnchor]? {
     let filter = FilterTree.all(query.filters)
     guard filter.alternativesCount <= QueryLimits().partsMax else { return nil }
@@ -49,7 +50,8 @@ enum LiveAnchor: Sendable {
     return anchors
   }
 
-  /// What does not lie behind a document, by the first order: the rest concerns nobody who sees no further.
+  /// Documents that sort no later than `last` by the first order. Documents after it cannot change the
+  /// window.
   static func through(_ last: StoredDocument, of query: StructuredQuery) -> LiveAnchor? {
     guard let order = query.orders.first, let value = order.value(in: last) else { return nil }
     var interval = ValueInterval.all
@@ -87,7 +89,7 @@ enum LiveAnchor: Sendable {
     }
   }
 
-  /// What lies between the cursors, by the first order.
+  /// Documents between the cursors, by the first order.
   private static func between(_ query: StructuredQuery) -> LiveAnchor? {
     guard query.start != nil || query.end != nil, let order = query.orders.first else { return nil }
     var interval = ValueInterval.all

@@ -1,7 +1,9 @@
-// What the sieve knows of a value: numbers, which values with the same key have in common.
+// Hashes and key prefixes of values for the interest filter.
 //
-// Keys are what conditions are told in, and to make one of a value takes several functions. Numbers and short texts, which
-// lie in the value itself, have theirs computed without it, and without a call.
+// Values with equal index keys have equal hashes.
+//
+// Conditions are stored as index keys, and encoding a key takes several function calls. Numbers and short
+// strings, which Swift stores inline, are hashed without encoding a key and without a call.
 
 import ByteStore
 
@@ -10,7 +12,7 @@ enum LiveDigest {
 
   // MARK: Values
 
-  /// The same for values with the same key. `key` is room for the bytes of those that need them.
+  /// Equal for values with equal keys. `key` is scratch space for values whose key must be encoded.
   static func hash(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
     if let hash = unsafe quickHash(of: value) { return hash }
     if case .string(let text) = unsafe value.pointee { return hash(of: text, start(IndexKey.text)) }
@@ -18,7 +20,8 @@ enum LiveDigest {
     return hash(ofKey: key)
   }
 
-  /// The first bytes of the key: of two keys with different ones, the one with the lower precedes the other.
+  /// The first eight bytes of the key, as a number. If two values differ here, the number orders them like
+  /// their keys.
   static func head(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
     if let head = unsafe quickHead(of: value) { return head }
     if case .string(let text) = unsafe value.pointee, let head = head(of: text) { return head }
@@ -26,7 +29,7 @@ enum LiveDigest {
     return key.head
   }
 
-  /// Nil if that takes longer.
+  /// Nil if the value needs the slow path.
   @inline(__always)
   static func quickHash(of value: UnsafePointer<StoredValue>) -> UInt64? {
     switch unsafe value.pointee {
@@ -46,20 +49,20 @@ enum LiveDigest {
     }
   }
 
-  /// Of what a value is compared with, by its key.
+  /// Hash of the value with this index key.
   static func hash(ofKey key: [UInt8]) -> UInt64 {
     let content = key.dropFirst()
     switch key.first {
     case IndexKey.text:
       return hash(of: String(decoding: unescaped(content.dropLast(2)), as: UTF8.self), start(IndexKey.text))
-    // As long as a double, and not as one that an integer can be a little more than.
+    // Only a number that a double holds exactly has eight bytes here. Larger integers have longer keys.
     case IndexKey.number where content.count == 8:
       return hash(bits: content.reduce(0) { $0 << 8 | UInt64($1) })
     default: return hash(key, 0)
     }
   }
 
-  /// Of the value in a field, or of one in the array that it is.
+  /// The Bloom filter's fingerprint of a field's value, or of an array element in the field.
   @inline(__always)
   static func mark(_ value: UInt64, in field: UInt64, _ kind: Kind) -> UInt64 {
     var hash = field ^ kind.rawValue
@@ -67,7 +70,7 @@ enum LiveDigest {
     return hash
   }
 
-  /// Of an anchor that holds for one value alone.
+  /// The fingerprint of an anchor for a single value.
   static func mark(of anchor: LiveAnchor) -> UInt64 {
     switch anchor {
     case .name(let name): hash(ofName: name)
@@ -77,7 +80,7 @@ enum LiveDigest {
     }
   }
 
-  /// Nil if it has a zero byte there, which is written as two.
+  /// Nil if the first bytes contain a zero byte, because keys escape it as two.
   private static func head(of text: String) -> UInt64? {
     var text = text
     return text.withUTF8 { bytes in
@@ -91,7 +94,7 @@ enum LiveDigest {
     }
   }
 
-  /// Of a size at which an integer is the same as a double.
+  /// For magnitudes at which every integer is exact as a double.
   @inline(__always)
   private static func head(of number: Double) -> UInt64 {
     UInt64(IndexKey.number) << 56 | IndexKey.bits(of: number) >> 8
@@ -107,7 +110,7 @@ enum LiveDigest {
     return hash
   }
 
-  /// A zero byte is written as two in a key.
+  /// Undoes the escaping of zero bytes in keys.
   private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
     var wasZero = false
@@ -120,7 +123,7 @@ enum LiveDigest {
 
   // MARK: Names
 
-  /// Of a document, by its key.
+  /// Hash of a document name, given its key.
   static func hash(ofName key: [UInt8]) -> UInt64 { hash(key, Kind.name.rawValue) }
 
   static func hash(of path: StoredFieldPath) -> UInt64 {
@@ -129,18 +132,18 @@ enum LiveDigest {
 
   static func hash(ofGroup id: String) -> UInt64 { hash(of: id, Kind.group.rawValue) }
 
-  /// Of a collection, by what its path is made of.
+  /// Hash of a collection, given the segments of its path.
   static func hash(ofCollection segments: some Sequence<String>) -> UInt64 {
     segments.reduce(Kind.collection.rawValue) { hash(of: $1, $0) }
   }
 
-  /// Of the collection of a document.
+  /// Hash of the collection that contains the document.
   @inline(never)
   static func hash(ofCollectionOf path: DocumentPath) -> UInt64 {
     hash(ofCollection: path.segments.dropLast())
   }
 
-  /// Nil if that takes longer.
+  /// Nil if the path needs the slow path.
   @inline(__always)
   static func quickHash(ofCollectionOf path: DocumentPath) -> UInt64? {
     unsafe path.segments.withUnsafeBufferPointer { segments in
@@ -155,7 +158,7 @@ enum LiveDigest {
 
   // MARK: Bytes
 
-  /// Nil if that takes longer.
+  /// Nil if the text is not short.
   @inline(__always)
   private static func quickHash(of text: String, _ start: UInt64) -> UInt64? {
     guard let words = text.wordsIfShort else { return nil }
@@ -169,7 +172,7 @@ enum LiveDigest {
     if let hash = quickHash(of: text, start) { return hash }
     var text = text
     return text.withUTF8 { bytes in
-      // One that has become short may lie elsewhere still; a copy does not.
+      // A string that became short may still be on the heap; a copy of it is inline.
       if bytes.count < MemoryLayout<String>.size,
         let hash = unsafe quickHash(of: String(decoding: bytes, as: UTF8.self), start)
       {
@@ -184,7 +187,8 @@ enum LiveDigest {
   }
 
   private static func hash(_ bytes: UnsafeRawBufferPointer, _ start: UInt64) -> UInt64 {
-    // Each begins elsewhere, as the last words of two can be the same while one is longer.
+    // The length is part of the start value, because two texts of different lengths can have equal last
+    // words.
     var hash = start &+ UInt64(bytes.count)
     var place = 0
     while bytes.count - place > 8 {
@@ -204,7 +208,8 @@ enum LiveDigest {
     hash ^= hash >> 32
   }
 
-  /// The last eight bytes, in one piece or two that overlap: not byte by byte. Of fewer, all.
+  /// The last eight bytes, or all if fewer, read as one word or as overlapping parts instead of byte by
+  /// byte.
   private static func lastWord(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count
     if count >= 8 { return unsafe load(bytes, at: count - 8) }

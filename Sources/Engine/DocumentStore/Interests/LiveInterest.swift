@@ -1,15 +1,15 @@
-// What a view waits for, and where.
+// A view's interest: its scope and its anchors.
 
-/// What a view waits for, as long as it is listened to. Its window is not in it: that may begin to reach further at a
-/// moment that no commit knows of.
+/// The part of a view's conditions that stays fixed while it has listeners. The window is not part of it,
+/// because the window can grow at a time that no commit knows about.
 struct LiveInterest: Sendable {
   var scope: StructuredQuery.Scope
   var collectionID: String
-  /// Nil if every change of the scope may concern it.
+  /// Nil if every change in the scope may concern the view.
   var anchors: [LiveAnchor]?
 }
 
-/// Where a view looks for documents.
+/// The scope of a view as a hash key.
 enum LiveScopeKey: Hashable {
   case collection(RecordKey)
   case group(RecordKey)

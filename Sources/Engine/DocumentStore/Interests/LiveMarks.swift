@@ -1,8 +1,8 @@
-// A set of numbers that is right when it says no.
+// A blocked Bloom filter: no false negatives, one cache line per probe.
 
-/// Hashes. Where it should say no, it sometimes says yes; either takes one look into memory.
+/// A Bloom filter over hashes.
 final class LiveMarks {
-  /// What the set says, without being counted as referred to: who has this keeps the set.
+  /// Unretained access to the filter's words. The owner of this view must keep the filter alive.
   @safe
   struct View {
     fileprivate let words: UnsafeMutablePointer<UInt64>
@@ -11,7 +11,7 @@ final class LiveMarks {
     @inline(__always)
     func mayHave(_ hash: UInt64) -> Bool {
       let bits = LiveMarks.bits(of: hash)
-      // The mask stays within the words.
+      // The mask keeps the index within bounds.
       return unsafe words[place(of: hash)] & bits == bits
     }
 
@@ -36,7 +36,7 @@ final class LiveMarks {
 
   deinit { unsafe view.words.deallocate() }
 
-  /// False if there is no room.
+  /// False if the filter is full.
   func insert(_ hash: UInt64) -> Bool {
     if view.mayHave(hash) { return true }
     guard room > 0 else { return false }
@@ -45,7 +45,7 @@ final class LiveMarks {
     return true
   }
 
-  /// Three, or fewer.
+  /// Three bits, or fewer if they coincide.
   @inline(__always)
   private static func bits(of hash: UInt64) -> UInt64 {
     1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63)

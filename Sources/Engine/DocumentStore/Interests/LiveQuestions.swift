@@ -1,19 +1,21 @@
-// What each document of one collection, or of one collection group, is asked for.
+// The probes for each changed document in a collection or collection group.
 //
-// A question is most often answered with no, and where nothing of it is in the processor's caches, each instruction takes
-// as long as many do elsewhere. So the answer comes twice: quickly, where fields lie where they lay in the document
-// before, and values are numbers or short texts, without a call; else from the beginning, in whatever way there is.
+// Most probes miss. Their data is rarely in the processor's caches, so each instruction is expensive. There
+// are therefore two paths. The quick path applies if the fields are at the positions they had in the
+// previous document and the values are numbers or short strings; it makes no call. All other documents take
+// the slow path.
 
 import ByteStore
 
-/// Fields lie beside each other, in memory of the `LiveSieveScope` that made these: they hold until that is changed or gone.
+/// The array of fields belongs to the `LiveSieveScope` that created it. It is valid until that scope
+/// changes or is freed.
 @safe
 struct LiveQuestions {
-  /// A field that is in no other, and that not every document has.
+  /// A top-level field that a document may lack.
   struct Outermost {
-    /// As the document before had it, or the query.
+    /// The name as the previous document had it, or else the query.
     var name: String
-    /// Where it was in the document before.
+    /// Position of the field in the previous document.
     var place = 0
     var wanted: LiveWanted
   }
@@ -21,10 +23,10 @@ struct LiveQuestions {
   var outermost: UnsafeMutablePointer<Outermost>?
   var count = 0
   var letsAllThrough = false
-  /// There are other fields, which only the scope knows.
+  /// True if the scope also has nested fields or fields that every document has.
   var hasOthers = false
 
-  /// Whether someone waits for what one of the outermost fields is or was.
+  /// True if a listener may be concerned by the old or the new value of a top-level field.
   @inline(__always)
   func letsThrough(
     _ change: UnsafePointer<IndexChanges.Change>, _ marks: LiveMarks.View, _ key: inout [UInt8]
@@ -42,12 +44,13 @@ struct LiveQuestions {
     switch unsafe change.pointee.before {
     case .none: false
     case .document(let before): quickAnswer(before.fields, marks) ?? answer(before.fields, marks, &key)
-    // Its values are not known.
+    // The previous values are unknown.
     case .unknown: count > 0 || hasOthers
     }
   }
 
-  /// Nil if that takes longer. What it reads is not counted as referred to, as nothing is called meanwhile.
+  /// Nil if the document needs the slow path. Reads without retaining, which is safe because it makes no
+  /// calls.
   @inline(__always)
   private func quickAnswer(_ fields: StoredMap, _ marks: LiveMarks.View) -> Bool? {
     unsafe fields.entries.withUnsafeBufferPointer { entries in
@@ -76,8 +79,9 @@ struct LiveQuestions {
         guard unsafe fields.has(outermost[number].name, near: &outermost[number].place) else {
           continue
         }
-        // Where it is long, the same text lies elsewhere in each document that its user made, and in the same place in
-        // those that were read. This one is like the next, most often.
+        // A long name is a separate heap object in each document from the user, and one shared object in
+        // documents that were read from the store. The next document most likely shares its name with this
+        // one.
         unsafe outermost[number].name = entries.name(at: outermost[number].place).pointee
         let value = unsafe entries.value(at: outermost[number].place)
         if unsafe outermost[number].wanted.letsThrough(value, marks, &key) { return true }

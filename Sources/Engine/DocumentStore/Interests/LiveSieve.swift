@@ -1,39 +1,40 @@
-// Changes that concern nobody, told in few steps.
+// The interest filter: rejects changes that concern no listener in a few steps.
 //
-// Nearly every change concerns nobody. The matcher says so exactly, by dozens of places in memory that nothing has touched
-// since the commit before, and a commit would pay for each of them. This says it by four or five, before the commit is
-// logged, when the values of its documents are at hand. What it lets through is looked at by the matcher.
+// Almost no change concerns a listener. The exact matcher needs dozens of cache misses to find that out,
+// and every commit would pay for them. This filter needs four or five. It runs before the commit is logged,
+// while the document's values are still in the cache. The matcher checks the changes that pass.
 //
-// All is known by hashes. What has the same hash is let through for each other, which costs a look; nothing that a view
-// waits for is ever held back. A view that is gone leaves what it has marked, until there is more of that than of the
-// rest: then all is marked anew.
+// The filter knows conditions only by their hashes. A hash collision passes a change needlessly; a change
+// that concerns a view is never rejected. A removed view leaves its fingerprints in the Bloom filter. The
+// filter is rebuilt when more views were removed than remain.
 //
-// There is one of it: a copy would share its scopes and marks.
+// Do not copy this structure: copies would share its scopes and its Bloom filter.
 
 import ByteStore
 
 struct LiveSieve {
-  /// So much of what nobody waits for any more is not worth the work.
+  /// The filter is not rebuilt for this many removed views or fewer.
   private static let goneMax = 64
 
-  // What each change needs comes first, side by side.
+  // The fields that every probe reads come first, next to each other in memory.
 
-  /// The hash of the collection that came last: the next change is most often of the same one.
+  /// Hash of the last change's collection. The next change is most often in the same collection.
   private var latestCollection: UInt64 = 0
-  /// Of that collection: what its scope has, as it is now.
+  /// A cached copy of the probes of that collection's scope.
   private var questions = LiveQuestions()
   private var marks: LiveMarks.View
   private var hasGroups = false
   private var hasNames = false
-  /// What was held back as of an earlier one may be waited for now.
+  /// Grows with each new interest: a change that was rejected in an earlier epoch may now concern a
+  /// listener.
   private(set) var epoch: UInt64 = 0
   private var markSet: LiveMarks {
     didSet { marks = markSet.view }
   }
-  /// By the hashes of collections and of collection groups.
+  /// Keyed by the hash of a collection or collection group.
   private var scopes: [UInt64: LiveSieveScope] = [:]
   private var interests: [Int: LiveInterest] = [:]
-  /// How many views each value would tell, where several would do.
+  /// Number of views per fingerprint, for anchors with several possible conditions.
   private var choices: [UInt64: Int] = [:]
   private var gone = 0
 
@@ -44,7 +45,8 @@ struct LiveSieve {
 
   // MARK: Changes
 
-  /// False if nobody waits for anything that was or is in the document. `key` is room for the bytes of values.
+  /// False if no listener is concerned by the document's old or new state. `key` is scratch space for
+  /// values.
   @inline(__always)
   mutating func letsThrough(_ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]) -> Bool {
     let collection =
@@ -55,7 +57,7 @@ struct LiveSieve {
     return unsafe (questions.hasOthers || hasNames || hasGroups) && isWaitedForElsewhere(change, &key)
   }
 
-  /// In fields that are in others, by the name of the document, or in its group.
+  /// Checks nested fields, the document's name, and its collection group.
   @inline(never)
   private func isWaitedForElsewhere(
     _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
@@ -77,7 +79,7 @@ struct LiveSieve {
 
   // MARK: Views
 
-  /// From now on, what the view waits for is let through.
+  /// From now on, changes that concern the view pass.
   mutating func insert(_ interest: LiveInterest, number: Int) {
     interests[number] = interest
     epoch += 1
@@ -85,7 +87,7 @@ struct LiveSieve {
     if !mark(interest) { markAnew() }
   }
 
-  /// Nil if there is none.
+  /// Nil if there is no view with this number.
   mutating func remove(number: Int) -> LiveInterest? {
     guard let interest = interests.removeValue(forKey: number) else { return nil }
     count(interest, -1)
@@ -121,7 +123,7 @@ struct LiveSieve {
     } while !interests.values.allSatisfy { mark($0) }
   }
 
-  /// False if there is no room.
+  /// False if the Bloom filter is full.
   private mutating func mark(_ interest: LiveInterest) -> Bool {
     switch interest.scope {
     case .document(let path): return mark(name: DocumentKey.encode(path))
@@ -136,7 +138,7 @@ struct LiveSieve {
   private mutating func mark(_ anchors: [LiveAnchor]?, in key: UInt64) -> Bool {
     let scope = scopes[key] ?? LiveSieveScope()
     scopes[key] = scope
-    // What the scope had before it was changed is not there any more.
+    // The cached probes are invalid once the scope has changed.
     defer { if key == latestCollection { turn(to: key) } }
     guard let anchors else {
       scope.letAllThrough()
@@ -148,7 +150,7 @@ struct LiveSieve {
   private mutating func mark(_ anchor: LiveAnchor, in scope: LiveSieveScope) -> Bool {
     switch anchor {
     case .either(let anchors):
-      // The one of fewest views tells most.
+      // The condition with the fewest views is the most selective.
       let best = anchors.min { choices[LiveDigest.mark(of: $0)] ?? 0 < choices[LiveDigest.mark(of: $1)] ?? 0 }
       return best.map { mark($0, in: scope) } ?? true
     case .name(let name): return mark(name: name)

@@ -1,20 +1,20 @@
-// What is waited for in one collection, or in one collection group, as far as the sieve knows it.
+// The probes of one collection or one collection group in the interest filter.
 
 import ByteStore
 
-/// Keeps the memory in which the questions lie.
+/// Owns the memory of its `LiveQuestions`.
 final class LiveSieveScope {
   private struct Other {
     let field: LiveRangeField
     var wanted: LiveWanted
   }
 
-  /// With more, what each document has to be asked costs more than the matcher.
+  /// With more fields than this, the probes would cost more than the matcher.
   private static let fieldsMax = 32
 
-  /// To be taken again after each change of this.
+  /// Invalid after each change of this scope; read it again.
   private(set) var questions = LiveQuestions()
-  /// For so many outermost fields there is room.
+  /// Allocated number of top-level fields.
   private var room = 0
   private var others: [Other] = []
 
@@ -28,7 +28,7 @@ final class LiveSieveScope {
     unsafe questions.letsThrough(change, marks, &key) || othersLetThrough(change, marks, &key)
   }
 
-  /// Whether someone waits for what is or was in another field than the outermost ones.
+  /// True if a listener may be concerned by a field other than the top-level ones.
   func othersLetThrough(
     _ change: UnsafePointer<IndexChanges.Change>, _ marks: LiveMarks.View, _ key: inout [UInt8]
   ) -> Bool {
@@ -68,7 +68,7 @@ final class LiveSieveScope {
     others = []
   }
 
-  /// A range, or a value that gets its mark.
+  /// Adds a range, or the field of a value whose fingerprint goes into the Bloom filter.
   func note(_ anchor: LiveAnchor) {
     switch anchor {
     case .name, .either: break
@@ -81,7 +81,7 @@ final class LiveSieveScope {
     }
   }
 
-  /// Unless all is let through.
+  /// Does nothing if the scope lets every change pass.
   private func change(_ field: LiveRangeField, _ body: (inout LiveWanted) -> Void) {
     guard !questions.letsAllThrough else { return }
     if let outermost = field.outermostName {
@@ -126,7 +126,7 @@ final class LiveSieveScope {
 }
 
 extension LiveRangeField {
-  /// Of a field that is in no other, and that not every document has.
+  /// The name of a top-level field that a document may lack; else nil.
   fileprivate var outermostName: String? {
     path.names.count == 1 && !isNeverWithoutValue ? path.names.first : nil
   }

@@ -1,10 +1,10 @@
-// What is waited for in one field, as far as the sieve knows it.
+// The probes of one field in the interest filter.
 
 import ByteStore
 
 struct LiveWanted {
   private let hash: UInt64
-  // Heads of keys: no range has something outside of them. Nothing is between these two until there is a range.
+  // Smallest and largest key prefix of all ranges. The interval is empty until a range is added.
   private var lowest = UInt64.max
   private var highest: UInt64 = 0
   var hasValues = false
@@ -19,7 +19,7 @@ struct LiveWanted {
     highest = max(high, highest)
   }
 
-  /// Nil if that takes longer.
+  /// Nil if the value needs the slow path.
   @inline(__always)
   func quickAnswer(_ value: UnsafePointer<StoredValue>, _ marks: LiveMarks.View) -> Bool? {
     if lowest <= highest {
@@ -34,7 +34,7 @@ struct LiveWanted {
     return false
   }
 
-  /// `key` is room for the bytes of values.
+  /// `key` is scratch space for values.
   func letsThrough(
     _ value: UnsafePointer<StoredValue>, _ marks: LiveMarks.View, _ key: inout [UInt8]
   ) -> Bool {

@@ -1,4 +1,4 @@
-// A lock that whoever only passes by does not wait for.
+// A try-lock: the commit path skips the critical section instead of waiting.
 
 import Synchronization
 
@@ -10,12 +10,12 @@ import Musl
 import Glibc
 #endif
 
-/// A value that one thread at a time can reach. One that would have to wait goes on without it, where that will do; to take
-/// it and to give it back are two instructions then, and no call.
+/// A value behind a lock. The fast path does not wait if the lock is taken; locking and unlocking take one
+/// instruction each and no call.
 @safe
 struct PassingLock<State>: ~Copyable, @unchecked Sendable {
-  // Why @unchecked Sendable holds: the pointer is never replaced, and the state behind it is only touched by who has set the
-  // flag, until that is cleared. Who calls `init` gives the state away.
+  // `@unchecked Sendable` holds because the pointer is never replaced, and only the thread that has set the
+  // flag accesses the state, until it clears the flag. The caller of `init` gives up the state.
   private let isTaken = Atomic(false)
   private let state: UnsafeMutablePointer<State>
 
@@ -29,7 +29,7 @@ struct PassingLock<State>: ~Copyable, @unchecked Sendable {
     unsafe state.deallocate()
   }
 
-  /// Nil if another thread has it.
+  /// Nil if another thread has the lock.
   @inline(__always)
   func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
     guard take() else { return nil }
@@ -37,7 +37,7 @@ struct PassingLock<State>: ~Copyable, @unchecked Sendable {
     return unsafe body(&state.pointee)
   }
 
-  /// For what is rare.
+  /// Waits for the lock. For rare operations only.
   func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     var rounds = 0
     while !take() {

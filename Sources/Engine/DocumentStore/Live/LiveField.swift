@@ -1,9 +1,9 @@
-// What views wait for, by the fields in which they do.
+// The views' conditions, as a tree of field names.
 //
-// A tree of names. A document and the tree are gone through together, by the names of which there are fewer: neither
-// a document of many fields nor thousands of views that wait for a field of their own make a change dear.
+// A document and the tree are walked together, by the names of the smaller of the two. So neither a
+// document with many fields nor thousands of views on different fields make a change expensive.
 
-/// A field, or the outermost map of documents.
+/// A field, or the root: the top-level map of documents.
 final class LiveField {
   private struct Name: Hashable {
     let text: String
@@ -15,17 +15,17 @@ final class LiveField {
   private struct Inner {
     let name: String
     let field: LiveField
-    /// Where it was in the document before, among the fields of that.
+    /// Position of the field in the previous document.
     var place = 0
   }
 
-  /// Of the field as a whole.
+  /// Views on an exact value of this field.
   var values = LiveValues()
-  /// Of an array that it is.
+  /// Views on an element of this field's array.
   var elements = LiveValues()
-  /// Of the field, where it is.
+  /// Views on a range of this field's values.
   let ranges = LiveRanges<LivePlace>()
-  /// Of the map that it is, in no order.
+  /// The fields of this field's map, unordered.
   private var fields: [Inner] = []
   private var places: [Name: Int] = [:]
 
@@ -44,7 +44,7 @@ final class LiveField {
 
   private subscript(name: String) -> LiveField? { places[Name(name)].map { fields[$0].field } }
 
-  /// Makes the field if nobody waits for anything in it yet.
+  /// Creates the field if it does not exist.
   func made(at path: StoredFieldPath) -> LiveField { path.names.reduce(self) { $0[$1] ?? $0.make($1) } }
 
   private func make(_ name: String) -> LiveField {
@@ -54,7 +54,7 @@ final class LiveField {
     return field
   }
 
-  /// Drops the field, and those it is in, where nobody waits for anything any more.
+  /// Removes the field, and then its ancestors, if no view depends on them.
   func trim(at path: StoredFieldPath) { trim(at: path.names[...]) }
 
   private func trim(at names: ArraySlice<String>) {
@@ -69,7 +69,7 @@ final class LiveField {
 
   // MARK: Changes
 
-  /// Adds whoever waits for something that a document has. `key` is room for the bytes of values.
+  /// Adds the views that match a value of the document. `key` is scratch space for values.
   func find(in map: StoredMap, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]) {
     if fields.count <= map.count {
       for number in fields.indices {

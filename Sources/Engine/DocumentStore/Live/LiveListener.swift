@@ -1,11 +1,11 @@
-// One listener: what it was told last, what it is to be told next, and the way there.
+// One listener: the state it received last, the state to deliver next, and the delivery.
 //
 // Invariants:
-//   - Its handler runs on its queue, never twice at once, and no lock is held then.
-//   - `difference` is what has changed from `told` to `next`: a state that comes while an earlier one waits takes its
-//     place. So a listener that is slow keeps two states and nothing more, and is told the last one in the end.
-//   - Whenever a state comes, a delivery is on the queue that has not begun yet. On a serial queue, what is put
-//     there after the commit comes after the state of the commit.
+//   - The handler runs on the listener's queue, never twice at once, and without any lock.
+//   - `difference` holds the changes from `told` to `next`. A new state replaces one that is still waiting.
+//     So a slow listener keeps two states at most and always receives the last one.
+//   - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block
+//     that is enqueued after the commit therefore runs after the commit's state was delivered.
 
 import ByteStore
 import Dispatch
@@ -18,7 +18,7 @@ import Musl
 import Glibc
 #endif
 
-/// Told of each state of a query, or of the error that ended it.
+/// Called with each state of a query, or with the error that ended the query.
 public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void
 
 final class LiveListener: Sendable {
@@ -29,13 +29,13 @@ final class LiveListener: Sendable {
     var time: StoredTimestamp?
     var difference = LiveDifference.of([:])
     var failure: DocumentStoreError?
-    /// A delivery is on the queue and has not begun.
+    /// True while a delivery is on the queue and has not begun.
     var isQueued = false
     var isRunning = false
-    /// Another delivery began while one was running, on a queue that is not serial.
+    /// Another delivery began while one was running, because the queue is not serial.
     var runsAgain = false
     var isRemoved = false
-    /// The thread that is in the handler, or about to be.
+    /// The thread that runs the handler or is about to.
     var caller: pthread_t?
   }
 
@@ -57,19 +57,19 @@ final class LiveListener: Sendable {
     self.init(enqueue: { body in queue.async { body() } }, handler)
   }
 
-  // MARK: From the view
+  // MARK: Called by the view
 
-  /// A new state, and how it came from the one that was offered before.
+  /// Takes a new state, and the changes from the previously offered one.
   func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], _ time: StoredTimestamp?) {
     schedule { state in
-      // Before the first state there is nothing to compare with.
+      // Before the first state, there is nothing to compare with.
       if let told = state.told { state.difference.add(changes, documents: told.count + results.count) }
       state.next = results
       state.time = time
     }
   }
 
-  /// The query has ended.
+  /// Reports that the query has ended with an error.
   func fail(_ error: DocumentStoreError) { schedule { $0.failure = error } }
 
   private func schedule(_ change: (inout State) -> Void) {
@@ -82,7 +82,7 @@ final class LiveListener: Sendable {
     if isNew { enqueue { [self] in deliver() } }
   }
 
-  /// No delivery begins from now on.
+  /// From now on, no delivery begins.
   func remove() {
     state.withLock { state in
       state.isRemoved = true
@@ -92,7 +92,8 @@ final class LiveListener: Sendable {
     }
   }
 
-  /// Whether the handler of another thread has begun cannot be told from outside, but that it has ended.
+  /// Waits a limited time for a handler in another thread. Whether that handler has begun is not
+  /// observable, only that it has ended.
   func letBegin() {
     let current = pthread_self()
     for _ in 0..<Self.waitsMax {

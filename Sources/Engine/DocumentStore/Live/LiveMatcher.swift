@@ -1,11 +1,11 @@
-// Which views a change may concern, found by the collection and by the values of the document, and not by asking each.
+// Finds the views that a change may concern, by the document's collection and values.
 
 import ByteStore
 
-/// Where a view is found. One that is to be found elsewhere gets another place.
+/// Where a view is registered in the matcher. A view that moves gets a new place.
 final class LivePlace {
   let view: LiveView
-  /// As they were chosen when it was put there.
+  /// The anchors that were chosen when the view was inserted.
   fileprivate var anchors: [LiveAnchor]?
 
   fileprivate init(_ view: LiveView) {
@@ -17,19 +17,20 @@ final class LivePlace {
 struct LiveMatcher {
   /// Views of one collection, one collection group, or one document.
   fileprivate final class Scope {
-    /// Found by every change.
+    /// Views that every change concerns.
     var all: [ObjectIdentifier: LiveView] = [:]
     var names: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
     let fields = LiveField()
-    /// Ranges that have something of every document: of its name, or of a field that counts as null where it is not.
+    /// Ranges that every document has a value for: of the document id, or of a field that counts as null if
+    /// missing.
     var others: [LiveRangeField: LiveRanges<LivePlace>] = [:]
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
   private var scopes: [LiveScopeKey: Scope] = [:]
-  /// Of the last change; the next one is most often of the same collection.
+  /// The scope of the last change, because the next change is most often in the same collection.
   private var latest: (beginning: [UInt8], scope: Scope?)?
-  /// Room for the bytes of values.
+  /// Scratch space for the bytes of values.
   private var key: [UInt8] = []
   private var groups = 0
   private var documents = 0
@@ -54,7 +55,7 @@ struct LiveMatcher {
     if scopes[key]?.views.isEmpty == true { scopes[key] = nil }
   }
 
-  /// What the view can be found by is another than it was.
+  /// Registers the view again after its anchors have changed.
   mutating func move(_ view: LiveView) {
     let key = LiveScopeKey(view.run.scope)
     if let place = view.place { scopes[key]?.remove(place) }
@@ -74,7 +75,7 @@ struct LiveMatcher {
 
   // MARK: Changes
 
-  /// Each view that a change may concern, once. Most changes concern none.
+  /// Returns each view that the change may concern, once. Most changes concern none.
   mutating func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
     var views: [LiveView] = []
     if let scope = collection(of: change) { find(scope, change, &views) }
@@ -121,7 +122,7 @@ extension LiveMatcher.Scope {
     }
   }
 
-  /// Made if there are none.
+  /// Creates the ranges if the field has none.
   private func ranges(of field: LiveRangeField) -> LiveRanges<LivePlace> {
     guard field.isNeverWithoutValue else { return fields.made(at: field.path).ranges }
     if let ranges = others[field] { return ranges }
@@ -130,7 +131,7 @@ extension LiveMatcher.Scope {
     return ranges
   }
 
-  /// By which fewest views are found now.
+  /// Chooses the condition that currently has the fewest views.
   private func chosen(_ anchor: LiveAnchor) -> LiveAnchor {
     guard case .either(let anchors) = anchor else { return anchor }
     return anchors.min { count(at: $0) < count(at: $1) } ?? anchor
@@ -177,7 +178,7 @@ extension LiveMatcher.Scope {
     switch change.before {
     case .none: break
     case .document(let document): add(document, &key, to: &found)
-    // Its values are not known.
+    // The previous values are unknown.
     case .unknown: return views
     }
     if let after = change.after { add(after, &key, to: &found) }

@@ -1,46 +1,48 @@
-// All queries that someone listens to, and how they follow the commits.
+// All queries with listeners, and how they follow the commits.
 //
-//   1. take     what was committed since the last time and may concern someone (LiveSieve), by the thread that has just
-//               committed
+//   1. take     the commits since the last time that may concern a listener (LiveSieve), in the committing
+//               thread
 //   2. find     the views that each change may concern (LiveMatcher)
-//   3. apply    the change to each of them (LiveView); run the query again where a limit needs more documents, from
-//               what indexes there are: others wait, so that none is made then. If the names of documents are not known
-//               either, as after damage, it is run elsewhere, and its listeners are told later
-//   4. offer    the new state to the listeners of the views that are different (LiveListener)
+//   3. apply    the change to each of them (LiveView). If a limit needs more documents, run the query again
+//   4. offer    the new state to the listeners of the changed views (LiveListener)
 //
-// A commit is acknowledged after this, so that the states of listeners are on their queues before. The lock is held
-// meanwhile, and no handler runs under it: handlers may listen, remove, and commit.
+// In step 3, a query only uses existing indexes, because an index build would delay other commits. If the
+// document names are missing, as after damage, the query runs in another thread, and its listeners are
+// notified later.
+//
+// The commit is acknowledged after step 4, so by then the states are on the listeners' queues. The lock is
+// held during all steps. Handlers never run under it, so they may listen, remove, and commit.
 
 import ByteStore
 import Dispatch
 
 struct LiveAnswer {
   var documents: [StoredDocument]
-  /// How many commits since the store was opened it has.
+  /// The number of commits since the store was opened that the answer includes.
   var position: UInt64
-  /// Where it came from.
+  /// The indexes that the answer was read from.
   var indexes: [IndexDefinition] = []
-  /// With another index it would come sooner.
+  /// True if another index would make the query faster.
   var lacksIndex = false
 }
 
-/// Where live queries get answers from.
+/// Runs the queries of live views.
 protocol LiveSource: AnyObject, Sendable {
-  /// The answer of a query. What index it needs is made first.
+  /// Runs a query. Builds a missing index first.
   func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
 
-  /// The same with what indexes there are, for a thread that every commit waits for. Nil if it had to wait for commits
-  /// itself.
+  /// Runs a query with the existing indexes, in a thread that every commit waits for. Nil if it would have
+  /// to wait for commits.
   func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
 
-  /// Runs it in a thread that nobody waits for.
+  /// Runs `body` in a background thread.
   func later(_ body: @escaping @Sendable () -> Void)
 
-  /// Indexes that stay as long as others can go, until they are unpinned.
+  /// Pins indexes: they are not evicted while others can be, until they are unpinned.
   func pin(_ indexes: [IndexDefinition])
   func unpin(_ indexes: [IndexDefinition])
 
-  /// Has what indexes a query needs made, and `body` called then, while commits go on.
+  /// Builds the indexes that a query needs and then calls `body`, while commits continue.
   func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
 }
 
@@ -50,15 +52,15 @@ final class LiveQueries: CommitFollower {
     var views: [String: LiveView] = [:]
     var viewsSoFar = 0
     var matcher = LiveMatcher()
-    /// Of the last commit that all views know but those that are loading.
+    /// Time of the last commit that all views include, except views that are loading.
     var time: StoredTimestamp?
-    /// How often a view was looked at for a change.
+    /// Number of times a change was applied to a view.
     var visits = 0
-    /// Room for the next commits that are taken.
+    /// Storage for the next commits to be taken.
     var room: [Publication] = []
   }
 
-  /// Of so many commits the room is kept.
+  /// The storage is kept up to this number of commits.
   private static let roomMax = 64
 
   private let publications: Publications
@@ -73,10 +75,10 @@ final class LiveQueries: CommitFollower {
 
   func setSource(_ source: any LiveSource) { state.withLock { $0.source = source } }
 
-  /// How many queries are listened to.
+  /// Number of queries with listeners.
   var viewCount: Int { state.withLock { $0.views.count } }
 
-  /// How often changes led to a view, concerned or not.
+  /// Number of times the matcher led a change to a view, relevant or not.
   var visitCount: Int { state.withLock { $0.visits } }
 
   // MARK: Listening
@@ -102,7 +104,7 @@ final class LiveQueries: CommitFollower {
       view.listeners.append(listener)
       state.views[id] = view
       state.matcher.insert(view)
-      // Before the query is run: what is committed after that has to come here.
+      // Follow before running the query, because later commits must arrive here.
       publications.follow(view.interest, number: view.number, self)
       return (view, true)
     }
@@ -120,7 +122,8 @@ final class LiveQueries: CommitFollower {
     return LiveRegistration(listener, id, self)
   }
 
-  /// So often a query is run while commits go on. If too much has happened each time, it is run while they wait.
+  /// Number of attempts to run the query while commits continue. If too many commits came during each of
+  /// them, the query runs while commits wait.
   private static let loadsMax = 3
 
   private func load(_ view: LiveView) throws(DocumentStoreError) {
@@ -130,15 +133,16 @@ final class LiveQueries: CommitFollower {
       pauses?.pause(at: .listening)
       let answer = try source.answer(query)
       pauses?.pause(at: .answered)
-      // What takes longer the more documents there are comes before the lock.
+      // Work that is proportional to the result happens before taking the lock.
       let window = view.window(answer.documents)
       let isDone = try state.withLock { state throws(DocumentStoreError) in
-        // Its last listener may be gone; or another thread loads it as well, and has begun anew or is done.
+        // Its last listener may have left, or another thread that loads it may have started again or
+        // finished.
         guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogsSoFar == backlog
         else { return true }
         if !take(window, answer, view, &state, source) {
           guard number == Self.loadsMax else { return false }
-          // Nothing happens while the lock is held. The indexes are there by now.
+          // No commit can happen while the lock is held, and the indexes exist by now.
           try takeAtOnce(view, &state, source)
         }
         state.time = publications.timeIfAllIsTaken ?? state.time
@@ -149,7 +153,7 @@ final class LiveQueries: CommitFollower {
     }
   }
 
-  /// For listeners that nobody can be thrown an error for.
+  /// Loads a view in the background; an error goes to its listeners, because no caller can receive it.
   private func loadLater(_ id: String) {
     let loading = state.withLock { state in state.views[id].flatMap { $0.isLoading ? $0 : nil } }
     guard let view = loading else { return }
@@ -223,13 +227,13 @@ final class LiveQueries: CommitFollower {
     publications.unfollow(number: view.number)
   }
 
-  /// Listeners are told nothing more.
+  /// Removes all listeners.
   func end() {
     state.withLock { state in
       for view in state.views.values {
         for listener in view.listeners { listener.remove() }
         view.listeners = []
-        // They hold each other.
+        // Break the reference cycle.
         view.place = nil
       }
       state.views = [:]
@@ -269,7 +273,7 @@ final class LiveQueries: CommitFollower {
         }
       }
       guard !touched.isEmpty else { return }
-      // In an order that a seed repeats.
+      // Ordered, so that a test can repeat a run from its seed.
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
         if view.needsLoading { reload(view, shownAt: timeBefore, &state) }
@@ -278,8 +282,8 @@ final class LiveQueries: CommitFollower {
     }
   }
 
-  /// A limit needs more documents than the view has. The answer may be newer than what was taken; the view passes
-  /// over those commits when they come.
+  /// Fills up a view whose limit needs more documents. The answer may include commits that are still to be
+  /// taken; the view ignores those.
   private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, _ state: inout State) {
     guard let source = state.source else { return }
     view.timeShown = time
@@ -290,7 +294,7 @@ final class LiveQueries: CommitFollower {
     }
   }
 
-  /// Until nobody follows a commit.
+  /// Waits until no thread follows commits.
   func wait() { state.withLock { _ in } }
 
   private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
@@ -302,14 +306,14 @@ final class LiveQueries: CommitFollower {
   }
 }
 
-/// The end of listening is up to this: without a call of `remove`, it goes on until the store is closed.
+/// Ends listening by `remove`. Without a call of it, listening continues until the store is closed.
 public final class LiveRegistration: Sendable {
   private let listener: LiveListener
   private let id: String
   private let queries: Weak
 
   private struct Weak: @unchecked Sendable {
-    // Only read after it was made.
+    // Never written after initialization.
     weak var queries: LiveQueries?
   }
 
@@ -319,11 +323,12 @@ public final class LiveRegistration: Sendable {
     self.queries = Weak(queries: queries)
   }
 
-  /// After this returns no handler of the listener is decided on; one that runs may end. Further calls do nothing.
+  /// Ends listening. After this returns, no new call of the handler is scheduled; a running one may finish.
+  /// Further calls do nothing.
   ///
-  /// One that is just about to run in another thread is let begin: while one runs there, this waits for its end, though
-  /// for some milliseconds only, since it may itself wait for the caller. Where that thread is held up for longer, the
-  /// handler may still start. In the handler it does not wait.
+  /// If the handler runs in another thread, or is about to, this waits for it to end. The wait is limited
+  /// to a few milliseconds, because the handler may itself wait for the caller. If that thread is delayed
+  /// for longer, the handler can still start. Called from the handler, this does not wait.
   public func remove() {
     listener.remove()
     queries.queries?.remove(listener, id)

@@ -1,11 +1,11 @@
-// Ranges of keys, and which of them a key lies in, without asking each.
+// An interval tree over key ranges: finds the ranges that contain a key without testing each.
 //
-// Sorted by where they begin, each with the furthest end of all in its half: the tree that a binary search goes
-// through. Beginnings and ends have their first bytes beside each other, so that most comparisons look at nothing else.
-// New ranges wait in a list. Before a search that would have to go through many of them, all are sorted anew:
-// thousands that come together are sorted once.
+// The ranges are sorted by lower bound, and the binary search over them serves as an implicit tree. Each
+// node knows the greatest upper bound of its subtree. The first bytes of the bounds lie in separate arrays,
+// so most comparisons read nothing else. New ranges go into an unsorted list. A search sorts them in once
+// the list is long, so thousands of ranges that are added together are sorted once.
 
-/// A class, since copies are counted: nobody makes one to look something up.
+/// A class, so that a lookup never copies the arrays.
 final class LiveRanges<Owner: AnyObject> {
   private struct Item {
     let range: ByteRange
@@ -15,9 +15,9 @@ final class LiveRanges<Owner: AnyObject> {
   private static var recentMax: Int { 64 }
 
   private var sorted: [Item] = []
-  /// Of each, as a number; what begins alike has the same.
+  /// The first eight bytes of each lower bound, as a number.
   private var lowerHeads: [UInt64] = []
-  /// Of the part of the tree below each; nil has no end.
+  /// The greatest upper bound in each node's subtree; nil for unbounded.
   private var furthest: [[UInt8]?] = []
   private var furthestHeads: [UInt64] = []
   private var recent: [Item] = []
@@ -31,7 +31,7 @@ final class LiveRanges<Owner: AnyObject> {
     count += 1
   }
 
-  /// All ranges of an owner.
+  /// Removes all ranges of an owner.
   func remove(_ owner: Owner) {
     let before = recent.count
     recent.removeAll { $0.owner === owner }
@@ -73,7 +73,7 @@ final class LiveRanges<Owner: AnyObject> {
     return end
   }
 
-  /// Hands over the owner of each range that has the key.
+  /// Calls `body` with the owner of each range that contains the key.
   func forEach(having key: [UInt8], _ body: (Owner) -> Void) {
     if recent.count > Self.recentMax { sort() }
     for item in recent where item.range.contains(key) { body(item.owner) }
@@ -82,7 +82,7 @@ final class LiveRanges<Owner: AnyObject> {
     visit(0, sorted.count, begunBy(key, head), key, head, body)
   }
 
-  /// How many begin with the key or before it.
+  /// Number of ranges whose lower bound is at most the key.
   private func begunBy(_ key: [UInt8], _ head: UInt64) -> Int {
     var (low, high) = (0, sorted.count)
     while low < high {

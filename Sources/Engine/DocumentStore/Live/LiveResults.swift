@@ -1,14 +1,14 @@
-// Documents in the order of a query: an array in chunks, of which every copy is a frozen state.
+// Documents in query order: a chunked array with copy-on-write, so that each copy is a stable snapshot.
 //
 // Invariants:
 //   - Sort keys ascend, and no chunk is empty or larger than `chunkMax`.
-//   - Copies share chunks; a change copies the one that it changes and the list of them.
+//   - Copies share chunks. A change copies the changed chunk and the list of chunks.
 
-/// A document and where it stands in the order of a query.
+/// A document with its sort key.
 package final class LiveEntry: Sendable {
-  /// The values of all orders as bytes that sort as they do; the document's name is among them.
+  /// The values of all orders as bytes that sort in query order. The document's name is among them.
   package let sortKey: [UInt8]
-  /// The key of the document.
+  /// The document's key.
   package let name: [UInt8]
   package let document: StoredDocument
 
@@ -20,7 +20,7 @@ package final class LiveEntry: Sendable {
 }
 
 extension StructuredQuery {
-  /// Nil for a document that lacks a field of the orders.
+  /// Nil if the document lacks a field of the orders.
   package func sortKey(_ document: StoredDocument) -> [UInt8]? {
     var key: [UInt8] = []
     for order in orders {
@@ -31,8 +31,8 @@ extension StructuredQuery {
   }
 }
 
-/// The documents of a live query, in its order. Copies are cheap; to go through all takes as long as with an array,
-/// and to look at one by its index, for large results, a little longer.
+/// The documents of a live query, in its order. Copies are cheap. Iterating is as fast as over an array;
+/// access by index is a little slower for large results.
 public struct LiveResults: RandomAccessCollection, Sendable {
   private static let chunkMax = 256
 
@@ -41,7 +41,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
 
   package init() {}
 
-  /// In their order already.
+  /// The entries must already be in order.
   package init(sorted entries: some Collection<LiveEntry>) {
     count = entries.count
     var rest = entries[...]
@@ -76,7 +76,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     preconditionFailure("the chunks have all documents")
   }
 
-  /// The first so many.
+  /// The first `limit` entries.
   func prefix(entries limit: Int) -> [LiveEntry] {
     var first: [LiveEntry] = []
     first.reserveCapacity(Swift.min(limit, count))
@@ -101,7 +101,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     var index: Int
   }
 
-  /// Where a key is, or would be.
+  /// The position of a key, or where it would be inserted.
   private func place(of key: [UInt8]) -> (place: Place, isFound: Bool) {
     var low = 0
     var high = chunks.count
@@ -128,7 +128,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     chunks[..<place.chunk].reduce(0) { $0 + $1.count } + place.index
   }
 
-  /// Adds an entry whose key is not there. Its index.
+  /// Inserts an entry whose key is not present. Returns its index.
   @discardableResult
   package mutating func insert(_ entry: LiveEntry) -> Int {
     var (place, isFound) = place(of: entry.sortKey)
@@ -149,7 +149,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     return index
   }
 
-  /// The index that it had, or nil if there is no such key.
+  /// Removes an entry. Returns the index it had, or nil if the key is not present.
   @discardableResult
   package mutating func remove(sortKey: [UInt8]) -> Int? {
     let (place, isFound) = place(of: sortKey)

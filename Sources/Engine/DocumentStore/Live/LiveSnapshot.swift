@@ -1,23 +1,23 @@
-// What a listener is told: a state of its query, and how it came from the one before.
+// The value a listener receives: a state of its query and the changes since the previous state.
 
-/// One change between two states that a listener was told. Applied one after the other, in their order, to the
-/// documents of the state before, they give those of the state after.
+/// One change between two states that a listener received. Applying all changes in order to the old
+/// documents gives the new ones.
 public struct LiveChange: Sendable {
-  /// What may happen to a document.
+  /// The kinds of change.
   public enum Kind: Sendable, Hashable {
-    /// It came, stayed with other content, or went.
+    /// The document entered the result, stayed in it with new content, or left it.
     case added, modified, removed
   }
 
-  /// What happened to the document.
+  /// Whether the document was added, modified or removed.
   public let kind: Kind
-  /// Of a removal, as it was last.
+  /// The document after the change. For a removal, its last state in the result.
   public let document: StoredDocument
-  /// Where it was, once all changes before this one have been made; nil for an addition.
+  /// Its index after all earlier changes were applied; nil for an addition.
   public let oldIndex: Int?
-  /// Where it is then; nil for a removal.
+  /// Its index after this change; nil for a removal.
   public let newIndex: Int?
-  /// It is what it was, with a later time; also if it was changed and changed back meanwhile.
+  /// True if only the update time differs, even if the content changed and changed back meanwhile.
   package let isOfTimeAlone: Bool
 }
 
@@ -35,18 +35,18 @@ public struct LiveChange: Sendable {
 /// listening.remove()
 /// ```
 public struct LiveSnapshot: Sendable {
-  /// The answer, in the query's order.
+  /// The documents of the result, in the query's order.
   public let documents: LiveResults
-  /// Since the state that this listener was told before: removals, then additions, then modifications, each in the
-  /// order of the query. In the first state all documents are additions.
+  /// The changes since the listener's previous state: removals, then additions, then modifications, each in
+  /// query order. In the first state, all documents are additions.
   public let changes: [LiveChange]
-  /// Whether it is the first one, in which everything is new.
+  /// Whether this is the listener's first state.
   public let isFirst: Bool
-  /// Of the last commit that the state is known to have; nil before the first one.
+  /// Time of the last commit that the state includes; nil before the first commit.
   public let time: StoredTimestamp?
 
-  /// For those who cannot see the times of documents; nil if there is nothing else to tell. Indexes hold as they are:
-  /// a document that has only another time keeps its place.
+  /// The snapshot for listeners that do not see update times; nil if nothing else changed. The indexes stay
+  /// valid, because a document with only a new update time keeps its position.
   package var withoutChangesOfTimes: LiveSnapshot? {
     guard changes.contains(where: \.isOfTimeAlone) else { return self }
     let rest = changes.filter { !$0.isOfTimeAlone }
@@ -55,7 +55,7 @@ public struct LiveSnapshot: Sendable {
   }
 }
 
-/// What has changed between two states, by document: as it was in the first one, and is in the second.
+/// The changes between two states, by document: its entry in the old and in the new state.
 enum LiveDifference {
   struct Change: Sendable {
     let old: LiveEntry?
@@ -63,10 +63,10 @@ enum LiveDifference {
   }
 
   case of([[UInt8]: Change])
-  /// So much that both states are compared.
+  /// Too many changes to keep; the two states are compared instead.
   case everything
 
-  /// Beyond so many, what is kept for a listener that is slow could be more than both states are.
+  /// Limit on the kept changes, so that a slow listener does not hold more than the two states themselves.
   private static let changesMin = 1024
 
   var isNone: Bool { if case .of(let changes) = self { changes.isEmpty } else { false } }
@@ -82,7 +82,7 @@ enum LiveDifference {
     self = .of(changes)
   }
 
-  /// The changes that lead from one state to the other.
+  /// Computes the changes from `old` to `new`.
   func changes(from old: LiveResults, to new: LiveResults) -> [LiveChange] {
     var removed: [LiveEntry] = []
     var added: [LiveEntry] = []
@@ -129,7 +129,7 @@ enum LiveDifference {
     return Self.pairs(old.prefix(entries: .max), new.prefix(entries: .max))
   }
 
-  /// Each document that is not the same entry in both.
+  /// Documents whose entry differs between the two states.
   static func pairs(_ old: [LiveEntry], _ new: [LiveEntry]) -> [Change] {
     let start = zip(old, new).prefix { $0 === $1 }.count
     let end = zip(old[start...].reversed(), new[start...].reversed()).prefix { $0 === $1 }.count
@@ -142,7 +142,7 @@ enum LiveDifference {
 }
 
 extension StoredDocument {
-  /// With the same fields, and not made anew.
+  /// True if fields and create time are equal.
   fileprivate func isSame(as other: StoredDocument) -> Bool {
     createTime == other.createTime && fields == other.fields
   }

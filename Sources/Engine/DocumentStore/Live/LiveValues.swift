@@ -1,6 +1,6 @@
-// Which views wait for a value.
+// Views that have a condition on an exact value.
 
-/// Views by the bytes of the values that they wait for.
+/// Maps the index key of a value to the views that wait for it.
 struct LiveValues {
   private var views: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
 

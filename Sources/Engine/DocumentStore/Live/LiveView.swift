@@ -1,52 +1,54 @@
-// One query that someone listens to: its answer, kept up with every commit.
+// One query with listeners: its result, updated with every commit.
 //
-// Without a limit, the answer is all that match. With one, the view has a window of the first that match, some more
-// than the limit; what lies behind it is not known. A document that leaves the window is made up for by those behind
-// the limit; when there are too few of them, the query is run again, which is one look into its index.
+// Without a limit, the result is all matching documents. With a limit, the view keeps a window: the first
+// matching documents, somewhat more than the limit. It knows nothing about documents after the window. When
+// a document leaves, one of the spare documents replaces it. When the spares run out, the query runs again,
+// which is one index lookup.
 
-/// Protected by the lock of the live queries.
+/// Protected by the lock of `LiveQueries`.
 final class LiveView {
   let query: StructuredQuery
   let run: StructuredQuery
-  /// What concerns it is in collections with this id.
+  /// Only changes in collections with this id concern the view.
   let collectionID: String
-  /// In the order in which they came.
+  /// Views are numbered in order of creation.
   let number: Int
   var listeners: [LiveListener] = []
-  /// While the query is run, commits are noted; nil then is the answer.
+  /// True while the query runs; commits then go into the backlog.
   private(set) var isLoading = true
   private var backlog: [(number: UInt64, change: PublishedChange)] = []
   private var backlogBytes = 0
   private var isBacklogLost = false
-  /// How often what was noted was let go of: an answer that was asked for before that cannot be kept up any more.
+  /// Number of backlogs cleared. An answer requested before the last clearing cannot be brought up to date.
   private(set) var backlogsSoFar = 0
-  /// Where it is found, by `anchors` as they were then.
+  /// Its place in the matcher, by the `anchors` of that time.
   var place: LivePlace?
-  /// What the query itself says; nil if that is nothing.
+  /// Anchors from the query's conditions; nil if they give none.
   private let fixedAnchors: [LiveAnchor]?
-  /// Of the window, where the query says nothing.
+  /// Anchor from the window's end, if the conditions give no better one.
   private var windowAnchor: LiveAnchor?
-  /// `anchors` are other ones than those of the place.
+  /// True if `anchors` have changed since the view got its place.
   private(set) var hasMoved = false
-  /// The indexes that it is filled up from.
+  /// The indexes that the view pinned for reloading.
   var pins: [IndexDefinition] = []
-  /// An index is being made that it could be filled up from.
+  /// True while an index for reloading is being built.
   var awaitsIndex = false
-  /// Commits up to this number are in the answer.
+  /// The result includes the commits up to this number.
   private var position: UInt64 = 0
   private var window = LiveResults()
-  /// The window has all that match.
+  /// True if the window holds all matching documents.
   private var isWhole = true
-  /// For a limit on the last documents: entries of the window, by name, and what listeners see in their place, since
-  /// they see another order.
+  /// For a limit to the last documents: window entries by name, and the entries that listeners see, because
+  /// their sort order is reversed.
   private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
-  /// Listeners were told a state.
+  /// True once listeners have received a state.
   private(set) var isTold = false
-  /// While the query is run again, of the last commit before: whoever comes meanwhile sees the state as of then.
+  /// While the query runs again: the time of the last commit before it. New listeners see the state of that
+  /// time.
   var timeShown: StoredTimestamp?
-  /// What listeners see.
+  /// The documents that listeners see.
   private(set) var results = LiveResults()
-  /// Since listeners were told, of a query without a limit.
+  /// Changes since listeners were notified, for a query without a limit.
   private var changes: [LiveDifference.Change] = []
   private var isWindowTouched = false
 
@@ -61,21 +63,23 @@ final class LiveView {
     fixedAnchors = LiveAnchor.anchors(of: run)
   }
 
-  /// Every change that may concern it satisfies one of these; nil if any change of its scope may.
+  /// Every change that may concern the view satisfies one of these. Nil if any change in the scope may
+  /// concern it.
   var anchors: [LiveAnchor]? {
     guard let fixedAnchors else { return windowAnchor.map { [$0] } }
     guard let windowAnchor else { return fixedAnchors }
     return fixedAnchors.map { $0.narrowed(by: windowAnchor) }
   }
 
-  /// Other than `anchors`, it stays the same as long as the view is listened to.
+  /// Fixed while the view has listeners, unlike `anchors`.
   var interest: LiveInterest {
     LiveInterest(scope: run.scope, collectionID: collectionID, anchors: fixedAnchors)
   }
 
   func settleDown() { hasMoved = false }
 
-  /// Nobody listens any more. Whoever still refers to the view keeps no documents for it.
+  /// Frees the documents when the last listener has left, because other objects may still refer to the
+  /// view.
   func empty() {
     window = LiveResults()
     results = LiveResults()
@@ -86,10 +90,10 @@ final class LiveView {
 
   var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
 
-  /// The window grows up to this.
+  /// The maximum size of the window.
   private var capacity: Int { limit.map { min($0, 1 << 40) }.map { $0 + max(8, $0 / 4) } ?? .max }
 
-  /// The query to run for an answer that can be kept.
+  /// The query to run for loading: the limit is raised to the window's capacity.
   var loading: StructuredQuery {
     guard limit != nil else { return run }
     var query = run
@@ -99,7 +103,7 @@ final class LiveView {
 
   // MARK: Loading
 
-  /// What the view keeps of an answer. Needs no lock.
+  /// Builds the window from an answer. Needs no lock.
   func window(_ documents: [StoredDocument]) -> LiveResults {
     LiveResults(
       sorted: documents.compactMap { document in
@@ -107,14 +111,14 @@ final class LiveView {
       })
   }
 
-  /// Until it is loaded once more, listeners see what they were told last.
+  /// Discards the backlog. Until the next load, listeners see the last delivered state.
   func loadAgain() {
     isLoading = true
     clearBacklog()
   }
 
-  /// The answer as of a commit, in which so many documents were found. False if it has to be run again, since too much
-  /// has happened meanwhile.
+  /// Takes the answer of the commit `position`, which found `count` documents. Returns false if the query
+  /// must run again, because too much has changed meanwhile.
   func load(_ window: LiveResults, of count: Int, at position: UInt64) -> Bool {
     defer { clearBacklog() }
     guard !isBacklogLost else { return false }
@@ -127,7 +131,7 @@ final class LiveView {
       isLoading = true
       return false
     }
-    // Whoever was told nothing gets all of it, and no differences.
+    // Listeners that have received nothing get the whole state instead of changes.
     changes =
       limit == nil && isTold
       ? LiveDifference.pairs(results.prefix(entries: .max), self.window.prefix(entries: .max)) : []
@@ -143,7 +147,7 @@ final class LiveView {
     backlogsSoFar += 1
   }
 
-  /// The window only ever ends earlier until it is loaded again, so that this holds until then.
+  /// The window's end only moves to the front until the next load, so the anchor stays valid until then.
   private func findAnchor() {
     guard fixedAnchors?.contains(where: \.isRange) ?? true else { return }
     let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
@@ -151,7 +155,7 @@ final class LiveView {
     windowAnchor = anchor
   }
 
-  /// There are too few documents behind the limit, and more elsewhere.
+  /// True if the window holds fewer documents than the limit while others may match.
   var needsLoading: Bool { !isLoading && !isWhole && limit.map { window.count < $0 } ?? false }
 
   // MARK: Following
@@ -198,14 +202,14 @@ final class LiveView {
     }
   }
 
-  /// Nothing is known of what lies behind the last document, unless the window has all.
+  /// Documents after the window's last one are unknown, unless the window holds all.
   private func isInWindow(_ key: [UInt8]) -> Bool {
     isWhole || window.last.map { key.precedes($0.sortKey) } ?? false
   }
 
-  // MARK: Telling
+  // MARK: Notifying
 
-  /// What is different for listeners since the last call.
+  /// Returns the changes for listeners since the last call.
   func takeChanges() -> [LiveDifference.Change] {
     isTold = true
     guard isWindowTouched else { return [] }
@@ -220,7 +224,7 @@ final class LiveView {
     return LiveDifference.pairs(old, new)
   }
 
-  /// The window up to the limit, in the order of the query.
+  /// The window's entries up to the limit, in query order.
   private func exposed(_ limit: Int) -> [LiveEntry] {
     let first = window.prefix(entries: limit)
     guard case .last = query.limit else { return first }
@@ -228,7 +232,7 @@ final class LiveView {
     var exposed: [LiveEntry] = []
     for entry in first.reversed() {
       var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
-      // The same as before if it can be, so that nobody takes it for a change.
+      // Reuse the previous entry, because a new one would count as a change.
       seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, entry.document) }
       guard let seen else { continue }
       mirror[entry.name] = (entry, seen)

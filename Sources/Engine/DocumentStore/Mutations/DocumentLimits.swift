@@ -1,22 +1,22 @@
-// What a document may hold and a request may ask for, checked before anything is written.
+// Limits on documents and requests, checked before anything is written.
 
 import ByteStore
 
-/// The limits of one document and of one request, and the arithmetic of sizes.
+/// The limits on one document and one request, and the size computations for them.
 package enum DocumentLimits {
   static let documentBytesMax = 1 << 20
-  /// Of all that a commit is asked for, not of what becomes of it: adding one to a number in each of a
-  /// hundred large documents asks for little. How much a commit may write is ByteStore's to say.
+  /// Limits the request, not its effects: incrementing a number in each of a hundred large documents is a
+  /// small request. The byte store limits how much a commit may write.
   static let requestBytesMax = 10 << 20
   static let fieldValueBytesMax = (1 << 20) - 89
   static let fieldNameBytesMax = RecordCodec.nameBytesMax
   static let fieldPathBytesMax = StoredFieldPath.bytesMax
   static let depthMax = RecordCodec.depthMax
   static let vectorDimensionsMax = 2048
-  /// Of one document in one commit.
+  /// Per document in one commit.
   static let transformsMax = 500
 
-  /// Checks a document as a commit leaves it.
+  /// Checks the final state of a document.
   package static func check(_ document: StoredDocument) throws(DocumentStoreError) {
     do throws(Refusal) {
       _ = try bytes(of: document.fields, in: document.path)
@@ -25,25 +25,26 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks a document of a remote, a bundle or another source outside this process. A cache stores such a document
-  /// as it is, so this also covers what no commit would check: the path, pending times, and the bytes of its record.
+  /// Checks a document from a remote, a bundle or another source outside this process. A cache stores it
+  /// unchanged, so this includes checks that a commit does not need: the path, pending times, and the size
+  /// of the record.
   package static func checkForeign(_ document: StoredDocument) throws(DocumentStoreError) {
     try checkKey(of: document.path)
     do throws(PathError) { try document.path.check() } catch { throw .invalidArgument(error.description) }
-    // First, since it bounds the recursion of the others.
+    // Check this first, because it bounds the recursion of the others.
     try check(document)
     do throws(Refusal) {
       if holdsPendingTime(.map(document.fields)) {
         throw Refusal("A time that is still pending cannot come from outside")
       }
-      // Values without bytes of their own, and the names of projects, count nothing above.
+      // Empty values and the project names in references are not counted above.
       try require(document.fields.recordBytesMax, recordBytesMax, "The record of the document")
     } catch {
       throw error.error(in: document.path)
     }
   }
 
-  /// Checks a value that a remote has computed for a field.
+  /// Checks a field value that a remote has computed.
   package static func checkForeign(
     _ value: StoredValue, at field: StoredFieldPath, in path: DocumentPath
   ) throws(DocumentStoreError) {
@@ -56,17 +57,17 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks that a document can be stored under this path, also where the path is one of the store's own.
+  /// Checks that the key of a path, which may be a reserved path, is not too long.
   package static func checkKey(of path: DocumentPath) throws(DocumentStoreError) {
     let bytes = path.segments.isEmpty ? 0 : DocumentKey.encode(path).count
     guard bytes > Batch.keyBytesMax else { return }
     throw .invalidArgument("The key of a document has \(bytes) bytes, and the limit is \(Batch.keyBytesMax).")
   }
 
-  /// Room for the head of a record is left in the largest value.
+  /// Leaves room for the head of the record in the largest value.
   private static let recordBytesMax = Batch.valueBytesMax - 1024
 
-  /// Searches a value whose depth was checked.
+  /// The depth of the value must have been checked.
   private static func holdsPendingTime(_ value: StoredValue) -> Bool {
     switch value {
     case .pendingTimestamp: true
@@ -77,8 +78,8 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks all that the mutation says, whatever document it will meet, and returns its share of the
-  /// request. No recursion follows a path or a value unchecked.
+  /// Checks everything in the mutation that does not depend on the stored document, and returns its size in
+  /// the request. Paths and values are checked before any recursion over them.
   package static func check(_ mutation: Mutation) throws(DocumentStoreError) -> Int {
     do throws(Refusal) {
       var total: Int
@@ -87,7 +88,7 @@ package enum DocumentLimits {
       case .patch(let fields, let mask, _):
         total = nameBytes(mutation.path)
         for path in mask.paths { total += try bytes(of: fields[path], at: path) }
-      // What is placed was within the limits where it comes from, or is no document of a user.
+      // A placed document was within the limits at its source, or is not a user document.
       case .delete, .verify, .place: total = nameBytes(mutation.path)
       }
       for transform in mutation.transforms {
@@ -99,7 +100,7 @@ package enum DocumentLimits {
     }
   }
 
-  /// For paths that become maps before a store sees them.
+  /// For paths that become maps before the commit checks them.
   static func check(_ field: StoredFieldPath, in path: DocumentPath) throws(DocumentStoreError) {
     do throws(Refusal) { try check(field) } catch { throw error.error(in: path) }
   }
@@ -117,10 +118,10 @@ package enum DocumentLimits {
 
   // MARK: Values
 
-  /// A whole document. Its fields each have a limit of their own.
+  /// The size of a whole document. Each field also has its own limit.
   private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
     var total = nameBytes(path) + 32
-    // What lies in an array would be counted as referred to, each name and value for itself.
+    // Use the buffer, because iterating over the array would retain and release every name and value.
     try unsafe fields.entries.withUnsafeBufferPointer { entries throws(Refusal) in
       for place in entries.indices {
         let name = unsafe entries.name(at: place)
@@ -139,7 +140,7 @@ package enum DocumentLimits {
     return total
   }
 
-  /// A field that a write names, and what it puts there, which makes the maps on its way.
+  /// The size of a field that a mutation writes. `value` is nil for a removal.
   private static func bytes(of value: StoredValue?, at path: StoredFieldPath) throws(Refusal) -> Int {
     try check(path)
     let size = path.byteCount + 1
@@ -153,16 +154,17 @@ package enum DocumentLimits {
     }
   }
 
-  /// `depth` counts the maps and arrays around the value.
+  /// `depth` is the number of maps and arrays around the value.
   private static func bytes(of value: StoredValue, depth: Int) throws(Refusal) -> Int {
     switch value {
     case .null, .boolean: return 1
     case .integer, .double, .timestamp: return 8
     case .pendingTimestamp(_, let previous):
       guard let previous else { return 8 }
-      // A record could be written with one, and never be read again.
+      // A record with this could be written, but not decoded.
       if case .pendingTimestamp = previous { throw Refusal("A pending time cannot be inside another") }
-      // The value before was within the limits by itself, and does not count beside the value now.
+      // The previous value must be within the limits by itself. It does not add to the size of the current
+      // one.
       try require(
         try bytes(of: previous, depth: depth), fieldValueBytesMax, "The value before a pending time")
       return 8
@@ -231,7 +233,7 @@ package enum DocumentLimits {
     guard let first = name.firstInUTF8 else {
       throw Refusal("Invalid data. Document fields must not be empty", field: [name])
     }
-    // Most names do not begin with an underscore: one look decides.
+    // Most names do not begin with an underscore, so one comparison decides.
     guard first == UInt8(ascii: "_") else { return }
     let underscores = "__".utf8
     guard bytes.starts(with: underscores), bytes.suffix(2).elementsEqual(underscores) else { return }
@@ -245,7 +247,8 @@ package enum DocumentLimits {
     throw Refusal("Maps and arrays may be nested \(depthMax) deep", field: [])
   }
 
-  /// `what` is put together only where there is something to say: most of a write's time went there once.
+  /// `what` is an autoclosure, because building the message for every check would dominate the cost of a
+  /// write.
   private static func require(
     _ found: Int, _ limit: Int, _ what: @autoclosure () -> String
   ) throws(Refusal) {
@@ -254,10 +257,10 @@ package enum DocumentLimits {
   }
 }
 
-/// What is wrong, and with which field, seen from the map or array that is being looked at.
+/// A violated limit, and the path of the field, relative to the map or array being checked.
 private struct Refusal: Error {
   let what: String
-  /// Nil if no field is to be named: elements of arrays have no path.
+  /// Nil if no field should be named, because array elements have no path.
   let field: [String]?
 
   init(_ what: String, field: [String]? = nil) {

@@ -1,31 +1,31 @@
-// Which fields a write is about.
+// The set of fields that a mutation changes.
 
-/// Fields of a document, none of them inside another: a field already covers what is below it.
+/// A set of fields, none of which is inside another, because a field includes everything below it.
 public struct FieldMask: Hashable, Sendable {
   /// In order.
   public let paths: [StoredFieldPath]
 
-  /// Paths below others are dropped.
+  /// Creates a mask. Paths below others are dropped.
   public init(_ paths: some Sequence<StoredFieldPath>) {
     var outermost: [StoredFieldPath] = []
-    // A path is followed by all paths below it.
+    // In sorted order, a path is followed by all paths below it.
     for path in paths.sorted() where outermost.last?.isPrefix(of: path) != true {
       outermost.append(path)
     }
     self.paths = outermost
   }
 
-  /// All that has a value of its own: scalars, arrays and empty maps, but no map that has fields.
+  /// All fields with scalars, arrays and empty maps, but not maps that have fields.
   public init(leavesOf fields: StoredMap) {
     self.init(Self.leaves(of: fields, at: []))
   }
 
-  /// Whether no field is named.
+  /// Whether the mask is empty.
   public var isEmpty: Bool { paths.isEmpty }
 
-  /// Whether the field or one around it is in the mask.
+  /// Whether the mask contains the field or a field around it.
   public func covers(_ path: StoredFieldPath) -> Bool {
-    // The last one that is not after the path is the only one that can be around it.
+    // Only the last path that is not after this one can be a prefix of it.
     var low = 0
     var high = paths.count
     while low < high {
@@ -35,7 +35,7 @@ public struct FieldMask: Hashable, Sendable {
     return low > 0 && paths[low - 1].isPrefix(of: path)
   }
 
-  /// The fields that are named in either.
+  /// The union of two masks.
   public func union(_ other: FieldMask) -> FieldMask { FieldMask(paths + other.paths) }
 
   private static func leaves(of fields: StoredMap, at place: [String]) -> [StoredFieldPath] {

@@ -1,38 +1,38 @@
-// Values that are computed at the commit, from what is stored then.
+// Field values that are computed at commit time from the stored value.
 
-/// A field and how to compute it.
+/// A field and the operation that computes its value.
 public struct FieldTransform: Sendable, Equatable {
-  /// What is computed from the value that is stored.
+  /// An operation on the stored value.
   public enum Operation: Sendable, Equatable {
     /// The time of the commit.
     case serverTimestamp
-    /// The sum of the stored number and this one; this one, if no number is stored. Integers stop at the
-    /// ends of their range.
+    /// The sum of the stored number and this one, or this one if no number is stored. Integers saturate.
     case increment(StoredNumber)
-    /// The smaller number; this one, if no number is stored. The stored one keeps its type if both are
-    /// equal, and NaN is the result if one of them is NaN.
+    /// The smaller number, or this one if no number is stored. If both are equal, the stored one is kept
+    /// with its type. NaN if one of them is NaN.
     case minimum(StoredNumber)
-    /// The larger number, by the same rules.
+    /// The larger number, by the same rules as `minimum`.
     case maximum(StoredNumber)
-    /// The stored array, and after it those of these that are not in it, each once. What is no array
-    /// counts as an empty one, here and below.
+    /// Appends the elements that the stored array does not contain, each once. Any other stored value
+    /// counts as an empty array, here and in `arrayRemove`.
     case arrayUnion([StoredValue])
-    /// The stored array without all that are equal to one of these.
+    /// Removes all elements that are equal to one of these.
     case arrayRemove([StoredValue])
   }
 
-  /// Which field.
+  /// The path of the field.
   public let field: StoredFieldPath
-  /// What is computed.
+  /// The operation.
   public let operation: Operation
 
-  /// Computes a field when the write is committed.
+  /// Creates a transform that is computed when the write is committed.
   public init(_ field: StoredFieldPath, _ operation: Operation) {
     self.field = field
     self.operation = operation
   }
 
-  /// Computes the field, and returns what a remote would answer: the new value, or null for an array.
+  /// Computes the field. Returns the transform result that a remote would return: the new value, or null
+  /// for an array.
   func apply(to fields: inout StoredMap, at time: StoredTimestamp) -> StoredValue {
     let value = operation.value(from: fields[field], at: time)
     fields.set(value, at: field)
@@ -41,7 +41,7 @@ public struct FieldTransform: Sendable, Equatable {
 }
 
 extension FieldTransform.Operation {
-  /// What the caller gave, as a value; null if that is nothing.
+  /// The operand as a value; null if there is none.
   var operand: StoredValue {
     switch self {
     case .serverTimestamp: .null
@@ -50,7 +50,7 @@ extension FieldTransform.Operation {
     }
   }
 
-  /// What is added to or removed from an array; nil if no array is made.
+  /// The elements to add or remove; nil if the operation is not on arrays.
   var elements: [StoredValue]? {
     switch self {
     case .arrayUnion(let elements), .arrayRemove(let elements): elements
@@ -58,7 +58,7 @@ extension FieldTransform.Operation {
     }
   }
 
-  /// The value that takes the place of `stored`.
+  /// The new value of a field with the value `stored`.
   package func value(from stored: StoredValue?, at time: StoredTimestamp) -> StoredValue {
     switch self {
     case .serverTimestamp: .timestamp(time)

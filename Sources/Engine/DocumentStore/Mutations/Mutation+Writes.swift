@@ -1,18 +1,18 @@
-// The writes that callers know, as mutations.
+// The kinds of writes in the public API, expressed as mutations.
 
 extension Mutation {
-  /// What an update does to one of its fields.
+  /// The change of one field in an update.
   public enum FieldChange: Sendable, Equatable {
-    /// The value replaces all that is there.
+    /// Replaces the value.
     case set(StoredValue)
-    /// The field goes.
+    /// Removes the field.
     case delete
-    /// The field becomes what is computed from it.
+    /// Computes the field from its value.
     case compute(FieldTransform.Operation)
   }
 
-  /// Sets every leaf of `fields` and removes what is at `deletions`; an empty map is a leaf. Makes the
-  /// document if there is none.
+  /// Sets every leaf of `fields` and removes the fields in `deletions`. An empty map is a leaf. Creates the
+  /// document if it does not exist.
   public static func merge(
     _ path: DocumentPath, _ fields: StoredMap, deletions: [StoredFieldPath] = [],
     transforms: [FieldTransform] = []
@@ -21,9 +21,9 @@ extension Mutation {
     return .patch(path, fields, mask: mask, transforms: transforms)
   }
 
-  /// A merge of the listed fields only; the rest of the data is dropped. A listed field is replaced as a
-  /// whole, even if it is a map. Throws `invalidArgument` if one of them is not in the data, or if the path
-  /// of a deletion breaks a limit.
+  /// A merge of only the listed fields; other data is dropped. A listed field is replaced as a whole, even
+  /// if it is a map. Throws `invalidArgument` if a listed field is not in the data, or if the path of a
+  /// deletion exceeds a limit.
   public static func merge(
     _ path: DocumentPath, _ fields: StoredMap, only paths: [StoredFieldPath],
     deletions: [StoredFieldPath] = [], transforms: [FieldTransform] = []
@@ -35,7 +35,7 @@ extension Mutation {
     }
     let listed = FieldMask(paths)
     var fields = fields
-    // A map in the data is one even if it has nothing but deletions.
+    // A map that contains only deletions is still created.
     for deletion in deletions where listed.covers(deletion) && !listed.paths.contains(deletion) {
       try DocumentLimits.check(deletion, in: path)
       let map = StoredFieldPath(unchecked: deletion.names.dropLast())
@@ -47,9 +47,9 @@ extension Mutation {
       transforms: transforms.filter { listed.covers($0.field) })
   }
 
-  /// Changes fields of a document that must be there. `transforms` compute what is inside the values
-  /// that are set. Throws `invalidArgument` if one field is changed twice or is inside another one, or if
-  /// a path breaks a limit.
+  /// Changes fields of an existing document. `transforms` are applied inside the values that are set.
+  /// Throws `invalidArgument` if a field is changed twice or is inside another changed field, or if a path
+  /// exceeds a limit.
   public static func update(
     _ path: DocumentPath, _ changes: [(field: StoredFieldPath, change: FieldChange)],
     transforms: [FieldTransform] = [], precondition: Precondition = .exists(true)

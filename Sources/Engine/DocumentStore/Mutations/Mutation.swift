@@ -1,4 +1,4 @@
-// What a write does to one document, as a value, and the one function that does it:
+// Mutations of a document as values, and the function that applies them:
 //
 //   document after = apply(document before, mutation, commit time)
 
@@ -10,32 +10,32 @@
 /// let visits = try StoredFieldPath(dotted: "visits")
 /// try store.commit([
 ///   .set(ada, StoredMap([("name", .string("Ada"))]), precondition: .exists(false)),
-///   .patch(ada, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(visits, .increment(.integer(1)))]),
+///   .patch(
+///     ada, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(visits, .increment(.integer(1)))]),
 ///   .delete(DocumentPath(["users", "bob"])),
 /// ])
 /// ```
 public struct Mutation: Sendable, Equatable {
-  /// What is to become of the document.
+  /// The kinds of mutations.
   public enum Change: Sendable, Equatable {
-    /// The document consists of these fields, and then of what the transforms make.
+    /// Replaces all fields, then applies the transforms.
     case set(StoredMap, [FieldTransform])
-    /// Each field of the mask becomes what these fields have at its path, and is removed where they have
-    /// nothing; then come the transforms. The rest of the document stays. If there was none, there is
-    /// one afterwards.
+    /// Sets each field in the mask to its value in these fields, or removes it if these fields lack it.
+    /// Then applies the transforms. Other fields stay. Creates the document if it does not exist.
     case patch(StoredMap, FieldMask, [FieldTransform])
-    /// The document is gone; fine if there was none.
+    /// Deletes the document. Not an error if it does not exist.
     case delete
-    /// Everything stays. Only the precondition counts.
+    /// Changes nothing. Only the precondition is checked.
     case verify
-    /// The document is this one, with its times: a cache takes it from where it was checked and got them.
+    /// Stores the document with its times. A cache uses this for documents from a remote.
     case place(StoredMap, createTime: StoredTimestamp, updateTime: StoredTimestamp)
   }
 
-  /// Which document.
+  /// The path of the document.
   public let path: DocumentPath
-  /// What is to become of it.
+  /// The change.
   public let change: Change
-  /// What has to hold, or nothing of the commit is written.
+  /// The precondition. If it fails, nothing of the commit is written.
   public let precondition: Precondition
 
   private init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
@@ -44,7 +44,7 @@ public struct Mutation: Sendable, Equatable {
     self.precondition = precondition
   }
 
-  /// Transforms compute from the new fields, never from those of the document before.
+  /// Replaces the document. Transforms use the new fields, never the stored ones.
   public static func set(
     _ path: DocumentPath, _ fields: StoredMap, transforms: [FieldTransform] = [],
     precondition: Precondition = .none
@@ -52,7 +52,7 @@ public struct Mutation: Sendable, Equatable {
     Mutation(path, .set(fields, transforms), precondition)
   }
 
-  /// Changes the fields that the mask names, and computes others.
+  /// Changes the fields in the mask and applies the transforms.
   public static func patch(
     _ path: DocumentPath, _ fields: StoredMap, mask: FieldMask, transforms: [FieldTransform] = [],
     precondition: Precondition = .none
@@ -60,12 +60,12 @@ public struct Mutation: Sendable, Equatable {
     Mutation(path, .patch(fields, mask, transforms), precondition)
   }
 
-  /// Removes the document; no error if there is none.
+  /// Deletes the document; not an error if it does not exist.
   public static func delete(_ path: DocumentPath, precondition: Precondition = .none) -> Mutation {
     Mutation(path, .delete, precondition)
   }
 
-  /// Writes nothing, and refuses the commit unless the precondition holds.
+  /// Writes nothing, and fails the commit unless the precondition holds.
   public static func verify(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
     Mutation(path, .verify, precondition)
   }
@@ -76,12 +76,12 @@ public struct Mutation: Sendable, Equatable {
       .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
   }
 
-  /// The same write for another state of the document.
+  /// The mutation with another precondition.
   package func requiring(_ precondition: Precondition) -> Mutation {
     Mutation(path, change, precondition)
   }
 
-  /// What is computed when the write is committed.
+  /// The transforms, which are computed at commit time.
   public var transforms: [FieldTransform] {
     switch change {
     case .set(_, let transforms), .patch(_, _, let transforms): transforms
@@ -89,10 +89,10 @@ public struct Mutation: Sendable, Equatable {
     }
   }
 
-  /// Nobody has asked for it here: it is no part of a request.
+  /// True for placed documents, which are not part of a user's request.
   package var isPlacement: Bool { if case .place = change { true } else { false } }
 
-  /// Whether the document afterwards depends on more than what is said here.
+  /// Whether the resulting document depends on more than this mutation.
   var buildsOnOthers: Bool {
     switch change {
     case .set(_, let transforms): !transforms.isEmpty
@@ -103,9 +103,9 @@ public struct Mutation: Sendable, Equatable {
 
   // MARK: Applying
 
-  /// The document after this mutation, or nil if there is none then. It keeps its update time if its
-  /// fields stay the same, and else gets `updated`, or `time` without it. Throws `notFound`, `alreadyExists` or
-  /// `failedPrecondition` if the precondition does not hold.
+  /// The document after this mutation, or nil if it does not exist then. If no field changes, the document
+  /// keeps its update time. Otherwise its update time becomes `updated`, or `time` if that is nil. Throws
+  /// `notFound`, `alreadyExists` or `failedPrecondition` if the precondition fails.
   package func apply(
     to base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> StoredDocument? {
@@ -114,11 +114,11 @@ public struct Mutation: Sendable, Equatable {
 
   package struct Outcome: Sendable, Equatable {
     package var document: StoredDocument?
-    /// One for each transform, in their order: the new value, or null for an array.
+    /// One per transform, in order: the new value, or null for an array.
     package var transformResults: [StoredValue]
   }
 
-  /// What `apply` does, and what a remote answers.
+  /// Applies the mutation and also returns the transform results.
   package func outcome(
     on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> Outcome {
@@ -137,7 +137,7 @@ public struct Mutation: Sendable, Equatable {
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
     let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
-    // The time of a record whose head cannot be read is lost: the document begins now.
+    // The times of an unreadable record are lost, so the document counts as created now.
     let createTime = base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
     let document = StoredDocument(
       path: path, createTime: createTime, updateTime: updateTime, fields: after)
@@ -146,7 +146,7 @@ public struct Mutation: Sendable, Equatable {
 }
 
 extension Mutation.Change {
-  /// As messages call it.
+  /// The verb for error messages.
   fileprivate var action: String {
     switch self {
     case .set, .patch, .place: "update"

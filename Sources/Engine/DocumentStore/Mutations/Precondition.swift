@@ -1,17 +1,17 @@
-// What must hold of a document for a write to happen.
+// Preconditions of a write on the stored document.
 
-/// What has to hold for a write.
+/// A condition on the stored document that a write requires.
 public enum Precondition: Hashable, Sendable {
-  /// Nothing.
+  /// No condition.
   case none
-  /// Whether the document is there.
+  /// The document exists, or does not exist.
   case exists(Bool)
-  /// The document exists and was last changed then.
+  /// The document exists and has this update time.
   case updateTime(StoredTimestamp)
 }
 
 extension Precondition {
-  /// `action` is what the write would do: update, delete or verify.
+  /// `action` names the kind of write in error messages: update, delete or verify.
   func check(
     _ document: StoredDocument?, at path: DocumentPath, for action: String
   ) throws(DocumentStoreError) {

@@ -1,4 +1,4 @@
-// Values without regard to order and number, by the equality of the order: 1 and 1.0 are one.
+// A set of values under the equality of the value order: 1 equals 1.0.
 
 struct ValueSet {
   private let sorted: [StoredValue]
@@ -28,7 +28,7 @@ extension [StoredValue] {
     return filter { !others.contains($0) }
   }
 
-  /// The first of each group of equal values.
+  /// Keeps the first of each group of equal values.
   var withoutRepetition: [StoredValue] {
     let order = indices.sorted { left, right in
       switch ValueOrder.compare(self[left], self[right]) {

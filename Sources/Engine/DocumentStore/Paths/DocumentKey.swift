@@ -1,11 +1,11 @@
-// The key under which a document is stored: bytes that sort as paths do.
+// Keys of documents in the byte store. They sort like paths.
 //
 //   key     := 0x02 segment* 0x00
 //   segment := 0x01 number:u64-big-endian          a numeric id, its sign bit inverted
 //            | 0x02 byte* 0x00 0x01                 any other name; a zero byte in it becomes 0x00 0xFF
 //
-// Names compare by their bytes, a name before its own extensions, numeric ids before all others and by
-// number, a document before the documents below it (the final 0x00 is less than any segment).
+// Names compare bytewise, and a name sorts before its extensions. Numeric ids sort before all others, by
+// number. A document sorts before the documents below it, because the final 0x00 is less than any segment.
 
 import ByteStore
 
@@ -18,7 +18,7 @@ import Glibc
 #endif
 
 enum DocumentKey {
-  /// The keyspace of documents; others are for what the store keeps beside them.
+  /// The keyspace of documents. Other keyspaces hold the store's own data.
   static let keyspace: UInt8 = 0x02
 
   private static let end: UInt8 = 0x00
@@ -36,29 +36,30 @@ enum DocumentKey {
     return key
   }
 
-  /// The size of most keys: the names, and what frames the key and each name.
+  /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
 
-  /// A key without its keyspace.
+  /// Appends a key without its keyspace.
   static func append(_ path: DocumentPath, to key: inout [UInt8]) {
     for segment in path.segments { append(segment, to: &key) }
     key.append(end)
   }
 
-  /// The same of the document that the path's collection is below; of none, what ends a key.
+  /// Appends the key of the document that contains the path's collection; for a root collection, only the
+  /// end marker.
   static func append(parentOf path: DocumentPath, to key: inout [UInt8]) {
     for segment in path.segments.dropLast(2) { append(segment, to: &key) }
     key.append(end)
   }
 
-  /// What the keys of all documents in a collection begin with, and of those below them.
+  /// The common prefix of the keys of all documents in a collection, and below them.
   static func beginning(of collection: CollectionPath) -> [UInt8] {
     var key = [keyspace]
     for segment in collection.segments { append(segment, to: &key) }
     return key
   }
 
-  /// The same of the collection of a document, by its key and its id.
+  /// The common prefix of a document's collection, given the document's key and id.
   static func beginning(of key: [UInt8], endingWith id: String) -> ArraySlice<UInt8> {
     let segment =
       id.numericID != nil ? 9 : 3 + id.utf8.count + id.utf8.reduce(0) { $1 == zeroByte ? $0 + 1 : $0 }
@@ -80,7 +81,7 @@ enum DocumentKey {
   /// The size of the first segment; nil if there is none.
   static func segmentBytes(_ bytes: RawSpan) -> Int? { segmentEnd(in: bytes, from: 0) }
 
-  /// The offset behind the segment that begins at `start`; nil if none does.
+  /// The end of the segment that begins at `start`; nil if none does.
   private static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
     guard start < key.byteCount else { return nil }
     switch key.byte(at: start) {
@@ -90,7 +91,7 @@ enum DocumentKey {
     }
   }
 
-  /// The offset of the two bytes that end a name; nil if nothing does.
+  /// The offset of the two-byte end marker of a name; nil if there is none.
   private static func nameEnd(in key: RawSpan, from start: Int) -> Int? {
     var next = start
     while let offset = key.firstZero(from: next), offset + 1 < key.byteCount {
@@ -103,8 +104,8 @@ enum DocumentKey {
     return nil
   }
 
-  /// Whether a document lies in a collection whose id has these bytes as a segment, whatever the collection's parent.
-  /// Does not check the rest of the key.
+  /// Whether a document is in a collection with this encoded id, at any depth. Does not validate the rest
+  /// of the key.
   static func isInGroup(_ segment: [UInt8], _ key: RawSpan) -> Bool {
     var collection = 0..<0
     var document = 0..<1
@@ -116,7 +117,7 @@ enum DocumentKey {
 
   static func decode(_ key: [UInt8]) -> DocumentPath? { decode(key.rawSpan) }
 
-  /// The path of a key, or nil for bytes that are not the key of a document.
+  /// The path of a key, or nil if the bytes are not a valid document key.
   static func decode(_ key: RawSpan) -> DocumentPath? {
     guard isOfDocument(key) else { return nil }
     var segments: [String] = []
@@ -126,7 +127,7 @@ enum DocumentKey {
       if key.byte(at: next) == numeric {
         segments.append("__id\(key.orderedNumber(at: next + 1))__")
       } else {
-        // A numeric id has a form of its own; as text it would be a second key of the same document.
+        // A numeric id must use the numeric form; otherwise a document could have two keys.
         guard let segment = decodeName(key.extracting(next + 1..<segmentEnd - 2)), segment.numericID == nil
         else { return nil }
         segments.append(segment)
@@ -137,7 +138,7 @@ enum DocumentKey {
     return try? DocumentPath(stored: segments)
   }
 
-  /// A name without the bytes that end it. Each zero in it is followed by `zero`.
+  /// Decodes a name without its end marker. Each zero byte in it is followed by `zero`.
   private static func decodeName(_ bytes: RawSpan) -> String? {
     guard bytes.firstZero(from: 0) != nil else { return String(record: bytes) }
     var name: [UInt8] = []
@@ -152,7 +153,8 @@ enum DocumentKey {
 }
 
 extension RawSpan {
-  /// The offset of the first zero byte from `start` on, which is at most the end; nil if there is none.
+  /// The offset of the first zero byte from `start` on; nil if there is none. `start` must not exceed the
+  /// size.
   fileprivate func firstZero(from start: Int) -> Int? {
     unsafe extracting(droppingFirst: start).withUnsafeBytes { bytes in
       guard let first = bytes.baseAddress, let zero = unsafe memchr(first, 0, bytes.count) else {
@@ -162,7 +164,7 @@ extension RawSpan {
     }
   }
 
-  /// Reads eight bytes that `append(ordered:)` has written.
+  /// Reads eight bytes written by `append(ordered:)`.
   fileprivate func orderedNumber(at offset: Int) -> Int64 {
     let ordered = unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     return Int64(bitPattern: ordered ^ (1 << 63))

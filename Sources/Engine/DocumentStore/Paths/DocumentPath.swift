@@ -1,16 +1,16 @@
-// Where documents are: paths of names, and the rules that names obey.
+// Paths of documents and collections, and the rules for names.
 
-/// The path of a document, such as `rooms/eros`: collection and document names by turns.
+/// The path of a document, such as `rooms/eros`: collection ids and document ids in turn.
 ///
 /// ```swift
 /// let message = try DocumentPath(["rooms", "eros", "messages", "1"])
 /// print(message.id, message.parent)  // 1 rooms/eros/messages
 /// ```
 public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
-  /// Collection, id, collection, id, and so on.
+  /// Collection id, document id, collection id, and so on.
   public let segments: [String]
 
-  /// Checks every rule for names and their number.
+  /// Throws unless the segments form a valid document path.
   public init(_ segments: [String]) throws(PathError) {
     guard !segments.isEmpty, segments.count % 2 == 0 else {
       throw PathError(path: segments, reason: "a document has an even number of path segments")
@@ -19,11 +19,11 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
     self.segments = segments
   }
 
-  /// Segments that were checked before, or that will be: see `check()`.
+  /// Does not check the segments; see `check()`.
   package init(unchecked segments: [String]) { self.segments = segments }
 
-  /// Segments that a store had. Below a collection with a reserved name, which no user can give, is what the store keeps
-  /// beside the documents of users; a name there can be a whole path, and is as long as it has to be.
+  /// For segments of a stored key. The store's own documents are below collections with reserved names,
+  /// which users cannot create. Their names may be whole paths, of any length.
   init(stored segments: [String]) throws(PathError) {
     guard !segments.isEmpty, segments.count % 2 == 0 else {
       throw PathError(path: segments, reason: "a document has an even number of path segments")
@@ -40,16 +40,16 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
   package func check() throws(PathError) { _ = try DocumentPath(segments) }
 
-  /// Whether this is none of the users' documents, which no reserved name leads to.
+  /// True for a document of the store itself. Users cannot create reserved names.
   package var isReserved: Bool { segments.first.map(PathError.isReserved) ?? false }
 
-  /// The last part.
+  /// The last segment.
   public var id: String { segments[segments.count - 1] }
 
-  /// The last part of the path of the collection that the document is in.
+  /// The id of the document's collection.
   package var collectionID: String { segments[segments.count - 2] }
 
-  /// The collection that the document is in.
+  /// The collection that contains the document.
   public var parent: CollectionPath { CollectionPath(checked: Array(segments.dropLast())) }
 
   public var description: String { segments.joined(separator: "/") }
@@ -61,10 +61,10 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
 /// The path of a collection, such as `rooms` or `rooms/eros/messages`.
 public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
-  /// Collection, id, collection, and so on.
+  /// Collection id, document id, collection id, and so on.
   public let segments: [String]
 
-  /// Throws unless the parts are those of a collection.
+  /// Throws unless the segments form a valid collection path.
   public init(_ segments: [String]) throws(PathError) {
     guard segments.count % 2 == 1 else {
       throw PathError(path: segments, reason: "a collection has an odd number of path segments")
@@ -75,15 +75,15 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
 
   init(checked segments: [String]) { self.segments = segments }
 
-  /// Segments that will be checked: see `check()`.
+  /// Does not check the segments; see `check()`.
   package init(unchecked segments: [String]) { self.segments = segments }
 
   package func check() throws(PathError) { _ = try CollectionPath(segments) }
 
-  /// The last part.
+  /// The last segment.
   public var id: String { segments[segments.count - 1] }
 
-  /// The document that the collection is below; nil at the root.
+  /// The document that contains the collection; nil for a root collection.
   public var parent: DocumentPath? {
     segments.count == 1 ? nil : DocumentPath(unchecked: Array(segments.dropLast()))
   }
@@ -95,20 +95,20 @@ public struct CollectionPath: Hashable, Sendable, CustomStringConvertible {
   public func hash(into hasher: inout Hasher) { segments.hashUTF8(into: &hasher) }
 }
 
-/// A path that breaks a rule, and which.
+/// An invalid path.
 public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A part has at most so many bytes.
+  /// The maximum size of a segment in bytes.
   public static let nameBytesMax = 1500
-  /// A path has at most so many bytes.
+  /// The maximum size of a path in bytes.
   public static let pathBytesMax = 6 << 10
-  /// A path has at most so many parts.
+  /// The maximum number of segments.
   public static let segmentsMax = 200
-  /// What the name of a document counts beside its ids.
+  /// The fixed part of a document name's size.
   static let pathBytesOverhead = 16
 
-  /// What was to be a path.
+  /// The invalid path.
   public var path: [String]
-  /// Why it is none.
+  /// The violated rule.
   public var reason: String
 
   public var description: String {
@@ -134,14 +134,14 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   fileprivate static func isReserved(_ name: String) -> Bool {
-    // By bytes: an underscore and a combining mark are one character, which is no underscore.
+    // Compare bytes: an underscore with a combining mark is one character, and not an underscore.
     name.utf8.first == UInt8(ascii: "_") && name.utf8.count >= 4 && name.utf8.starts(with: "__".utf8)
       && name.utf8.suffix(2).elementsEqual("__".utf8) && name.numericID == nil
   }
 }
 
 extension String {
-  /// The number of a name like `__id7__`: such names come before all others, in numeric order.
+  /// The number in a name like `__id7__`. Such names sort before all others, by number.
   var numericID: Int64? {
     guard utf8.first == UInt8(ascii: "_"), hasPrefix("__id"), hasSuffix("__"), utf8.count > 6,
       let number = Int64(dropFirst(4).dropLast(2)), self == "__id\(number)__"

@@ -1,16 +1,18 @@
-// Parts of keys: bytes that sort as what they stand for, and none of which is the start of another, so that
-// parts can follow each other.
+// Encodings for keys that sort like the encoded values.
+//
+// No encoding is a prefix of another, so they can be concatenated.
 
 extension [UInt8] {
-  /// Eight bytes, the highest first.
+  /// Eight bytes, big-endian.
   mutating func append(ordered number: UInt64) {
     unsafe Swift.withUnsafeBytes(of: number.bigEndian) { unsafe append(contentsOf: $0) }
   }
 
-  /// Eight bytes, the sign bit inverted.
+  /// Eight bytes, big-endian, with the sign bit inverted.
   mutating func append(ordered number: Int64) { append(ordered: UInt64(bitPattern: number) ^ (1 << 63)) }
 
-  /// The text's bytes, in the same form: in one piece, as hardly any text has a zero in it.
+  /// The text's UTF-8 bytes, encoded like bytes. Text rarely contains a zero byte, so it is usually
+  /// appended in one step.
   mutating func append(ordered text: String) {
     let isDone = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
       guard unsafe !bytes.contains(0) else { return false }
@@ -22,7 +24,8 @@ extension [UInt8] {
     if isDone != true { append(ordered: text.utf8) }
   }
 
-  /// The bytes, each zero followed by 0xFF, then 0x00 0x01: the end is before any byte that could follow.
+  /// The bytes, with 0xFF after each zero byte, then 0x00 0x01. The end marker sorts before any
+  /// continuation.
   mutating func append(ordered bytes: some Sequence<UInt8>) {
     for byte in bytes {
       append(byte)

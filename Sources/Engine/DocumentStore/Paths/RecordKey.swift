@@ -1,6 +1,6 @@
-// The keys of records in dictionaries.
+// A byte-string key for dictionaries.
 
-/// Hashed all at once, where an array hashes each of its bytes for itself.
+/// Hashes all bytes in one call, while an array hashes byte by byte.
 struct RecordKey: Hashable, Sendable {
   let bytes: [UInt8]
 

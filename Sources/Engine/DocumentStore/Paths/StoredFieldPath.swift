@@ -5,29 +5,29 @@
 //   bare   := [a-zA-Z_] [a-zA-Z0-9_]*
 //   quoted := "`" (any byte but "`" and "\", or "\`", or "\\")+ "`"
 //
-// Every path has one canonical text, in which a name is quoted only if it cannot be bare. Callers also
-// write paths as dotted text, which has no quotes: there a dot always ends a name.
+// Every path has one canonical text form, in which a name is quoted only if necessary. Callers may also
+// write paths as dotted text without quotes, in which a dot always separates names.
 
-/// Where a field is, such as `address.city`. Equal and in order by the UTF-8 bytes of the names, a
-/// path before the paths below it.
+/// The path of a field, such as `address.city`. Compared by the UTF-8 bytes of the names; a path sorts
+/// before the paths below it.
 public struct StoredFieldPath: Hashable, Comparable, Sendable {
-  /// Names are at most this long, and so is a path with a dot between each two of its names.
+  /// The maximum size of a name, and of a path with dots between its names.
   public static let bytesMax = 1500
 
-  /// From the outermost map inwards; never none, and none of them empty.
+  /// From the top-level field inward. Never empty, and no name is empty.
   public let names: [String]
 
-  /// What stands for a document's name where fields are compared and sorted. No field can be there.
+  /// Represents a document's name in filters and orders. No field can have this path.
   public static let documentID = StoredFieldPath(unchecked: ["__name__"])
 
-  /// Literal names: a dot in one of them is a letter like any other.
+  /// Creates a path from literal names; dots have no special meaning.
   public init(_ names: [String]) throws(FieldPathError) {
     guard !names.isEmpty else { throw .noNames }
     if let index = names.firstIndex(where: \.isEmpty) { throw .emptyName(index: index) }
     self.names = names
   }
 
-  /// Names with dots between them, the way callers write a path.
+  /// Creates a path from names separated by dots, as callers write it.
   public init(dotted text: String) throws(FieldPathError) {
     guard !text.utf8.contains(where: Self.isForbiddenInDotted) else { throw .forbiddenCharacter(text) }
     let names = text.utf8.split(separator: Self.dot, omittingEmptySubsequences: false)
@@ -35,27 +35,27 @@ public struct StoredFieldPath: Hashable, Comparable, Sendable {
     self.names = names.map { String(Substring($0)) }
   }
 
-  /// The text that `canonical` gives, and no other form than the grammar's.
+  /// Parses the text form that `canonical` returns, and no other.
   public init(canonical text: String) throws(FieldPathError) {
     var reader = CanonicalReader(text)
     names = try reader.names()
   }
 
-  /// Names that were checked before, or that will be when they are written.
+  /// For names that were checked, or that will be checked when they are written.
   package init(unchecked names: [String]) {
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
   }
 
-  /// As text, with backticks where a name needs them.
+  /// The text form, with backticks around names that need them.
   public var canonical: String { Self.canonical(names) }
 
-  /// For names that need not make a path, as messages have them.
+  /// The text form of names that may not form a valid path, for error messages.
   package static func canonical(_ names: [String]) -> String {
     names.map(canonical).joined(separator: ".")
   }
 
-  /// With a dot between each two names, and without quotes.
+  /// The size with a dot between names and without quotes.
   var byteCount: Int { names.reduce(names.count - 1) { $0 + $1.utf8.count } }
 
   /// Whether `other` is this path or below it.
@@ -120,17 +120,17 @@ extension StoredFieldPath: CustomStringConvertible {
   public var description: String { canonical }
 }
 
-/// What is wrong with names or a text that were to be a field path.
+/// The reasons why names or text are not a valid field path.
 public enum FieldPathError: Error, Hashable, Sendable {
-  /// There is no name.
+  /// There are no names.
   case noNames
-  /// The name at this place is empty.
+  /// The name at this index is empty.
   case emptyName(index: Int)
-  /// In dotted text.
+  /// Dotted text contains a forbidden character.
   case forbiddenCharacter(String)
-  /// At either end of a text, beside another, or the text is empty.
+  /// A dot is at either end or next to another dot, or the text is empty.
   case misplacedDot(String)
-  /// Not the text that a field path gives.
+  /// The text is not in canonical form.
   case notCanonical(String)
 }
 
@@ -152,7 +152,7 @@ extension FieldPathError: CustomStringConvertible {
   }
 }
 
-/// Reads the grammar above, byte by byte.
+/// Parses the grammar above byte by byte.
 private struct CanonicalReader {
   private let text: String
   private var rest: Substring.UTF8View.SubSequence

@@ -1,4 +1,4 @@
-// Names by their bytes: neither the order nor the equality of Swift's strings, and faster.
+// Compares strings by their UTF-8 bytes, unlike Swift's order and equality, and faster.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,10 +9,10 @@ import Glibc
 #endif
 
 extension String {
-  /// Whether this comes before `other` in the order of unsigned UTF-8 bytes.
+  /// Whether this sorts before `other` by unsigned UTF-8 bytes.
   package func precedesInUTF8(_ other: String) -> Bool { comparedInUTF8(to: other) < 0 }
 
-  /// Whether both are the same bytes. `==` would also accept another normalisation.
+  /// Whether both have equal bytes. `==` also accepts canonically equivalent strings.
   @inline(__always)
   package func isSameUTF8(as other: String) -> Bool { hasSameBits(as: other) || hasSameBytes(as: other) }
 
@@ -21,26 +21,27 @@ extension String {
     utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
   }
 
-  /// Of the second word of a string, where strings are two words: set if the text lies in these.
+  /// The bit in a string's second word that marks an inline string.
   private static let isShort: UInt64 = 1 << 61
 
-  /// Whether both are the same words in memory. Short strings lie in them, and of long ones, copies share what they
-  /// refer to: so are most names that are the same at all.
+  /// Whether both have equal machine words. Short strings are stored inline, and copies of a long string
+  /// share their storage, so this holds for most equal names.
   @inline(__always)
   func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
-    // Both are as large, and whatever is in them is two numbers; nothing is made of these but a comparison.
+    // Both types have equal size, and any bit pattern is a valid pair of integers. The integers are only
+    // compared.
     return unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self) == unsafeBitCast(other, to: SIMD2<UInt64>.self)
   }
 
-  /// The text and its length, as far as it lies in the two words that a string is; nil if it lies elsewhere. The same text
-  /// has the same words.
+  /// The two words of an inline string, which contain its text and length; nil for any other string. Equal
+  /// inline strings have equal words.
   @inline(__always)
   var wordsIfShort: SIMD2<UInt64>? {
     #if (arch(x86_64) || arch(arm64)) && !os(Android)
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return nil }
-    // Safe, because both are as large, and whatever is in them is two numbers. That the bit says where the text lies is so
-    // on these machines: Apple's binaries rely on it, Linux has the same, and a test compares texts that lie here and there.
+    // Safe, because both types have equal size, and any bit pattern is a valid pair of integers. The bit's
+    // meaning is part of Apple's ABI and holds on Linux, too; a test compares inline and heap strings.
     let words = unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self)
     return words.y & Self.isShort != 0 ? words : nil
     #else
@@ -48,9 +49,9 @@ extension String {
     #endif
   }
 
-  /// Negative, zero or positive, as this comes before, is, or comes after `other`.
+  /// Negative, zero or positive if this sorts before, equals, or sorts after `other`.
   package func comparedInUTF8(to other: String) -> Int {
-    // Strings lie in memory as UTF-8, except for those that Apple's Foundation lends out as UTF-16.
+    // Strings are stored as UTF-8, except strings bridged from Apple's Foundation.
     let fast = unsafe utf8.withContiguousStorageIfAvailable { left in
       unsafe other.utf8.withContiguousStorageIfAvailable { right in unsafe Self.compare(left, right) }
     }
@@ -59,20 +60,20 @@ extension String {
     return utf8.lexicographicallyPrecedes(other.utf8) ? -1 : 1
   }
 
-  /// The first byte; nil if there is none.
+  /// The first byte; nil if the string is empty.
   var firstInUTF8: UInt8? {
     let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.isEmpty ? nil : bytes[0] }
     return fast ?? utf8.first
   }
 
-  /// Whether one of the bytes is `byte`.
+  /// Whether any byte equals `byte`.
   func containsInUTF8(_ byte: UInt8) -> Bool {
     let fast = unsafe utf8.withContiguousStorageIfAvailable { bytes in unsafe bytes.contains(byte) }
     return fast ?? utf8.contains(byte)
   }
 
-  /// The parts between slashes, empty ones too. By bytes: a slash and a combining mark after it are one
-  /// character, which is no slash.
+  /// The segments between slashes, including empty ones. Split by bytes, because a slash with a combining
+  /// mark is one character, and not a slash.
   package var pathSegments: [String] {
     utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
@@ -91,12 +92,12 @@ extension String {
 }
 
 extension [String] {
-  /// Whether both are the same names, byte by byte.
+  /// Whether both lists have equal bytes.
   package func areSameUTF8(as other: [String]) -> Bool {
     elementsEqual(other) { $0.isSameUTF8(as: $1) }
   }
 
-  /// In the order of their bytes, each once.
+  /// Sorted by UTF-8 bytes, without duplicates.
   package func sortedInUTF8() -> [String] {
     var sorted: [String] = []
     for name in self.sorted(by: { $0.precedesInUTF8($1) }) where sorted.last?.isSameUTF8(as: name) != true {

@@ -1,15 +1,15 @@
-// Numbers about the answer of a query.
+// Aggregates over a query's result.
 
-/// What is computed over the answer of a query.
+/// An aggregate over a query's result.
 public enum Aggregate: Hashable, Sendable {
-  /// How many documents there are.
+  /// The number of documents.
   case count
   /// The sum of the numbers in a field.
   case sum(StoredFieldPath)
-  /// The mean of the numbers in a field.
+  /// The average of the numbers in a field.
   case average(StoredFieldPath)
 
-  /// The name of the result where results have names.
+  /// The name of the result, where results have names.
   public var alias: String {
     switch self {
     case .count: "count"
@@ -25,7 +25,7 @@ public enum Aggregate: Hashable, Sendable {
     }
   }
 
-  /// Whether a remote can have computed this: counts are never negative, and only averages can be nothing.
+  /// Whether a remote can have computed this value: counts are not negative, and only averages can be null.
   package func canBe(_ value: StoredValue) -> Bool {
     switch (self, value) {
     case (.count, .integer(let count)): count >= 0
@@ -34,7 +34,7 @@ public enum Aggregate: Hashable, Sendable {
     }
   }
 
-  /// Throws if they are more than the limit; those that repeat share a result and count once.
+  /// Throws if there are more distinct aggregates than the limit.
   public static func check(
     _ aggregates: [Aggregate], _ limits: QueryLimits = QueryLimits()
   ) throws(DocumentStoreError) {
@@ -44,12 +44,12 @@ public enum Aggregate: Hashable, Sendable {
   }
 }
 
-/// Aggregates in the making. Feed it the answer of the query, in any order.
+/// Accumulates aggregates. Add the query's documents in any order.
 package struct Aggregation {
   private let aggregates: [Aggregate]
-  /// Those that are added up, each once.
+  /// The aggregated fields, without duplicates.
   let fields: [StoredFieldPath]
-  /// One for each of the fields.
+  /// One per field.
   private var totals: [Total]
   private var count: Int64 = 0
 
@@ -61,20 +61,20 @@ package struct Aggregation {
     totals = fields.map { _ in Total() }
   }
 
-  /// A document that lacks a field of a sum or an average counts for none of the aggregates.
+  /// Adds a document. A document that lacks an aggregated field is not counted at all.
   package mutating func add(_ document: StoredDocument) {
     let values = fields.compactMap(document.value)
     if values.count == fields.count { add(values) }
   }
 
-  /// A document that has these in the fields.
+  /// Adds a document that has these values in the fields.
   mutating func add(_ values: [StoredValue]) {
     count += 1
     for (place, value) in values.enumerated() { totals[place].add(value) }
   }
 
-  /// One result for each aggregate: an integer for a count; an integer or a double for a sum; a double, or
-  /// null if there was no number, for an average.
+  /// One result per aggregate. A count is an integer, a sum is an integer or a double, and an average is a
+  /// double, or null without numbers.
   package var results: [StoredValue] {
     aggregates.map { aggregate in
       switch aggregate {
@@ -89,9 +89,9 @@ package struct Aggregation {
     fields.firstIndex(of: field).map { totals[$0] } ?? Total()
   }
 
-  /// The numbers of one field; other values do not count.
+  /// Totals of one field; only numbers count.
   private struct Total {
-    /// Exact: 2^63 integers fit, with room to spare.
+    /// Exact, even for 2^63 integers.
     var integers: Int128 = 0
     var doubles: ExactSum?
     var count: Int64 = 0
@@ -109,7 +109,7 @@ package struct Aggregation {
       count += 1
     }
 
-    /// An integer if all numbers are and the sum fits one.
+    /// An integer if all numbers are integers and the sum fits.
     var sum: StoredValue {
       if doubles == nil, let sum = Int64(exactly: integers) { .integer(sum) } else { .double(double) }
     }

@@ -1,14 +1,15 @@
-// The sum of doubles, rounded once: the same whatever the order they come in, and so whichever index a
-// query uses.
+// An exact sum of doubles, rounded once at the end.
 //
-// Every finite double is a multiple of 2^-1074 and less than 2^1024. The sum is kept as a whole number of
-// such units, in two's complement, with room for 2^64 doubles.
+// So the result does not depend on the order of the documents, nor on the index that a query uses.
+//
+// Every finite double is a multiple of 2^-1074 and less than 2^1024. The sum is kept as an integer multiple
+// of this unit, in two's complement, with room for 2^64 doubles.
 
 struct ExactSum {
-  /// From the lowest 64 bits to the highest. 1074 + 1024 bits for the largest double, 64 for their number,
-  /// one for the sign.
+  /// From the lowest 64 bits to the highest: 1074 + 1024 bits for the largest double, 64 for the number of
+  /// doubles, and one sign bit.
   private var words = [UInt64](repeating: 0, count: 34)
-  /// What is no number of units: infinities, and NaN when they meet.
+  /// The sum of infinities and NaNs.
   private var special = 0.0
 
   mutating func add(_ number: Double) {
@@ -33,14 +34,14 @@ struct ExactSum {
       if index == lowest {
         part = UInt64(truncatingIfNeeded: addend >> 64)
       } else {
-        // From here on nothing is added but the sign.
+        // From here on, only the sign extension and the carry are added.
         part = isNegative ? .max : 0
         if carry == part & 1 { break }
       }
     }
   }
 
-  /// An integer of any size, in as many doubles as it takes.
+  /// Adds an integer, split into as many doubles as needed.
   mutating func add(_ number: Int128) {
     var rest = number
     while rest != 0 {
@@ -57,7 +58,7 @@ struct ExactSum {
     let magnitude = isNegative ? negated : words
     guard let top = magnitude.lastIndex(where: { $0 != 0 }) else { return 0 }
     guard top > 0 else { return scaled(UInt128(magnitude[0]), word: 0, isNegative) }
-    // At least 65 bits, of which a double takes 53: all that is below can be one bit.
+    // These are at least 65 bits, and a double has 53, so all lower bits can be merged into one.
     let rest: UInt128 = magnitude[..<(top - 1)].contains { $0 != 0 } ? 1 : 0
     let leading = UInt128(magnitude[top]) << 64 | UInt128(magnitude[top - 1])
     return scaled(leading | rest, word: top - 1, isNegative)

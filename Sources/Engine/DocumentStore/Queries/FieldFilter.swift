@@ -1,19 +1,19 @@
-// One condition on one field.
+// A condition on one field.
 
-/// A field, an operator and what to compare with: `age >= 18`.
+/// A field, an operator and an operand: `age >= 18`.
 public struct FieldFilter: Sendable, Equatable {
-  /// The raw values are the names in messages.
+  /// Comparison operators. The raw values are the names in messages.
   public enum Operator: String, Sendable, CaseIterable {
-    /// By the order of values.
+    /// Comparisons in the order of values.
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThanOrEqual, greaterThan
-    /// By what an array has.
+    /// Tests on the elements of an array.
     case arrayContains, arrayContainsAny
-    /// It equals one of a list.
+    /// The value equals one of a list.
     case isIn = "in"
-    /// It is there, and equals none of a list.
+    /// The field exists and its value equals none of a list.
     case notIn
 
-    /// Takes an array of values to compare with.
+    /// Whether the operand is an array of values.
     public var takesList: Bool {
       switch self {
       case .isIn, .notIn, .arrayContainsAny: true
@@ -21,7 +21,7 @@ public struct FieldFilter: Sendable, Equatable {
       }
     }
 
-    /// Matches ranges of values, so that the query is ordered by the field.
+    /// Whether the operator matches ranges of values, so that the query must be ordered by the field.
     public var isInequality: Bool {
       switch self {
       case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn: true
@@ -30,15 +30,15 @@ public struct FieldFilter: Sendable, Equatable {
     }
   }
 
-  /// Which field.
+  /// The path of the field.
   public let field: StoredFieldPath
-  /// How it is compared.
+  /// The comparison.
   public let `operator`: Operator
-  /// With what.
+  /// The operand.
   public let operand: StoredValue
 
-  /// The operand of `in`, `notIn` and `arrayContainsAny` is an array. Operands on
-  /// `StoredFieldPath.documentID` are ids or references until a query takes the filter up.
+  /// Creates a filter. The operand of `in`, `notIn` and `arrayContainsAny` must be an array. Operands on
+  /// `StoredFieldPath.documentID` are ids or references until the filter is added to a query.
   public init(_ field: StoredFieldPath, _ operator: Operator, _ operand: StoredValue) {
     self.field = field
     self.operator = `operator`
@@ -46,17 +46,17 @@ public struct FieldFilter: Sendable, Equatable {
     precondition(!`operator`.takesList || list != nil, "\(`operator`.rawValue) takes an array")
   }
 
-  /// The values of the list, if the operator takes one.
+  /// The list of values, if the operator takes one.
   package var list: [StoredValue]? {
     if self.operator.takesList, case .array(let values) = operand { values } else { nil }
   }
 
-  /// What `in` and `arrayContainsAny` look for: never null, never NaN.
+  /// The values that `in` and `arrayContainsAny` can match; null and NaN never match.
   package var candidates: [StoredValue] { (list ?? []).filter(\.canBeListed) }
 
   package func matches(_ document: StoredDocument) -> Bool { matches(document.value(of: field)) }
 
-  /// What a document has in the field, or nil if it has nothing there.
+  /// `value` is the document's value of the field, or nil if it has none.
   func matches(_ value: StoredValue?) -> Bool {
     guard let value else { return false }
     return switch self.operator {
@@ -83,15 +83,15 @@ public struct FieldFilter: Sendable, Equatable {
 }
 
 extension StoredDocument {
-  /// What filters and orders see in a field.
+  /// The value of a field as filters and orders see it.
   package func value(of field: StoredFieldPath) -> StoredValue? {
     field == .documentID ? .documentName(path) : fields[field]
   }
 }
 
 extension StoredValue {
-  /// The name of a document as a value: a reference that knows no project and no database, since all
-  /// documents of a query have the same.
+  /// A document's name as a value: a reference with empty project and database, because all documents of a
+  /// query are in one database.
   package static func documentName(_ path: DocumentPath) -> StoredValue {
     .reference(StoredReference(projectID: "", databaseID: "", path: path))
   }

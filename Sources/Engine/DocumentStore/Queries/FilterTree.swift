@@ -1,23 +1,22 @@
-// Conditions joined by "and" and "or", and the same as alternatives.
+// Filters joined by "and" and "or", and their disjunctive normal form.
 
-/// What a document must satisfy.
+/// A tree of conditions on a document.
 public indirect enum FilterTree: Sendable, Equatable {
-  /// One comparison.
+  /// A comparison of one field.
   case field(FieldFilter)
   /// All of these hold.
   case all([FilterTree])
   /// At least one of these holds.
   case any([FilterTree])
 
-  /// One comparison.
+  /// Creates a comparison.
   public static func field(
     _ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: StoredValue
   ) -> FilterTree {
     .field(FieldFilter(field, `operator`, operand))
   }
 
-  /// Without composites of one, which are that one, and empty ones, which say nothing. Nil if nothing is
-  /// left.
+  /// The tree without empty composites and without composites of one element. Nil if nothing is left.
   public var simplified: FilterTree? {
     switch self {
     case .field: self
@@ -33,7 +32,7 @@ public indirect enum FilterTree: Sendable, Equatable {
     return parts.count > 1 ? join(parts) : parts.first
   }
 
-  /// The conditions, from left to right.
+  /// The comparisons from left to right.
   public var leaves: [FieldFilter] {
     switch self {
     case .field(let filter): [filter]
@@ -49,10 +48,10 @@ public indirect enum FilterTree: Sendable, Equatable {
     }
   }
 
-  /// Of a simplified tree.
+  /// The tree must be simplified.
   package func matches(_ document: StoredDocument) -> Bool { matches(document.value) }
 
-  /// The same for a document of which `value` gives what it has in a field.
+  /// `value` returns the document's value of a field.
   func matches(_ value: (StoredFieldPath) -> StoredValue?) -> Bool {
     switch self {
     case .field(let filter): filter.matches(value(filter.field))
@@ -61,7 +60,7 @@ public indirect enum FilterTree: Sendable, Equatable {
     }
   }
 
-  /// The same conditions, each replaced by what `body` makes of it.
+  /// Replaces each comparison by the result of `body`.
   func mapLeaves(
     _ body: (FieldFilter) throws(DocumentStoreError) -> FieldFilter
   ) throws(DocumentStoreError) -> FilterTree {
@@ -74,7 +73,7 @@ public indirect enum FilterTree: Sendable, Equatable {
 }
 
 extension [FilterTree] {
-  /// Nil if there is more than plain conditions, as in few trees: then there may be alternatives.
+  /// The comparisons, if all parts are comparisons without a list, as in most trees; else nil.
   fileprivate var conditions: [FieldFilter]? {
     var conditions: [FieldFilter] = []
     for part in self {
@@ -96,7 +95,7 @@ extension [FilterTree] {
 // MARK: Alternatives
 
 extension FilterTree {
-  /// The number of alternatives, or `Int.max` if it is greater still: each value of a list is one, "and"
+  /// The number of alternatives, or `Int.max` if it overflows. Each value of a list is one; "and"
   /// multiplies, "or" adds.
   package var alternativesCount: Int {
     switch self {
@@ -115,12 +114,13 @@ extension FilterTree {
     }
   }
 
-  /// The tree as alternatives, each of them conditions that hold together (the disjunctive normal form):
+  /// The disjunctive normal form: a list of alternatives, each a conjunction.
   ///
   ///     document matches tree  ⇔  document matches all conditions of at least one alternative
   ///
-  /// `in` becomes one `==` per value and `arrayContainsAny` one `arrayContains`. A document may match
-  /// several alternatives. Look at `alternativesCount` first: they multiply.
+  /// `in` becomes one `==` per value and `arrayContainsAny` one `arrayContains` per value. A document can
+  /// match several alternatives. Check `alternativesCount` first, because the number of alternatives can
+  /// grow exponentially.
   package var alternatives: [[FieldFilter]] {
     switch self {
     case .field(let filter):

@@ -1,31 +1,31 @@
-// What the results of a query are ordered by, and places in that order.
+// Orders of query results, and cursors in them.
 
-/// One field of an order and its direction.
+/// A field to order by, and a direction.
 public struct OrderBy: Hashable, Sendable {
-  /// The way of an order.
+  /// The direction of an order.
   public enum Direction: Hashable, Sendable {
-    /// Both ways.
+    /// Ascending or descending.
     case ascending, descending
 
-    /// The other way.
+    /// The opposite direction.
     public var reversed: Direction { self == .ascending ? .descending : .ascending }
   }
 
-  /// What becomes of a document without the field.
+  /// How documents without the field are handled.
   package enum Missing: Hashable, Sendable {
-    /// It is not in the results.
+    /// The document is not in the result.
     case excluded
-    /// It stands where it would stand if the field were null.
+    /// The document is sorted as if the field were null.
     case asNull
   }
 
-  /// Which field.
+  /// The field.
   public var field: StoredFieldPath
-  /// Which way.
+  /// The direction.
   public var direction: Direction
   package var missing = Missing.excluded
 
-  /// Ascending unless something else is said.
+  /// Creates an order, ascending by default.
   public init(_ field: StoredFieldPath, _ direction: Direction = .ascending) {
     self.field = field
     self.direction = direction
@@ -37,10 +37,10 @@ public struct OrderBy: Hashable, Sendable {
     return order
   }
 
-  /// What the document is ordered by, or nil if the order excludes it.
+  /// The document's value to order by, or nil if the order excludes the document.
   func value(in document: StoredDocument) -> StoredValue? { value(in: document.value) }
 
-  /// The same for a document of which `value` gives what it has in a field.
+  /// `value` returns the document's value of a field.
   func value(in value: (StoredFieldPath) -> StoredValue?) -> StoredValue? {
     value(field) ?? (missing == .asNull ? .null : nil)
   }
@@ -51,20 +51,21 @@ public struct OrderBy: Hashable, Sendable {
   }
 }
 
-/// A gap between results: beside all documents that have these values in the first fields of the order.
+/// A position between results: before or after all documents with these values in the first fields of the
+/// order.
 public struct Cursor: Sendable, Equatable {
-  /// On which side of its values a cursor stands.
+  /// The side of a cursor's values.
   public enum Side: Hashable, Sendable {
-    /// Both sides.
+    /// Before or after the documents with these values.
     case before, after
 
-    /// The other side.
+    /// The opposite side.
     public var reversed: Side { self == .before ? .after : .before }
   }
 
-  /// Of the fields of the order, from the first on.
+  /// Values of the first fields of the order.
   public let values: [StoredValue]
-  /// Before or behind what has these values.
+  /// Whether the cursor is before or after the documents with these values.
   public let side: Side
 
   package init(_ side: Side, _ values: [StoredValue]) {
@@ -72,6 +73,6 @@ public struct Cursor: Sendable, Equatable {
     self.side = side
   }
 
-  /// The same gap, seen from the other end.
+  /// The cursor in the reversed order.
   var reversed: Cursor { Cursor(side.reversed, values) }
 }

@@ -1,16 +1,17 @@
-// The steps that build a query. Each checks what can be known at that point and says what is wrong in the
-// words that users of the Firestore API know.
+// The methods that build a query.
+//
+// Each checks what can be checked at that point, with the messages of the Firestore API.
 
 extension StructuredQuery {
   // MARK: Filters
 
-  /// Also requires `filter`. A filter of nothing but empty composites changes nothing.
+  /// Adds a filter. A filter that consists of empty composites changes nothing.
   ///
-  /// On `StoredFieldPath.documentID` an operand is a reference or a string: in a collection the id, elsewhere the
-  /// path.
+  /// An operand on `StoredFieldPath.documentID` is a reference or a string. In a collection, the string is
+  /// the id; in other scopes, it is the path.
   public func filtered(by filter: FilterTree) throws(DocumentStoreError) -> StructuredQuery {
     guard let filter = try filter.simplified?.mapLeaves(resolve) else { return self }
-    // Each operator once, in the order of the filters: a composite may have many leaves.
+    // Each operator once, in filter order, because a composite can have many comparisons.
     var present: [FieldFilter.Operator] = []
     for leaf in filters.flatMap(\.leaves) where !present.contains(leaf.operator) {
       present.append(leaf.operator)
@@ -35,7 +36,7 @@ extension StructuredQuery {
       "Invalid Query. You cannot use '\(added.rawValue)' filters with '\(conflict.rawValue)' filters.")
   }
 
-  /// The filter with operands on the document's name as names.
+  /// Converts operands on the document's name to names.
   private func resolve(_ filter: FieldFilter) throws(DocumentStoreError) -> FieldFilter {
     let name = filter.operator.rawValue
     if filter.field == .documentID, [.arrayContains, .arrayContainsAny].contains(filter.operator) {
@@ -82,7 +83,7 @@ extension StructuredQuery {
     }
   }
 
-  /// The path of a document, or nil if it is that of a collection. One slash at each end is ignored.
+  /// The path of a document, or nil for the path of a collection. Ignores one slash at each end.
   private static func path(_ text: String) throws(DocumentStoreError) -> DocumentPath? {
     var segments = text.pathSegments
     if segments.first == "" { segments.removeFirst() }
@@ -90,13 +91,13 @@ extension StructuredQuery {
     guard !segments.contains("") else {
       throw .invalidArgument("Invalid path (\(text)). Paths must not contain // in them.")
     }
-    // Names are not checked: what no document can be called still has its place in the order.
+    // Names are not validated, because even an invalid name has a position in the order.
     return segments.count % 2 == 0 ? DocumentPath(unchecked: segments) : nil
   }
 
   // MARK: Orders and limits
 
-  /// Also ordered by `order`, where all orders so far see no difference.
+  /// Adds an order, which applies where all previous orders are equal.
   public func ordered(by order: OrderBy) throws(DocumentStoreError) -> StructuredQuery {
     let point = start != nil ? "a starting" : "an ending"
     guard start == nil, end == nil else {
@@ -108,7 +109,7 @@ extension StructuredQuery {
     return query
   }
 
-  /// At most so many results, in place of an earlier limit.
+  /// Sets the limit, replacing an earlier one.
   public func limited(to limit: Limit) throws(DocumentStoreError) -> StructuredQuery {
     switch limit {
     case .first(let count), .last(let count):
@@ -124,8 +125,8 @@ extension StructuredQuery {
 
   // MARK: Cursors
 
-  /// Starting beside the documents that have these values in the fields of the explicit orders:
-  /// `.before` them is Firestore's "at", `.after` them its "after".
+  /// Sets the start before or after the documents with these values in the explicit orders. `.before` is
+  /// Firestore's `start(at:)`, and `.after` is `start(after:)`.
   public func starting(
     _ side: Cursor.Side, _ values: [StoredValue]
   ) throws(DocumentStoreError) -> StructuredQuery {
@@ -134,7 +135,7 @@ extension StructuredQuery {
     return query
   }
 
-  /// Starting beside a document.
+  /// Sets the start before or after a document.
   public func starting(
     _ side: Cursor.Side, _ document: StoredDocument?
   ) throws(DocumentStoreError) -> StructuredQuery {
@@ -143,8 +144,8 @@ extension StructuredQuery {
     return query
   }
 
-  /// Ending beside the documents that have these values in the fields of the explicit orders:
-  /// `.after` them is Firestore's "at", `.before` them its "before".
+  /// Sets the end before or after the documents with these values in the explicit orders. `.after` is
+  /// Firestore's `end(at:)`, and `.before` is `end(before:)`.
   public func ending(
     _ side: Cursor.Side, _ values: [StoredValue]
   ) throws(DocumentStoreError) -> StructuredQuery {
@@ -153,7 +154,7 @@ extension StructuredQuery {
     return query
   }
 
-  /// Ending beside a document.
+  /// Sets the end before or after a document.
   public func ending(
     _ side: Cursor.Side, _ document: StoredDocument?
   ) throws(DocumentStoreError) -> StructuredQuery {
@@ -217,7 +218,7 @@ extension StructuredQuery {
 }
 
 extension FieldFilter.Operator {
-  /// Whether a query that has a filter with `other` cannot take one with this operator.
+  /// Whether a query with an `other` filter cannot have a filter with this operator.
   fileprivate func conflicts(with other: FieldFilter.Operator) -> Bool {
     switch self {
     case .notEqual: [.notEqual, .notIn].contains(other)
@@ -229,7 +230,7 @@ extension FieldFilter.Operator {
 }
 
 extension CollectionPath {
-  /// Nil if the id has a slash. What no document can be called still has its place in the order.
+  /// Nil if the id has a slash. Invalid ids are accepted, because they have a position in the order.
   fileprivate func child(_ id: String) -> DocumentPath? {
     guard !id.utf8.contains(UInt8(ascii: "/")) else { return nil }
     return DocumentPath(unchecked: segments + [id])

@@ -1,26 +1,26 @@
-// A query as text: the same text, the same query.
+// Canonical text of a query: equal text means equal queries.
 //
 //   target  := path ["|cg:" group] "|f:" filter{","} "|ob:" order{","} ["|l:" count]
 //              ["|lb:" gap] ["|ub:" gap]
 //   query   := target "|lt:" ("f" | "l")
 //   filter  := field operator value | "and(" filter{","} ")" | "or(" filter{","} ")"
-//              ("and" only within "or": filters one after the other are joined by it already)
-//   order   := field ("asc" | "desc") ["?"]              "?": documents without the field come too
-//   gap     := ("b:" | "a:") value{","}                  before or after what has these values
+//              ("and" only within "or", because top-level filters are joined by "and")
+//   order   := field ("asc" | "desc") ["?"]              "?": documents without the field are included
+//   gap     := ("b:" | "a:") value{","}                  before or after documents with these values
 //
-// All of it is ASCII; whatever is not plain is quoted and escaped, so that no two texts look the same to
-// Swift's strings and differ.
+// All text is ASCII. Other characters are quoted and escaped, so that different texts are not canonically
+// equivalent in Swift.
 
 extension StructuredQuery {
-  /// Queries with the same target have the same answer, but perhaps the other way round.
+  /// Queries with equal target ids have the same documents, possibly in reverse order.
   public var targetID: String { asRun.text }
 
-  /// Queries with the same identity have the same answer.
+  /// Queries with equal ids have equal results.
   public var canonicalID: String {
     if case .last = limit { "\(targetID)|lt:l" } else { "\(targetID)|lt:f" }
   }
 
-  /// Of a query that is run as it is.
+  /// The query must be in the form returned by `asRun`.
   private var text: String {
     var text = scope.text + "|f:" + filters.flatMap(\.conjuncts).map(\.text).joined(separator: ",")
     text += "|ob:" + orders.map(\.text).joined(separator: ",")
@@ -42,7 +42,7 @@ extension StructuredQuery.Scope {
 }
 
 extension FilterTree {
-  /// The filters of which all must hold.
+  /// The filters that must all hold.
   fileprivate var conjuncts: [FilterTree] {
     if case .all(let parts) = self { parts.flatMap(\.conjuncts) } else { [self] }
   }
@@ -83,7 +83,7 @@ extension StoredValue {
     case .null: "null"
     case .boolean(let flag): flag ? "true" : "false"
     case .integer(let number): "\(number)"
-    // One NaN, whatever its sign and payload.
+    // All NaNs are equal, regardless of sign and payload.
     case .double(let number): number.isNaN ? "nan" : "\(number)"
     case .timestamp(let moment): "time(\(moment.microseconds))"
     case .pendingTimestamp(let moment, _): "pending(\(moment.microseconds))"
@@ -102,7 +102,7 @@ extension StoredValue {
 }
 
 extension String {
-  /// A name of letters, digits, `_` and `-` as it is, any other in quotes.
+  /// The name itself if it consists of letters, digits, `_` and `-`; else the quoted name.
   fileprivate var text: String {
     let isPlain = utf8.allSatisfy { byte in
       switch byte {

@@ -1,24 +1,24 @@
-// What a finished query is checked for before it runs.
+// Checks a complete query before it runs.
 
-/// How much one query may ask for. The defaults are Firestore's.
+/// Limits on one query. The defaults are Firestore's.
 public struct QueryLimits: Sendable {
-  /// Alternatives after "or", `in` and `arrayContainsAny` are multiplied out.
+  /// The maximum number of alternatives after expanding "or", `in` and `arrayContainsAny`.
   public var alternativesMax = 30
-  /// How many values `not in` takes.
+  /// The maximum number of values in `not in`.
   public var notInValuesMax = 10
-  /// How many fields may be compared by other than equality.
+  /// The maximum number of fields with inequalities.
   public var inequalityFieldsMax = 10
-  /// Filters, explicit orders and names in the path of the collection's parent, together.
+  /// The maximum total of filters, explicit orders, and names in the path of the collection's parent.
   public var partsMax = 100
-  /// How many aggregates one request may have.
+  /// The maximum number of aggregates in one request.
   public var aggregatesMax = 5
 
-  /// Those of Firestore.
+  /// Creates the limits of Firestore.
   public init() {}
 }
 
 extension StructuredQuery {
-  /// Throws unless the query can run within the limits.
+  /// Throws `invalidArgument` unless the query is valid and within the limits.
   public func check(_ limits: QueryLimits = QueryLimits()) throws(DocumentStoreError) {
     if case .last = limit, explicitOrders.isEmpty {
       throw .invalidArgument("limit(toLast:) queries require specifying at least one OrderBy() clause.")
@@ -49,7 +49,7 @@ extension StructuredQuery {
 }
 
 extension FilterTree {
-  /// The most `arrayContains` and `arrayContainsAny` filters that come together in one alternative.
+  /// The maximum number of `arrayContains` and `arrayContainsAny` filters in one alternative.
   fileprivate var arrayFiltersMax: Int {
     switch self {
     case .field(let filter): [.arrayContains, .arrayContainsAny].contains(filter.operator) ? 1 : 0

@@ -1,11 +1,11 @@
-// A query as a value: what it asks for, which documents match, and in which order they come.
+// Queries as values, and their semantics.
 //
 //   answer = the first `limit` of { d in scope | d has every field of `orders`, satisfies every filter,
 //            and lies between `start` and `end` }, sorted by `orders`
 //
-// A limit on the last documents is the same with everything mirrored, and the answer turned round.
+// A limit on the last documents is defined by the mirrored query, with its result reversed.
 
-/// A query of documents. It is built step by step; each step makes a new query.
+/// A query of documents. Each building step returns a new query.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -16,51 +16,51 @@
 /// print(try store.documents(query).map(\.path.id), try store.explain(query))
 /// ```
 public struct StructuredQuery: Sendable, Equatable {
-  /// Which documents are asked.
+  /// The set of documents that a query searches.
   public enum Scope: Hashable, Sendable {
-    /// The documents that lie directly in the collection.
+    /// The documents directly in a collection.
     case collection(CollectionPath)
-    /// The documents of all collections with this id, wherever they are.
+    /// The documents in all collections with this id, at any depth.
     case collectionGroup(String)
-    /// One document.
+    /// A single document.
     case document(DocumentPath)
   }
 
-  /// How many results there are at most.
+  /// A limit on the number of results.
   public enum Limit: Hashable, Sendable {
-    /// The first ones.
+    /// The first documents.
     case first(Int)
-    /// The last ones.
+    /// The last documents.
     case last(Int)
   }
 
-  /// Which documents are asked.
+  /// The set of documents that the query searches.
   public let scope: Scope
-  /// All of them must hold. Simplified, and with operands on document ids resolved.
+  /// The filters, which must all hold. Simplified, with operands on document ids resolved.
   public internal(set) var filters: [FilterTree] = [] { didSet { completeOrders() } }
-  /// Those that were asked for.
+  /// The explicitly added orders.
   public internal(set) var explicitOrders: [OrderBy] = [] { didSet { completeOrders() } }
-  /// Those that were asked for, then one for each field of an inequality, then the document's name:
-  /// no two documents are the same to them.
+  /// The explicit orders, then one for each other field with an inequality, then the document's name. This
+  /// order is total.
   public private(set) var orders = [OrderBy(.documentID)]
-  /// Results come after this gap. At most one value for each of `orders`; what stands for the document's
-  /// name is a `documentName`.
+  /// The result starts after this cursor. It has at most one value per order; a document's name is a
+  /// `documentName`.
   public package(set) var start: Cursor?
-  /// Results come before this gap.
+  /// The result ends before this cursor.
   public package(set) var end: Cursor?
-  /// How many at most; nil for all.
+  /// The maximum number of results; nil for no limit.
   public internal(set) var limit: Limit?
 
-  /// All documents of the scope, in the order of their names.
+  /// Creates a query for all documents of the scope, ordered by name.
   public init(_ scope: Scope) { self.scope = scope }
 
-  /// Whether the document is in the answer, as long as no limit cuts it off.
+  /// Whether the document matches, ignoring the limit.
   public func matches(_ document: StoredDocument) -> Bool {
     scope.contains(document.path) && position(ifMatching: document.value) != nil
   }
 
-  /// What a document of the scope has in the fields of `orders`, if it is in the answer as long as no limit cuts
-  /// it off. `value` gives what it has in a field.
+  /// The values of `orders`, if a document of the scope matches, ignoring the limit; else nil. `value`
+  /// returns the document's value of a field.
   func position(ifMatching value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
     guard filters.allSatisfy({ $0.matches(value) }), let position = position(value),
       isBetweenCursors(position)
@@ -68,7 +68,7 @@ public struct StructuredQuery: Sendable, Equatable {
     return position
   }
 
-  /// The order of two documents that match.
+  /// Compares two matching documents by the query's orders.
   package func compare(_ left: StoredDocument, _ right: StoredDocument) -> Ordering {
     for order in orders {
       let (left, right) = (order.value(in: left) ?? .null, order.value(in: right) ?? .null)
@@ -78,7 +78,7 @@ public struct StructuredQuery: Sendable, Equatable {
     return .same
   }
 
-  /// The answer, found by looking at every document.
+  /// The result by brute force: checks every document.
   package func answer(from documents: some Sequence<StoredDocument>) -> [StoredDocument] {
     let run = asRun
     let sorted = documents.filter(run.matches).sorted { run.compare($0, $1) == .before }
@@ -101,8 +101,8 @@ public struct StructuredQuery: Sendable, Equatable {
     }
   }
 
-  /// The query that runs in place of this one: itself, or for a limit on the last documents its mirror
-  /// image, whose answer has to be turned round.
+  /// The query to execute: this one, or for a limit on the last documents its mirror image, whose result
+  /// must be reversed.
   package var asRun: StructuredQuery {
     guard case .last(let count) = limit else { return self }
     var mirrored = self
@@ -115,7 +115,7 @@ public struct StructuredQuery: Sendable, Equatable {
 
   // MARK: Positions
 
-  /// What the document has in the fields of `orders`, or nil if it lacks one of them.
+  /// The document's values of `orders`, or nil if it lacks one of the fields.
   package func position(of document: StoredDocument) -> [StoredValue]? { position(document.value) }
 
   private func position(_ value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
@@ -134,7 +134,7 @@ public struct StructuredQuery: Sendable, Equatable {
     return true
   }
 
-  /// On which side of the gap the position lies.
+  /// The side of the cursor that the position is on.
   private func side(of position: [StoredValue], from cursor: Cursor) -> Cursor.Side {
     for (order, (value, limit)) in zip(orders, zip(position, cursor.values)) {
       switch order.compare(value, limit) {

@@ -1,4 +1,4 @@
-// The records of contents: where each is.
+// Records of contents: where each content is stored.
 
 package import ByteStore
 
@@ -13,12 +13,12 @@ package enum BlobRecord {
     DocumentPath(unchecked: [ReservedPath.blobs, id.description])
   }
 
-  /// Nil for any other document's.
+  /// Nil for other documents.
   package static func id(_ path: DocumentPath) -> BlobID? {
     path.segments.count == 2 && path.segments[0] == ReservedPath.blobs ? BlobID(path.segments[1]) : nil
   }
 
-  /// The content that an entry of the store is the record of, and where it is; nil for any other entry.
+  /// The content that a stored entry describes, and its place; nil for other entries.
   package static func blob(
     _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
   ) -> (id: BlobID, place: BlobPlace)? {
@@ -28,7 +28,7 @@ package enum BlobRecord {
     return (id, place)
   }
 
-  /// A store has few of these among its keys: the others are not decoded.
+  /// Few keys in a store belong to contents, so check the prefix before decoding.
   private static func hasKeyPrefix(_ key: RawSpan) -> Bool {
     guard key.byteCount > keyPrefix.count else { return false }
     for place in keyPrefix.indices where key.byte(at: place) != keyPrefix[place] { return false }
@@ -57,13 +57,13 @@ package enum BlobRecord {
     ])
   }
 
-  /// Nil for what is no record of a content.
+  /// Nil if the fields are not a valid content record.
   package static func place(_ fields: StoredMap) -> BlobPlace? {
     guard let byteCount: UInt64 = number(fields[bytes]) else { return nil }
     guard fields[pack] != nil else { return BlobPlace(byteCount: byteCount, home: .ownFile) }
     guard let pack: UInt64 = number(fields[pack]), let offset: UInt64 = number(fields[offset]),
       let stored: UInt32 = number(fields[stored]), let checksum: UInt32 = number(fields[checksum]),
-      // Nothing in a file makes us allocate more than a frame has.
+      // A forged file must not make us allocate more than one frame.
       byteCount <= 1 << 20, stored <= byteCount
     else { return nil }
     return BlobPlace(

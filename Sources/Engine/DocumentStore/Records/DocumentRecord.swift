@@ -1,14 +1,14 @@
-// A document that was read: as it is stored, so that only what is asked for is decoded, or decoded already.
+// A document that was read: either encoded, so that only accessed fields are decoded, or already decoded.
 
 import ByteStore
 
-/// A document as of one commit.
+/// A document in one snapshot.
 package struct DocumentRecord: Sendable {
   package let path: DocumentPath
   private let content: Content
 
   private enum Content {
-    /// They were checked: nothing that is asked of them later can fail.
+    /// A validated record, so later accesses cannot fail.
     case record(CheckedRecord)
     case document(StoredDocument)
   }
@@ -23,12 +23,12 @@ package struct DocumentRecord: Sendable {
     content = .document(document)
   }
 
-  /// All of it, decoded.
+  /// The decoded document.
   package var document: StoredDocument {
     switch content {
     case .document(let document): document
     case .record(let record):
-      // It was checked, so that there is no other way out of this than with a document.
+      // The record was validated, so decoding always succeeds.
       record.withSpans({ bytes, _ in try? StoredDocument(path: path, record: bytes, record.shapes) })
         ?? StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
     }
@@ -42,7 +42,7 @@ package struct DocumentRecord: Sendable {
     }
   }
 
-  /// Of its record.
+  /// The size of the record.
   package var byteCount: Int {
     switch content {
     case .record(let record): record.bytes.count
@@ -50,7 +50,7 @@ package struct DocumentRecord: Sendable {
     }
   }
 
-  /// As it is stored; nil if it was decoded already.
+  /// The encoded record; nil if the document was already decoded.
   var checked: CheckedRecord? {
     if case .record(let record) = content { record } else { nil }
   }

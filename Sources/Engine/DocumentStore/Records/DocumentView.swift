@@ -1,18 +1,18 @@
-// A document as it is stored, looked at without being decoded: nothing is copied, and nothing allocated.
+// A view of an encoded document: reads fields without decoding, copying or allocating.
 //
-// Views are only valid while the call lasts that handed them out, which the compiler sees to. They trust
-// nothing: bytes that are no record end a walk. All of it is inlined into whoever looks, in other modules too: a
-// field costs its reader some tens of instructions, less than a call from module to module.
+// A view is only valid during the call that provides it, which the compiler enforces. Views do not trust
+// the bytes: an iteration ends at invalid ones. The code is inlinable across modules, because reading a
+// field takes some tens of instructions, less than a cross-module call.
 
 import ByteStore
 
-/// A stored document, borrowed.
+/// A borrowed, encoded document.
 public struct DocumentView: ~Escapable {
   private let key: RawSpan
   @usableFromInline let record: RawSpan
   /// The names of its fields, as `ShapeBytes`.
   @usableFromInline let shapes: RawSpan
-  /// Where the fields begin; nil if there are none.
+  /// Offset of the fields; nil if the head is invalid.
   @usableFromInline let fieldsStart: Int?
 
   @_lifetime(copy key, copy record, copy shapes)
@@ -23,7 +23,7 @@ public struct DocumentView: ~Escapable {
     fieldsStart = RecordCodec.fieldsStart(record)
   }
 
-  /// Makes a copy of the path; nil for a key that is none.
+  /// A copy of the path; nil if the key is invalid.
   public var path: DocumentPath? { DocumentKey.decode(key) }
 
   /// A cursor before the first field.
@@ -36,7 +36,7 @@ public struct DocumentView: ~Escapable {
     }
   }
 
-  /// Calls `body` with each field, in the order of their names. False if the bytes are no record.
+  /// Calls `body` with each field in name order. False if the bytes are not a valid record.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
@@ -45,7 +45,7 @@ public struct DocumentView: ~Escapable {
     return fields.isWhole
   }
 
-  /// Calls `body` with the value at a path; nil if there is none, or something on the way is no map.
+  /// Calls `body` with the value at a path. Nil if the field is absent or a parent is not a map.
   public func withValue<Result>(
     at path: StoredFieldPath, _ body: (borrowing ValueView) -> Result
   ) -> Result? {
@@ -55,17 +55,17 @@ public struct DocumentView: ~Escapable {
   }
 }
 
-/// UTF-8, borrowed; not checked for being that.
+/// Borrowed text. Its UTF-8 is not validated.
 @frozen
 public struct TextView: ~Escapable {
-  /// In UTF-8.
+  /// The UTF-8 bytes.
   public let bytes: RawSpan
 
   @inlinable
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan) { self.bytes = bytes }
 
-  /// A copy; nil if the bytes are no UTF-8.
+  /// A copy as a string; nil if the bytes are not valid UTF-8.
   public var string: String? { String(record: bytes) }
 }
 
@@ -91,7 +91,7 @@ public struct MapView: ~Escapable {
     get { FieldCursor(bytes, shapes, depth: depth) }
   }
 
-  /// Calls `body` with each field, in the order of their names. False if the bytes are no map.
+  /// Calls `body` with each field in name order. False if the bytes are not a valid map.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
@@ -117,16 +117,16 @@ public struct MapView: ~Escapable {
   }
 }
 
-/// A value, borrowed: one of its properties is not nil, or it is null.
+/// A borrowed value. Exactly one of its properties is not nil, unless it is null.
 @frozen
 public struct ValueView: ~Escapable {
   @usableFromInline let tag: UInt8
   @usableFromInline let depth: UInt8
-  /// Behind the tag.
+  /// The bytes after the tag.
   @usableFromInline let payload: RawSpan
   @usableFromInline let shapes: RawSpan
 
-  /// All bytes are the value; nil if they are none.
+  /// `bytes` must be exactly one value; nil if they are not.
   @inlinable
   @_lifetime(copy bytes, copy shapes)
   init?(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
@@ -145,14 +145,14 @@ public struct ValueView: ~Escapable {
     }
   }
 
-  /// Which of the properties is not nil.
+  /// The type of a value, which says which property is not nil.
   @frozen
   public enum Kind: Sendable {
-    /// Those of Firestore, a text for a string.
+    /// The value types of Firestore; `text` is a string.
     case null, boolean, integer, double, timestamp, text, bytes, reference, geoPoint, array, vector, map
   }
 
-  /// Which type the value has.
+  /// The type of the value.
   @inlinable
   public var kind: Kind {
     switch tag {
@@ -171,46 +171,46 @@ public struct ValueView: ~Escapable {
     }
   }
 
-  /// A timestamp that is pending is none yet.
+  /// A pending timestamp counts as null.
   @inlinable
   public var isNull: Bool { tag == 0 || tag == 13 }
 
-  /// Nil if it is something else.
+  /// The boolean; nil for other types.
   @inlinable
   public var boolean: Bool? { tag == 1 || tag == 2 ? tag == 2 : nil }
 
-  /// Nil if it is something else.
+  /// The integer; nil for other types.
   @inlinable
   public var integer: Int64? { tag == 3 ? payload.signed : nil }
 
-  /// Nil if it is something else; integers are.
+  /// The double; nil for other types, including integers.
   @inlinable
   public var double: Double? { tag == 4 ? Double(bitPattern: payload.doubleBits) : nil }
 
-  /// Nil if it is something else.
+  /// The timestamp; nil for other types.
   public var timestamp: StoredTimestamp? {
     tag == 5 ? StoredTimestamp(microseconds: payload.signed) : nil
   }
 
-  /// Calls `body` with the text, if it is one.
+  /// Calls `body` with the text; nil for other types.
   @inlinable
   public func withText<Result>(_ body: (borrowing TextView) -> Result) -> Result? {
     tag == 6 ? body(TextView(payload)) : nil
   }
 
-  /// Calls `body` with the bytes, if it is bytes.
+  /// Calls `body` with the bytes; nil for other types.
   @inlinable
   public func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result? {
     tag == 7 ? body(payload) : nil
   }
 
-  /// Calls `body` with the map, if it is one, and no deeper than maps may be.
+  /// Calls `body` with the map; nil for other types, and for a map that is nested too deep.
   @inlinable
   public func withMap<Result>(_ body: (borrowing MapView) -> Result) -> Result? {
     tag == 12 && depth < 20 ? body(MapView(payload, shapes, depth: depth + 1)) : nil
   }
 
-  /// Hands over each element, if it is an array; false if it is none, or is damaged.
+  /// Calls `body` with each element of an array; false for other types, and if the array is damaged.
   @inlinable
   public func forEachElement(_ body: (borrowing ValueView) -> Void) -> Bool {
     guard tag == 10, depth < 20,

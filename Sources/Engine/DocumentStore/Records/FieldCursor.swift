@@ -1,11 +1,11 @@
-// A walk over the fields of a stored map, one step at a time.
+// Iterates over the fields of an encoded map.
 //
-// Its state is a few integers that stay in registers when a loop inlines `next()`. A step reads one length, compares the
-// value with the end of the map, and works out nothing about the field's name.
+// The state is a few integers that stay in registers when a loop inlines `next()`. A step reads one length
+// and compares the value's end with the map's end. It does not locate the field's name.
 
 import ByteStore
 
-/// Steps through the fields of a stored map, in the order of their names.
+/// Iterates over the fields of an encoded map, in name order.
 ///
 /// ```swift
 /// import DocumentStore
@@ -25,12 +25,12 @@ public struct FieldCursor: ~Escapable {
   @usableFromInline let shapes: RawSpan
   @usableFromInline let depth: UInt8
   @usableFromInline let layout: RecordLayout
-  /// Fields that `next()` has still to return. Less than none after damage.
+  /// Number of fields that `next()` has not returned yet. Negative after damage.
   @usableFromInline var remaining: Int
-  /// Where the next value begins.
+  /// Offset of the next value.
   @usableFromInline var start: Int
 
-  /// Begins before the first field of a map.
+  /// Creates a cursor before the first field of a map.
   @inlinable @inline(__always)
   @_lifetime(copy bytes, copy shapes)
   init(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
@@ -47,7 +47,7 @@ public struct FieldCursor: ~Escapable {
     start = layout.first
   }
 
-  /// Stands for bytes that are no map: there is no field, and `isWhole` is false.
+  /// Creates a cursor for invalid bytes: it has no fields, and `isWhole` is false.
   @inlinable
   @_lifetime(copy bytes, copy shapes)
   init(damaged bytes: RawSpan, _ shapes: RawSpan) {
@@ -59,11 +59,11 @@ public struct FieldCursor: ~Escapable {
     start = 0
   }
 
-  /// Whether every field so far could be read. After `next()` has returned nil it says whether the map is undamaged.
+  /// False once damage was found. After `next()` has returned nil, tells whether the map is undamaged.
   @inlinable @inline(__always)
   public var isWhole: Bool { remaining >= 0 }
 
-  /// Returns the next value. Nil behind the last one, and at damage, which `isWhole` tells.
+  /// Returns the next value; nil at the end, or at damage. `isWhole` distinguishes the two.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   public mutating func next() -> ValueView? {
@@ -71,7 +71,7 @@ public struct FieldCursor: ~Escapable {
     guard layout.shape > 0 else { return nextEntry() }
     var end = layout.end
     if remaining > 1 {
-      // The layout has compared the table with the bytes. A length is below 2^32, so the sum cannot overflow.
+      // The layout has checked the table's bounds. Lengths are below 2^32, so the sum cannot overflow.
       let offset = layout.table &+ (layout.count &- remaining) &* layout.width
       let length =
         unsafe layout.width == 1
@@ -90,7 +90,7 @@ public struct FieldCursor: ~Escapable {
     return value
   }
 
-  /// The name of the field that `next()` returned last. Empty before the first, and after damage.
+  /// The name of the field that `next()` returned last. Empty before the first field, and after damage.
   @inlinable @inline(__always)
   public var name: TextView {
     @_lifetime(copy self)
@@ -98,7 +98,7 @@ public struct FieldCursor: ~Escapable {
       let next = layout.count &- remaining
       guard next > 0, next <= layout.count else { return TextView(bytes.extracting(first: 0)) }
       guard layout.shape > 0 else { return entryName(next &- 1) }
-      // The bytes of shapes are our own: an unused name costs nothing, as there is no check that could trap.
+      // The shape bytes are trusted. Without a check that could trap, the compiler can drop an unused name.
       return unsafe TextView(
         shapes.extracting(
           unchecked: ShapeBytes.uncheckedName(next &- 1, layout.shape, layout.count, in: shapes)))

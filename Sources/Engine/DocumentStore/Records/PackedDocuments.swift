@@ -1,20 +1,20 @@
-// Documents that are kept in case somebody asks for them: copies of their records in one piece of memory.
+// A cache of documents as record copies in one buffer, for later reads.
 //
-// Kept as they were read, each would be several objects, and to let go of one that was read a thousand reads ago waits for
-// the memory of each of them. A copy costs less than that, and what was read is let go of while it is at hand.
+// Stored separately, each document would be several objects, and freeing one that was read long ago costs a
+// cache miss per object. Copying is cheaper, and the original can be freed while it is still in the cache.
 //
 //   packed   := document*
 //   document := segments:varint (bytes:varint segment){segments} bytes:varint record
 
 import ByteStore
 
-/// Documents of one database, in the order in which they came.
+/// Documents of one database, in insertion order.
 package struct PackedDocuments: Sendable {
-  /// A larger record costs more to copy than its objects do.
+  /// Copying a larger record costs more than freeing its objects.
   private static let recordBytesMax = 4 << 10
 
   private var bytes: [UInt8] = []
-  /// With which all of the records can be read: shapes come with ids above all before, and never go.
+  /// Suffices for all of the records: new shapes get higher ids, and shapes are never removed.
   private var shapes = ShapeTable.empty
   package private(set) var count = 0
 
@@ -22,12 +22,13 @@ package struct PackedDocuments: Sendable {
 
   package var byteCount: Int { bytes.count }
 
-  /// False, and nothing is done, if its record is not at hand, or large, or has shapes of another database.
+  /// False, without effect, if the document is already decoded, too large, or uses shapes of another
+  /// database.
   package mutating func append(_ document: borrowing DocumentRecord) -> Bool {
     guard let record = document.checked, record.bytes.count <= Self.recordBytesMax, takes(record) else {
       return false
     }
-    // What lies in an array would be counted as referred to, each segment for itself.
+    // Use the buffer, because iterating over the array would retain and release every segment.
     unsafe document.path.segments.withUnsafeBufferPointer { segments in
       bytes.append(varint: UInt64(segments.count))
       for place in segments.indices {
@@ -41,7 +42,7 @@ package struct PackedDocuments: Sendable {
     return true
   }
 
-  /// Whether its record can be read with the others.
+  /// Whether the record can be decoded with the cache's shapes.
   private mutating func takes(_ record: CheckedRecord) -> Bool {
     if record.shapes.origin === shapes.origin, record.shapes.shapes.count <= shapes.shapes.count {
       return true
@@ -69,7 +70,7 @@ package struct PackedDocuments: Sendable {
     return documents
   }
 
-  /// Its memory serves again.
+  /// Keeps the storage for reuse.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     shapes = .empty

@@ -1,5 +1,6 @@
-// Numbers in the bytes of a record, read where they lie. Whoever calls has compared offsets with the bytes
-// that there are, but for what says that it does so itself.
+// Reads numbers in the bytes of a record.
+//
+// The caller must have checked the bounds, unless a function says that it does.
 
 #if canImport(Darwin)
 import Darwin
@@ -13,7 +14,7 @@ extension RawSpan {
   @inlinable @inline(__always)
   func byte(at offset: Int) -> UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) }
 
-  /// Of 1, 2 or 4 bytes.
+  /// A number of 1, 2 or 4 bytes.
   @inlinable @inline(__always)
   func number(at offset: Int, width: Int) -> Int {
     switch width {
@@ -23,13 +24,13 @@ extension RawSpan {
     }
   }
 
-  /// Reads one byte of a walk, as `uncheckedNumber` does.
+  /// Reads one byte without a bounds check, like `uncheckedNumber`.
   @unsafe @inlinable @inline(__always)
   func uncheckedByte(at offset: Int) -> Int {
     unsafe Int(unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt8.self))
   }
 
-  /// For a walk, which has compared where it ends with the bytes that there are: that is not done again here.
+  /// Reads a number without a bounds check. The caller must have compared the offset with the size.
   @unsafe @inlinable @inline(__always)
   func uncheckedNumber(at offset: Int, width: Int) -> Int {
     switch width {
@@ -46,7 +47,7 @@ extension RawSpan {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// A number below 2^35 and where it ends; nil if it does not end before `end`.
+  /// Reads a number below 2^35 and its end; nil if it does not end before `end`.
   @inlinable @inline(__always)
   func varint(at offset: Int, before end: Int) -> (value: Int, next: Int)? {
     guard offset < end else { return nil }
@@ -61,13 +62,13 @@ extension RawSpan {
       let byte = Int(byte(at: offset + index))
       value |= (byte & 0x7F) << (7 * index)
       guard byte < 0x80 else { continue }
-      // There is one way to write a number.
+      // Only the shortest encoding is valid.
       return byte > 0 ? (value, offset + index + 1) : nil
     }
     return nil
   }
 
-  /// Of the first numbers of a table.
+  /// The sum of the first `count` numbers of a table.
   @inlinable
   func sum(of count: Int, numbersAt table: Int, width: Int) -> Int {
     var sum = 0
@@ -75,7 +76,8 @@ extension RawSpan {
     if width == 1 {
       while count - index >= 8 {
         let word = word(at: table + index)
-        // Four pairs of bytes, then one sum of all in the highest sixteen bits.
+        // Add adjacent bytes in pairs; the multiplication then sums the four pairs into the highest 16
+        // bits.
         let pairs = word & 0x00FF_00FF_00FF_00FF &+ (word >> 8) & 0x00FF_00FF_00FF_00FF
         sum += Int(truncatingIfNeeded: (pairs &* 0x0001_0001_0001_0001) >> 48)
         index += 8
@@ -88,7 +90,7 @@ extension RawSpan {
     return sum
   }
 
-  /// A number of up to eight bytes, as few as it needs; none is 0.
+  /// Decodes a number of zero to eight bytes; zero bytes are 0.
   @inlinable @inline(__always)
   var unsigned: UInt64 {
     let count = byteCount
@@ -113,11 +115,11 @@ extension RawSpan {
     return Int64(bitPattern: unsigned &<< unused) &>> Int64(bitPattern: unused)
   }
 
-  /// Of a double: the low bytes that are missing are zeros.
+  /// The bit pattern of a double whose missing low bytes are zeros.
   @inlinable @inline(__always)
   var doubleBits: UInt64 { byteCount > 0 ? unsigned &<< UInt64(truncatingIfNeeded: 64 &- 8 &* byteCount) : 0 }
 
-  /// Negative, zero or positive, as these bytes come before, are, or come after the others.
+  /// Negative, zero or positive if these bytes sort before, equal, or sort after the others.
   func compare(with other: RawSpan) -> Int {
     let common = min(byteCount, other.byteCount)
     let order = unsafe withUnsafeBytes { left in
@@ -131,13 +133,13 @@ extension RawSpan {
 }
 
 extension Int64 {
-  /// As few bytes as it needs with its sign; none for 0.
+  /// Number of bytes that the number needs with its sign; zero bytes for 0.
   var recordBytes: Int {
     self == 0 ? 0 : (72 - (self < 0 ? ~self : self).leadingZeroBitCount) / 8
   }
 }
 
 extension Double {
-  /// Without the low bytes that are zeros.
+  /// Number of bytes without the trailing zero bytes.
   var recordBytes: Int { 8 - bitPattern.trailingZeroBitCount / 8 }
 }

@@ -1,30 +1,30 @@
-// A document as bytes.
+// The encoding of documents.
 //
-//   record := 1 time:i64 map                            never changed since it was made
-//           | 2 time:i64 difference:varint map          zigzag: how much later it was changed than made
-//   value  := tag:u8 payload                            up to the end that the map or the array tells
+//   record := 1 time:i64 map                            not changed since it was created
+//           | 2 time:i64 difference:varint map          zigzag: update time minus create time
+//   value  := tag:u8 payload                            up to the end that the map or the array states
 //
-// RecordLayout.swift has the grammar of maps and arrays. Entries and slots stand in the order of their names'
-// bytes. A map has the shape of its names if the database has one (ShapeDictionary.swift); any other map carries
-// its names.
+// RecordLayout.swift has the grammar of maps and arrays. Entries and slots are sorted by the bytes of their
+// names. A map uses the shape with its names if the database has one (ShapeDictionary.swift). Any other map
+// contains its names.
 //
-//   integer, timestamp  little-endian, as few bytes as it needs with its sign; none for 0
+//   integer, timestamp  little-endian, as few bytes as needed with the sign; none for 0
 //   double              little-endian, without the low bytes that are zeros
 //   string, bytes       as they are
 //   reference           project and database, each bytes:varint and UTF-8, then the path
 //   geo point           two doubles of 8 bytes
 //   vector              doubles of 8 bytes
-//   pending timestamp   microseconds:i64, then the value that was there before, if there was one
+//   pending timestamp   microseconds:i64, then the previous value, if there was one
 //
-// There is one record for each document and choice of shapes. A reader takes nothing on trust: lengths are checked
-// against the bytes that are left, depth against the limit, names and strings for valid UTF-8.
+// Given the shapes, a document has exactly one valid encoding. Readers validate everything: lengths against
+// the remaining bytes, depth against the limit, names and strings as UTF-8.
 
 import ByteStore
 
 enum RecordCodec {
   static let unchangedForm: UInt8 = 1
   static let changedForm: UInt8 = 2
-  /// Maps and arrays within a document's fields.
+  /// Maximum depth of maps and arrays in a document's fields.
   static let depthMax = 20
   static let nameBytesMax = 1500
 
@@ -48,11 +48,11 @@ enum RecordCodec {
   struct Head: Equatable {
     var createTime: StoredTimestamp
     var updateTime: StoredTimestamp
-    /// Where the fields begin.
+    /// Offset of the fields.
     var bytes: Int
   }
 
-  /// A record without shapes.
+  /// Encodes a document without shapes.
   static func encode(
     createTime: StoredTimestamp, updateTime: StoredTimestamp, fields: StoredMap
   ) -> [UInt8] {
@@ -82,14 +82,14 @@ enum RecordCodec {
     return try decoder.map(start..<record.byteCount, depth: 0)
   }
 
-  /// Throws for bytes from which `decodeHead` or `decodeFields` throws, and makes nothing of the others.
+  /// Throws if `decodeHead` or `decodeFields` would throw, without creating values.
   static func check(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
     let start = try decodeHead(record).bytes
     let decoder = RecordDecoder(record, shapes, shapes.bytes.rawSpan)
     try decoder.checkMap(start..<record.byteCount, depth: 0)
   }
 
-  /// The value at a path, decoded by itself; nil if there is none, or something on the way is no map.
+  /// Decodes only the value at a path; nil if the field is absent or a parent is not a map.
   static func value(
     at path: StoredFieldPath, in record: RawSpan, _ shapes: ShapeTable
   ) throws(RecordError) -> StoredValue? {
@@ -100,7 +100,7 @@ enum RecordCodec {
     return try decoder.value(at: path.names[...], inMap: start..<record.byteCount, depth: 0)
   }
 
-  /// Where the fields begin; nil if there is no head.
+  /// Offset of the fields; nil if the head is invalid.
   @usableFromInline
   static func fieldsStart(_ record: RawSpan) -> Int? {
     guard record.byteCount >= 9 else { return nil }
@@ -112,11 +112,11 @@ enum RecordCodec {
   }
 }
 
-/// Small numbers of either sign as varints.
+/// Zigzag encoding: small numbers of either sign as short varints.
 enum Zigzag {
   static func encode(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
 
-  /// The number, and how many bytes it takes.
+  /// Returns the number and its encoded size.
   static func decode(_ bytes: RawSpan) -> (number: Int64, bytes: Int)? {
     var reader = ByteReader(bytes)
     guard let value = reader.varint(), reader.offset == 1 || bytes.byte(at: reader.offset - 1) != 0 else {
@@ -126,7 +126,7 @@ enum Zigzag {
   }
 }
 
-/// Bytes that are not a record, and where.
+/// Bytes that are not a valid record, with the offset of the error.
 package struct RecordError: Error, Equatable {
   static let mapExpected = "a map with names, or with a shape that there is"
 
@@ -140,7 +140,7 @@ package struct RecordError: Error, Equatable {
 }
 
 extension RecordCodec {
-  /// The id of the shape for want of which a record is none; nil if something else is wrong with it.
+  /// The id of the missing shape that makes a record invalid; nil if the error is another one.
   static func lostShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
     guard error.expected == RecordError.mapExpected,
       let head = record.varint(at: error.offset, before: record.byteCount)?.value, head > 3

@@ -1,14 +1,14 @@
-// From records to documents: every byte is looked at, and none taken on trust.
+// Decodes records. Every byte is validated.
 
 import ByteStore
 
 struct RecordDecoder: ~Escapable {
   let record: RawSpan
-  /// By id. The whole table would be counted as referred to in several places, for each record.
+  /// By id. Keeping the whole table would cost several retains per record.
   let shapes: [Shape?]
   /// `shapes.bytes`
   let shapeBytes: RawSpan
-  /// Room for more comes with what is really there: on each floor a count may claim all bytes left.
+  /// Limits reserved memory, because at every level a forged count can claim all remaining bytes.
   private static let reservedMax = 1024
 
   @_lifetime(copy record, copy shapeBytes)
@@ -57,7 +57,7 @@ struct RecordDecoder: ~Escapable {
     return layout
   }
 
-  /// Of a map with a layout that has a shape.
+  /// The layout of the map must have a shape.
   private func shapeID(_ range: Range<Int>) -> Int {
     (record.varint(at: range.lowerBound, before: range.upperBound)?.value ?? 0) >> 2 - 1
   }
@@ -84,7 +84,8 @@ struct RecordDecoder: ~Escapable {
     return layout
   }
 
-  /// Numbers are no wider than the largest needs: the last one, where they tell places.
+  /// Numbers must be as narrow as the largest one allows. In a table of offsets, the last number is the
+  /// largest.
   private func checkWidth(_ layout: RecordLayout, _ isByPlace: Bool) throws(RecordError) {
     guard layout.width > 1 else { return }
     var largest = 0
@@ -134,7 +135,7 @@ struct RecordDecoder: ~Escapable {
     guard range.count >= 8,
       let time = StoredTimestamp(microseconds: Int64(bitPattern: record.word(at: range.lowerBound)))
     else { throw RecordError(offset: range.lowerBound, expected: "the time of a write") }
-    // One that was pending before has given what it had: they are never inside each other.
+    // A pending timestamp that replaces another keeps that one's previous value, so they are never nested.
     guard
       range.count == 8 || record.byte(at: range.lowerBound + 8) != RecordCodec.Tag.pendingTimestamp.rawValue
     else { throw RecordError(offset: range.lowerBound + 8, expected: "a value that is not pending") }
@@ -188,9 +189,9 @@ struct RecordDecoder: ~Escapable {
   }
 }
 
-/// Values that hold no others.
+/// Decodes values without parts.
 enum RecordScalar {
-  /// Nil for an array or a map, and for bytes that are not such a value.
+  /// Nil for an array or a map, and for invalid bytes.
   static func decode(_ tag: RecordCodec.Tag, _ payload: RawSpan) -> StoredValue? {
     switch tag {
     case .null: payload.isEmpty ? .null : nil

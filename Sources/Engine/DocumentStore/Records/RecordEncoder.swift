@@ -6,7 +6,7 @@ struct RecordEncoder {
   private let shapes: ShapeDictionary?
   /// The records so far, one behind the other.
   private(set) var bytes: [UInt8]
-  /// Of all records so far.
+  /// The shapes of all records so far.
   private(set) var used: Set<Int> = []
   /// Some of them: most maps of a commit have one of a few shapes.
   private var lastUsed = SIMD4<Int32>(repeating: -1)

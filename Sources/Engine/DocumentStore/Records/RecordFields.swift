@@ -1,17 +1,17 @@
-// Lookups in the fields of a map within a record, one after the other.
+// Lookups of fields in an encoded map, one after the other.
 //
-// A type asks for its fields in an order of its own, and always in that one; documents of a shape have their fields at
-// the same places. So the first type that asks for half of a shape's fields leaves behind where it found each, and from
-// then on that place is tried first: most lookups are one comparison. Otherwise the field behind the one that was found
-// last is tried, and then it is bisected.
+// A decoder for a type asks for its fields in a fixed order, and documents with one shape have their fields
+// in fixed positions. So the first decoder that asks for at least half of a shape's fields records where it
+// found each. Later lookups try the recorded position first, which usually takes one comparison. Otherwise,
+// the field after the last one found is tried, and then a binary search.
 
 import ByteStore
 import Synchronization
 
-/// The names of a shape, and where a type found them.
+/// The names of a shape, and the recorded positions.
 final class FieldNames: Sendable {
   private final class Places: Sendable {
-    /// Of the fields that were asked for, in that order.
+    /// The positions in lookup order.
     let places: [UInt8]
 
     init(_ places: [UInt8]) { self.places = places }
@@ -19,7 +19,7 @@ final class FieldNames: Sendable {
 
   let names: [String]
   private let known = LazyReference<Places>()
-  /// How many have set out to learn them.
+  /// Number of attempts to record positions.
   private let tries = Atomic<Int>(0)
   private static let triesMax = 8
 
@@ -27,13 +27,13 @@ final class FieldNames: Sendable {
 
   fileprivate var places: [UInt8]? { known.load()?.places }
 
-  /// Not for ever, where no type asks for enough.
+  /// Limited, because there may be no type that asks for enough fields.
   fileprivate var areToBeLearned: Bool {
     tries.load(ordering: .relaxed) < Self.triesMax
       && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
   }
 
-  /// Stays as it is once it is known: other types are none the worse for it than without.
+  /// Never changed once set. For other types, it does no harm.
   fileprivate func learn(_ places: [UInt8]) {
     if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
   }
@@ -42,12 +42,12 @@ final class FieldNames: Sendable {
 /// For one thread at a time.
 package final class RecordFields {
   package let map: RecordMap
-  /// Where fields are that are asked for next, if they are asked for as they were when this was learned.
+  /// The expected positions, in lookup order, if they are recorded.
   private let places: [UInt8]?
   private var lookups = 0
-  /// For others, if nobody has left any.
+  /// The positions being recorded, if there are none yet.
   private var own: [UInt8]?
-  /// Behind the field that was found last.
+  /// The position after the field found last.
   private var next = 0
 
   package init(_ map: RecordMap) {
@@ -68,7 +68,7 @@ package final class RecordFields {
         return place
       }
     }
-    // Asked for once more, as something else: that is not among the places.
+    // A repeated lookup of one field, as another type, is not recorded.
     if next > 0, names[next - 1].isSameUTF8(as: name) { return next - 1 }
     let found = search(name) { names[$0].comparedInUTF8(to: $1) }
     if let found { note(UInt8(truncatingIfNeeded: found)) }
@@ -76,7 +76,7 @@ package final class RecordFields {
   }
 
   private func note(_ place: UInt8) {
-    // Goes on from there, if fields were left out.
+    // Continue after this field if the type skipped some.
     if let index = places?.firstIndex(of: place) { lookups = index + 1 }
     if let count = own?.count, count < Shape.namesMax { own?.append(place) }
   }
@@ -87,7 +87,8 @@ package final class RecordFields {
     return found
   }
 
-  /// Of so many names in order the one that `compare` finds equal; that at `next` and the one before it are tried first.
+  /// Finds the name for which `compare` returns 0, among `count` sorted names. Tries `next` and its
+  /// predecessor first.
   package static func place(among count: Int, after next: Int, _ compare: (Int) -> Int) -> Int? {
     if next < count, compare(next) == 0 { return next }
     if next > 0, compare(next - 1) == 0 { return next - 1 }
@@ -102,9 +103,9 @@ package final class RecordFields {
     return nil
   }
 
-  // MARK: The types that most fields have
+  // MARK: Common types
 
-  // Each is nil unless the field is stored as just that.
+  // Each returns nil unless the field has exactly this type.
 
   package func string(_ name: String) -> String? { payload(name, .string) { String(record: $0) } }
 

@@ -1,5 +1,6 @@
-// Where the parts of a map and of an array lie in a record. Nothing is taken on trust: what is found lies
-// within the bytes, or there is no layout.
+// The layout of maps and arrays in a record.
+//
+// All bounds are checked: parts lie within the bytes, or there is no layout.
 //
 //   map     := own:varint count:varint table entry{count}       own = width code; entries carry their names
 //            | shaped:varint table value{slots}                 shaped = (shape + 1) << 2 | width code
@@ -7,20 +8,19 @@
 //   entry   := nameBytes:varint name value
 //   table   := number{count - 1}                                of 1, 2 or 4 bytes: width codes 0, 1 and 2
 //
-// The table of entries has where each but the first begins, counted from the first: one is found by bisection.
-// A table of values has how long each but the last is: where a slot begins is a sum, eight numbers at a time.
-//
-// Inlined into callers in other modules, as is all that walks over a record.
+// The table of entries contains the offsets of all but the first entry, so a name is found by binary
+// search. The table of values contains the lengths of all but the last value, so a slot's offset is a sum,
+// computed eight numbers at a time. Inlinable across modules, like all code that iterates over a record.
 
 @frozen @usableFromInline
 struct RecordLayout {
-  /// Of the shape, in the bytes of all shapes; 0 if entries carry their names.
+  /// Offset of the shape in the shape bytes; 0 if the entries have names.
   @usableFromInline let shape: Int
   @usableFromInline let count: Int
-  /// Bytes of a number in the table.
+  /// Bytes per number in the table.
   @usableFromInline let width: Int
   @usableFromInline let table: Int
-  /// Where the first value or entry begins, and the last one ends.
+  /// Start of the first value or entry, and end of the last one.
   @usableFromInline let first: Int
   @usableFromInline let end: Int
 
@@ -63,22 +63,22 @@ struct RecordLayout {
     self.table = table
     first = count > 1 ? table + (count - 1) << code : table
     self.end = end
-    // Each has a byte at least, its tag.
+    // Each value has at least one byte, its tag.
     guard first + count <= end, count > 0 || first == end else { return nil }
   }
 
   // MARK: Values
 
-  /// Where value `index` ends, which begins at `start`; nil if not within.
+  /// The end of value `index`, which begins at `start`; nil if it exceeds the map or array.
   @inlinable @inline(__always)
   func end(ofValue index: Int, from start: Int, in bytes: RawSpan) -> Int? {
     guard index + 1 < count else { return start < end ? end : nil }
-    // A layout has compared its table with the bytes.
+    // The layout has checked the table's bounds.
     let length = unsafe bytes.uncheckedNumber(at: table + index * width, width: width)
     return length > 0 && length < end - start ? start + length : nil
   }
 
-  /// The value of a slot; nil if the table leads out of the map.
+  /// The value of a slot; nil if the table points outside of the map.
   @inlinable
   func range(ofValue index: Int, in bytes: RawSpan) -> Range<Int>? {
     let start = first + bytes.sum(of: index, numbersAt: table, width: width)
@@ -95,7 +95,7 @@ struct RecordLayout {
     return start < end && end <= self.end ? start..<end : nil
   }
 
-  /// The name of an entry, and the value behind it.
+  /// Splits an entry into name and value.
   @inlinable
   static func parts(ofEntry entry: Range<Int>, in bytes: RawSpan) -> (name: Range<Int>, value: Range<Int>)? {
     guard let (size, start) = bytes.varint(at: entry.lowerBound, before: entry.upperBound),
@@ -113,7 +113,7 @@ struct RecordLayout {
     case damaged
   }
 
-  /// The value of a name in a map.
+  /// Finds the value of a name in a map.
   func find(_ name: RawSpan, in bytes: RawSpan, shapes: RawSpan) -> Found {
     if shape > 0 {
       guard let slot = ShapeBytes.slot(of: name, shape, in: shapes) else { return .absent }
@@ -135,13 +135,13 @@ struct RecordLayout {
 
 // MARK: -
 
-/// All shapes as bytes, so that a view of a document can borrow them. They are ours, and as they should be.
+/// All shapes in one byte array, which views of documents can borrow. Created by this module and trusted.
 ///
-///     bytes := count:u32 place:u32{count} shape*          by id; a place of 0 is no shape
-///     shape := count:u32 end:u32{count} name*             names in the order of their bytes, ends from the first
+///     bytes := count:u32 place:u32{count} shape*          by id; place 0 means no shape
+///     shape := count:u32 end:u32{count} name*             names sorted by bytes, ends from the first
 @usableFromInline
 enum ShapeBytes {
-  /// 0 if there is no such shape.
+  /// 0 if the shape does not exist.
   @inlinable @inline(__always)
   static func place(of id: Int, in shapes: RawSpan) -> Int {
     guard shapes.byteCount >= 4, id < shapes.number(at: 0, width: 4) else { return 0 }
@@ -158,7 +158,7 @@ enum ShapeBytes {
     return names + start..<names + shapes.number(at: shape + 4 + 4 * slot, width: 4)
   }
 
-  /// The place of a name. The caller vouches for the shape, its count and the slot.
+  /// The range of a name. The caller must have checked the shape, its count and the slot.
   @unsafe @inlinable @inline(__always)
   static func uncheckedName(_ slot: Int, _ shape: Int, _ count: Int, in shapes: RawSpan) -> Range<Int> {
     let ends = shape &+ 4

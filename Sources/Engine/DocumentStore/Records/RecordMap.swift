@@ -1,9 +1,10 @@
-// Maps and arrays within the bytes of a record that was checked: a field is found without reading the others, and
-// what nobody asks for is never decoded.
+// Maps and arrays in a validated record.
+//
+// A field is found without reading the others, and only accessed values are decoded.
 
 import ByteStore
 
-/// A record in which nothing is wrong, and the shapes of its maps.
+/// A validated record and the shapes of its maps.
 final class CheckedRecord: Sendable {
   let bytes: [UInt8]
   let shapes: ShapeTable
@@ -16,19 +17,19 @@ final class CheckedRecord: Sendable {
     self.shapes = shapes
   }
 
-  /// What a class has can only be lent from a copy of the reference.
+  /// Copies the references, because spans cannot be borrowed from properties of a class.
   func withSpans<Result>(_ body: (_ record: RawSpan, _ shapes: RawSpan) -> Result) -> Result {
     let (bytes, shapes) = (bytes, shapes.bytes)
     return body(bytes.rawSpan, shapes.rawSpan)
   }
 }
 
-/// A map within a record.
+/// A map in a record.
 package struct RecordMap: Sendable {
   private let record: CheckedRecord
   private let layout: RecordLayout
   private let start: Int
-  /// Of its shape, if it has one.
+  /// The names of its shape, if it has one.
   let names: FieldNames?
 
   init(_ record: CheckedRecord, _ range: Range<Int>) {
@@ -42,7 +43,7 @@ package struct RecordMap: Sendable {
     names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.fieldNames : nil
   }
 
-  /// Of a map that has one, at its first byte.
+  /// The shape of the map at `start`, which must have one.
   private static func shape(of record: CheckedRecord, _ start: Int) -> Shape? {
     let head = record.withSpans { bytes, _ in bytes.varint(at: start, before: bytes.byteCount)?.value }
     return head.flatMap { record.shapes.shapes[$0 >> 2 - 1] }
@@ -62,7 +63,7 @@ package struct RecordMap: Sendable {
     return RecordValue(record, range)
   }
 
-  /// Calls `body` with the tag and the payload of a value.
+  /// Calls `body` with the tag and payload of a value.
   @inline(__always)
   func withValue<Result>(at index: Int, _ body: (RawSpan) -> Result) -> Result {
     let bytes = record.bytes
@@ -71,7 +72,7 @@ package struct RecordMap: Sendable {
     return body(bytes.rawSpan.extracting(range))
   }
 
-  /// All fields, and what `body` makes of each.
+  /// All fields, each transformed by `body`.
   package func dictionary<Value>(_ body: (RecordValue) -> Value) -> [String: Value] {
     if layout.shape > 0, let shape = Self.shape(of: record, start) {
       return shape.places.mapValues { body(value(at: $0)) }
@@ -92,7 +93,7 @@ package struct RecordMap: Sendable {
     return RecordValue(record, range)
   }
 
-  /// Negative, zero or positive, as the name's bytes come before, are, or come after the others.
+  /// Negative, zero or positive if the name at `index` sorts before, equals, or sorts after `name`.
   package func compareName(at index: Int, to name: String) -> Int {
     if let names { return names.names[index].comparedInUTF8(to: name) }
     var name = name
@@ -113,7 +114,7 @@ package struct RecordMap: Sendable {
   }
 }
 
-/// A value within a record.
+/// A value in a record.
 package struct RecordValue: Sendable {
   private let record: CheckedRecord
   private let range: Range<Int>
@@ -127,7 +128,7 @@ package struct RecordValue: Sendable {
 
   private var payload: Range<Int> { range.lowerBound + 1..<range.upperBound }
 
-  /// All of it, decoded.
+  /// The decoded value.
   package var stored: StoredValue {
     record.withSpans { bytes, shapes in
       (try? RecordDecoder(bytes, record.shapes, shapes).value(range, depth: 0)) ?? .null
@@ -147,13 +148,13 @@ package struct RecordValue: Sendable {
     return Double(bitPattern: record.withSpans { bytes, _ in bytes.extracting(payload).doubleBits })
   }
 
-  /// Nil unless it is an array of nothing but text.
+  /// Nil unless it is an array of strings only.
   package var strings: [String]? { elements(.string) { String(record: $0) } }
 
-  /// Nil unless it is an array of nothing but integers.
+  /// Nil unless it is an array of integers only.
   package var integers: [Int64]? { elements(.integer) { $0.signed } }
 
-  /// Nil unless it is an array of nothing but doubles.
+  /// Nil unless it is an array of doubles only.
   package var doubles: [Double]? { elements(.double) { Double(bitPattern: $0.doubleBits) } }
 
   private func elements<Element>(
@@ -185,7 +186,7 @@ package struct RecordValue: Sendable {
     }
   }
 
-  /// A timestamp that is pending is none yet.
+  /// A pending timestamp counts as null.
   package var isNull: Bool { tag == .null || tag == .pendingTimestamp }
 
   /// Nil unless it is a map.
@@ -194,7 +195,7 @@ package struct RecordValue: Sendable {
   /// Nil unless it is an array.
   package var elements: [RecordValue]? { elements { $0 } }
 
-  /// Nil unless it is an array: what `body` makes of each element.
+  /// The elements transformed by `body`; nil unless it is an array.
   package func elements<Element>(_ body: (RecordValue) -> Element) -> [Element]? {
     guard tag == .array else { return nil }
     return record.withSpans { bytes, _ in

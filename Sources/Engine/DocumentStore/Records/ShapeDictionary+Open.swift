@@ -1,11 +1,13 @@
-// Where the shapes of a database come from when it is opened: its checkpoint has them all, and the logs what came
-// since. Where the checkpoint does not say, after a salvage for instance, each id is looked for by itself, and new
-// ids are given out only once it is known which ones records use.
+// Loads the shapes when a database is opened.
+//
+// The checkpoint lists them all, and the WAL has the later ones. If the checkpoint's list is missing, for
+// example after a salvage, every possible id is looked up. New ids are then only assigned once it is known
+// which ids the records use.
 
 import ByteStore
 
 extension ShapeDictionary {
-  /// To be called when what the checkpoint says is known, and before a record is read.
+  /// Call this after the checkpoint was loaded and before any record is read.
   func catchUp(with store: ByteStore) {
     if knowsIDs {
       store.forEachRecoveredKey { key in
@@ -16,7 +18,7 @@ extension ShapeDictionary {
     }
   }
 
-  /// A definition that cannot be read is missing: the records that need it are damaged, and no others.
+  /// An unreadable definition counts as missing. Then only the records that need it are damaged.
   private func look(for id: Int, in store: ByteStore) {
     let definition = try? store.value(for: Shape.key(id))
     if let definition, let shape = Shape(id: id, definition: definition.rawSpan) { add(shape) }
@@ -24,8 +26,8 @@ extension ShapeDictionary {
 }
 
 extension RecordCodec {
-  /// Above every id of a shape that a record uses, as far as can be seen: what lies in a map with an unknown
-  /// shape cannot be read by anyone.
+  /// An id above all shape ids in the record, as far as they can be found: a map with an unknown shape
+  /// cannot be searched.
   static func nextShape(after record: RawSpan, _ shapes: ShapeTable) -> Int {
     guard let start = fieldsStart(record) else { return 0 }
     let shapeBytes = shapes.bytes

@@ -1,18 +1,19 @@
-// Which shapes a database has, and which maps get one.
+// The shapes of a database, and the decision which maps get one.
 //
 // Invariants:
-//   - An id stands for one shape for ever. A new id is above every id that is defined or that a record uses; where
-//     that is not known, there are no new shapes.
-//   - A shape is admitted when it is met for the second time, up to so many shapes and so many bytes of names. So
-//     a million different maps cost a look into a small table each, and nothing that stays.
-//   - A commit has the definitions of all shapes that its records use, unless readers have seen a commit with
-//     them: whatever becomes of other commits, no record is without its shapes. The first commits define a shape
-//     more than once, so that it is not lost with one place of a log.
-//   - A log begins with all shapes that are stored then (`storedDefinitions`), and its commits define all others that
-//     they use. So each log has the shapes of its records, whatever becomes of the logs before it.
+//   - An id always means one shape. A new id is above every id that is defined or used in a record. While
+//     the highest id is unknown, no new shapes are created.
+//   - A shape is created when its names occur for the second time, up to limits on the number of shapes and
+//     the size of names. So a million different maps cost a small hash lookup each and leave nothing
+//     behind.
+//   - A commit contains the definitions of all shapes that its records use, unless a visible commit already
+//     defines them. So records always have their shapes, even if other commits fail. The first commits
+//     define a shape repeatedly, so that one damaged place in the WAL does not lose it.
+//   - Each log file begins with all stored shapes (`storedDefinitions`), and its commits define all others
+//     that they use. So a log file has the shapes of its records, even if earlier log files are lost.
 //
-// Ids are given out under the lock of the commits' order, definitions are noted as stored at the moment at which
-// readers see their commit, and readers take a table after the record.
+// Ids are assigned under the lock of the commit order. Definitions count as stored from the moment their
+// commit is visible. Readers take the shape table after the record.
 
 import ByteStore
 
@@ -25,24 +26,24 @@ package final class ShapeDictionary: Sendable {
   fileprivate struct State {
     /// By id.
     var shapes: [Shape?] = []
-    /// Of which readers have seen no definition.
+    /// Shapes without a visible definition.
     var unstored: Set<Int> = []
-    /// In how many more commits each is to be defined.
+    /// For each shape, the number of further commits that must define it.
     var definitionsDue: [Int: Int] = [:]
     var byHash: [UInt64: Int] = [:]
-    /// Those that maps had last: most maps of a program have one of a few shapes, and to compare the names costs less
-    /// than to hash them.
+    /// The shapes used last. Most maps of a program have one of a few shapes, and comparing names is
+    /// cheaper than hashing them.
     var last = SIMD4<Int32>(repeating: -1)
     var nextLast = 0
     var count = 0
     var nameBytes = 0
-    /// The size of the puts of all definitions.
+    /// Total size of the puts of all definitions.
     var definitionBytes = 0
-    /// Nil until it is known which ids records use.
+    /// Nil until it is known which ids the records use.
     var nextID: Int?
-    /// Of maps that were met once, each at a place that its hash tells.
+    /// A small hash table of maps that occurred once.
     var recent: [UInt64] = []
-    /// Made when it is asked for.
+    /// Created on demand.
     var table: ShapeTable?
   }
 
@@ -62,7 +63,7 @@ package final class ShapeDictionary: Sendable {
 
   // MARK: Writing
 
-  /// The shape of a map, if it has one now.
+  /// The shape of a map; nil if it has none.
   func id(of map: StoredMap) -> Int? {
     guard (1...Shape.namesMax).contains(map.count) else { return nil }
     if let id = state.withLock({ $0.last(of: map) }) { return id }
@@ -76,7 +77,7 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// Of some shapes those that a commit has to define.
+  /// The shapes among `ids` that a commit must define.
   func definitionsDue(for ids: Set<Int>) -> [Shape] {
     state.withLock { state in
       guard !state.definitionsDue.isEmpty else { return [] }
@@ -84,7 +85,7 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// Readers see a commit that defines them.
+  /// Notes that a visible commit defines these shapes.
   func noteStored(_ ids: [Int]) {
     state.withLock { state in
       state.unstored.subtract(ids)
@@ -97,7 +98,7 @@ package final class ShapeDictionary: Sendable {
 
   // MARK: Opening
 
-  /// What a checkpoint keeps: all shapes that are stored, and the next id. Nil if that is not known.
+  /// The stored shapes and the next id, for a checkpoint. Nil if the next id is unknown.
   var stored: (nextID: Int, shapes: [Shape])? {
     state.withLock { state in
       state.nextID.map { nextID in
@@ -106,7 +107,7 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// The puts of all shapes whose definition readers can see.
+  /// The definitions of all stored shapes, as puts.
   var storedDefinitions: [(key: [UInt8], value: [UInt8])] {
     let shapes = state.withLock { state in
       state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
@@ -114,10 +115,11 @@ package final class ShapeDictionary: Sendable {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
-  /// The most that the stored definitions take in a catalog, or as puts: those that no reader has seen yet count too.
+  /// Upper limit of the size of the stored definitions, in a catalog or as puts. Includes definitions that
+  /// are not visible yet.
   var definitionBytesMax: Int { state.withLock { $0.definitionBytes } }
 
-  /// A shape that is stored. False if its id stands for another one.
+  /// Adds a stored shape. False if its id belongs to another shape.
   @discardableResult
   func add(_ shape: Shape) -> Bool {
     state.withLock { state in
@@ -130,7 +132,7 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// A sentence about the first shape that is not stored as it is known here, or nil.
+  /// Describes the first difference between stored and known shapes, or nil.
   func difference(from definitions: [Shape]) -> String? {
     let known = state.withLock { state in
       state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
@@ -147,7 +149,7 @@ package final class ShapeDictionary: Sendable {
     return nil
   }
 
-  /// No record uses an id from `nextID` on.
+  /// No record may use an id from `nextID` on.
   func begin(from nextID: Int) {
     state.withLock { state in state.nextID = max(nextID, state.nextID ?? 0, state.shapes.count) }
   }
@@ -156,7 +158,7 @@ package final class ShapeDictionary: Sendable {
 }
 
 extension ShapeDictionary.State {
-  /// The shape of a map, if it is one of the last.
+  /// The shape of a map, if it is among those used last.
   fileprivate func last(of map: StoredMap) -> Int? {
     for place in last.indices where last[place] >= 0 {
       let id = Int(last[place])
@@ -182,7 +184,7 @@ extension ShapeDictionary.State {
 
   private mutating func isSecond(_ hash: UInt64) -> Bool {
     if recent.isEmpty { recent = Array(repeating: 0, count: ShapeDictionary.recentMax) }
-    // Each place has a neighbour, so that two maps that are met by turns do not always drive out each other.
+    // Each slot has a second one, so that two alternating maps do not keep evicting each other.
     let place = Int(truncatingIfNeeded: hash % UInt64(recent.count))
     if recent[place] == hash || recent[place ^ 1] == hash { return true }
     recent[place ^ 1] = recent[place]
@@ -217,7 +219,7 @@ extension StoredMap {
   }
 }
 
-/// Of names one after the other. Nothing relies on it but speed.
+/// Hashes a sequence of names. Collisions only cost time.
 private struct NameHash {
   private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 

@@ -1,8 +1,10 @@
-// The shapes of a database, as readers see them: a shape is the names of a map, in the order of their bytes.
+// The shapes of a database as readers see them.
+//
+// A shape is the list of a map's field names, sorted by bytes.
 
 import ByteStore
 
-/// The names of a map.
+/// The field names of a map.
 struct Shape: Sendable {
   static let namesMax = 256
   static let nameBytesMax = 16 << 10
@@ -10,15 +12,15 @@ struct Shape: Sendable {
   let id: Int
   let fieldNames: FieldNames
   var names: [String] { fieldNames.names }
-  /// Where each is among them. A dictionary of a map's fields is made of this one, without hashing any name. As in one
-  /// that is filled in this order, of names that Swift takes for the same the last one counts.
+  /// The index of each name. Dictionaries of a map's fields are copied from this one without hashing names.
+  /// Of canonically equivalent names, the last wins, as in a dictionary that is filled in order.
   let places: [String: Int]
 
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
 
   func isOf(_ map: StoredMap) -> Bool {
     guard names.count == map.count else { return false }
-    // Names in arrays would be counted as referred to, each for itself.
+    // Use the buffers, because iterating over the arrays would retain and release each name.
     return unsafe names.withUnsafeBufferPointer { names in
       unsafe map.entries.withUnsafeBufferPointer { entries in
         for place in names.indices {
@@ -29,19 +31,20 @@ struct Shape: Sendable {
     }
   }
 
-  // MARK: As it is stored
+  // MARK: Encoding
   //
   //   key        := 0x01 id:u16-big-endian
   //   definition := names:varint (bytes:varint name){names}
 
-  /// Of all shapes. No document has such a key.
+  /// The keyspace of shapes. No document has such a key.
   static let keyspace: UInt8 = 0x01
-  /// Higher ids are never given out: what is lost in a salvage is not used again, and all can be looked for.
+  /// Higher ids are never assigned, so all possible ids can be looked up. An id lost in a salvage is not
+  /// reused.
   static let idMax = 8191
 
   static func key(_ id: Int) -> [UInt8] { [keyspace, UInt8(id >> 8), UInt8(id & 0xFF)] }
 
-  /// Nil for a key that is none of a shape.
+  /// Nil if the key does not belong to a shape.
   static func id(of key: RawSpan) -> Int? {
     key.byteCount == 3 && key.byte(at: 0) == keyspace ? Int(key.byte(at: 1)) << 8 | Int(key.byte(at: 2)) : nil
   }
@@ -62,7 +65,7 @@ struct Shape: Sendable {
     places = Dictionary(zip(names, names.indices)) { _, last in last }
   }
 
-  /// Nil for bytes that define no shape.
+  /// Nil if the bytes are not a valid definition.
   init?(id: Int, definition: RawSpan) {
     guard let (count, start) = definition.varint(at: 0, before: definition.byteCount),
       (1...Self.namesMax).contains(count)
@@ -85,18 +88,18 @@ struct Shape: Sendable {
   }
 }
 
-/// All shapes at one moment. A record is read with a table that was taken after it, or at the same time: shapes
-/// come and never go.
+/// All shapes at one time. Read a record with a table that was taken with it or later, because shapes are
+/// only ever added.
 struct ShapeTable: Sendable {
   /// For records without shapes.
   static let empty = ShapeTable([], origin: nil)
 
-  /// Tables of one database have the same.
+  /// Identifies the database. All its tables share one.
   final class Origin: Sendable {}
 
   /// By id.
   let shapes: [Shape?]
-  /// The same, for views (`ShapeBytes`).
+  /// The shapes as `ShapeBytes`, for views.
   let bytes: [UInt8]
   let origin: Origin?
 
@@ -121,14 +124,14 @@ struct ShapeTable: Sendable {
 }
 
 extension String {
-  /// Nil for bytes that are no UTF-8.
+  /// Nil if the bytes are not valid UTF-8.
   init?(record bytes: RawSpan) {
     let text = unsafe bytes.withUnsafeBytes { bytes -> String? in
       #if canImport(Darwin)
-      // What is below is there in the newest systems only.
+      // The API used below exists only on the newest Apple systems.
       return unsafe String(validating: bytes, as: UTF8.self)
       #else
-      // In a third of the time.
+      // Faster than the initializer above.
       guard let text = unsafe try? UTF8Span(validating: Span(_unsafeBytes: bytes)) else { return nil }
       return String(copying: text)
       #endif

@@ -1,9 +1,9 @@
-// Records with shapes of the caller's own, for those who test them.
+// Encodes and decodes records with given shapes, for tests.
 
 import ByteStore
 
 extension StoredDocument {
-  /// Of a record whose shapes are these, by id; the names of each are in the order of their bytes.
+  /// Decodes a record with these shapes, by id. The names of each must be sorted by bytes.
   package init(path: DocumentPath, record: [UInt8], shapes: [[String]]) throws(RecordError) {
     try self.init(path: path, record: record.rawSpan, Self.dictionary(shapes).table)
   }
@@ -14,7 +14,7 @@ extension StoredDocument {
     return encoder.bytes
   }
 
-  /// It takes no others.
+  /// A dictionary with exactly these shapes.
   private static func dictionary(_ shapes: [[String]]) -> ShapeDictionary {
     let dictionary = ShapeDictionary()
     for (id, names) in shapes.enumerated() { dictionary.add(Shape(id: id, names: names)) }

@@ -1,8 +1,8 @@
-// A document as it was at one commit.
+// A document in one snapshot.
 
 import ByteStore
 
-/// An existing document: where it is, when it was made and last changed, and its fields.
+/// An existing document: its path, its times, and its fields.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -12,17 +12,19 @@ import ByteStore
 /// }
 /// ```
 public struct StoredDocument: Sendable, Equatable {
-  /// Stands for fields that cannot be decoded. No document can have these, so that every write differs from them.
+  /// Placeholder for fields that cannot be decoded. No valid document has these fields, so every write is a
+  /// change.
   static let damagedFields = StoredMap([("", .null)])
 
-  /// Where it is.
+  /// The path of the document.
   public let path: DocumentPath
-  /// Kept by later writes, new after a removal.
+  /// The time at which the document was created. Later writes keep it; after a deletion, a new document
+  /// gets a new one.
   public let createTime: StoredTimestamp
-  /// Of the last commit that changed it; ahead of that if what was there before was ahead of the clock, or if it came
-  /// with its times, from a bundle or a remote.
+  /// The time of the last commit that changed the document. It is later than that commit if the previous
+  /// version was ahead of the clock, or if the document came with its times from a bundle or a remote.
   public let updateTime: StoredTimestamp
-  /// What it has.
+  /// The fields of the document.
   public let fields: StoredMap
 
   package init(
@@ -34,12 +36,12 @@ public struct StoredDocument: Sendable, Equatable {
     self.fields = fields
   }
 
-  /// As it can be stored anywhere: without shapes.
+  /// The document encoded without shapes, independent of any database.
   package var record: [UInt8] {
     RecordCodec.encode(createTime: createTime, updateTime: updateTime, fields: fields)
   }
 
-  /// Of a record without shapes.
+  /// Decodes a record without shapes.
   package init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
     try self.init(path: path, record: record.rawSpan, .empty)
   }

@@ -1,7 +1,7 @@
-// How large a record can be, told without making it.
+// Computes an upper limit of a record's size without encoding it.
 
 extension StoredMap {
-  /// What the fields take in a record at most, which is about what they take where no shape has their names.
+  /// Upper limit of the encoded size of the fields, close to the actual size without shapes.
   package var recordBytesMax: Int {
     var bytes = 0
     for (name, value) in entries {
@@ -37,13 +37,13 @@ extension StoredValue {
 }
 
 private enum RecordSize {
-  /// The number of any shape, with what stands beside it.
+  /// Upper limit for the head of a map with a shape.
   static let shape = 3
 
-  /// A varint of up to 35 bits.
+  /// The size of a varint of up to 35 bits.
   static func number(_ number: Int) -> Int { number < 0x80 ? 1 : number < 0x4000 ? 2 : 5 }
 
-  /// Of the places of so many parts. No number in it is larger than all parts together.
+  /// The size of a table for `count` parts. No number in it is larger than all parts together.
   static func table(_ count: Int, of bytes: Int) -> Int {
     max(count - 1, 0) << (bytes > 0xFFFF ? 2 : bytes > 0xFF ? 1 : 0)
   }

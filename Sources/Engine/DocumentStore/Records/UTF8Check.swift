@@ -1,4 +1,4 @@
-// Whether bytes are UTF-8, without making a string of them.
+// Validates UTF-8 without creating a string.
 //
 //   text  := (00...7F | two | three | four)*
 //   two   := C2...DF tail
@@ -13,7 +13,7 @@ enum UTF8Check {
     var reader = ByteReader(bytes)
     var ahead = 0
     while true {
-      // Names and most texts are ASCII: eight bytes at a time, then one.
+      // Most text is ASCII, so skip eight bytes at a time, then one.
       while bytes.byteCount - ahead >= 8,
         unsafe bytes.unsafeLoadUnaligned(fromByteOffset: ahead, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
       {

@@ -1,9 +1,9 @@
-// How a check, a salvage and a backup name the entries of a store that cannot be decoded.
+// Names for undecodable entries in the reports of check, salvage and backup.
 
 import ByteStore
 
 enum UndecodableEntry {
-  /// The name of a document or of a shape that cannot be decoded; nil for every other entry.
+  /// The name of an undecodable document or shape; nil for other entries.
   static func name(of key: RawSpan, _ value: RawSpan, _ shapes: ShapeTable) -> String? {
     if let id = Shape.id(of: key) { return name(ofShape: id, value) }
     guard DocumentKey.isOfDocument(key) else { return nil }
@@ -16,7 +16,7 @@ enum UndecodableEntry {
     }
   }
 
-  /// The name of a shape, if its definition is none.
+  /// The name of a shape with an invalid definition.
   static func name(ofShape id: Int, _ definition: RawSpan) -> String? {
     Shape(id: id, definition: definition) == nil ? "the shape \(id)" : nil
   }

@@ -1,4 +1,4 @@
-// What a check of the bytes cannot see: whether indexes and references say what the documents say.
+// Checks that indexes and references agree with the documents, which checksums cannot show.
 //
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
@@ -8,26 +8,26 @@
 
 import ByteStore
 
-/// What was compared, and what disagrees.
+/// The counts of an agreement check, and the contradictions it found.
 package struct StoreAgreement: Sendable, Equatable {
-  /// More are counted only.
+  /// Further contradictions are only counted.
   package static let contradictionsMax = 100
 
-  /// All that has a path: the documents of users, and what is kept beside them under reserved names.
+  /// Number of keys that are paths: user documents and the store's own reserved ones.
   package var records = 0
-  /// Those of users.
+  /// Number of user documents.
   package var documents = 0
   package var indexes = 0
   package var indexKeys = 0
   package var objects = 0
   package var contents = 0
-  /// A crash may leave such, where somebody else was at work on a content when its last object was taken away. Nothing is
-  /// lost with them but room.
+  /// Contents that no object references. A crash can leave some, if a content was in use when its last
+  /// object was deleted. They only waste space.
   package var contentsOfNoObject = 0
-  /// A sentence each.
+  /// One sentence per contradiction.
   package private(set) var contradictions: [String] = []
   package private(set) var contradictionsOmitted = 0
-  /// Of all contradictions, those about objects of the storage; the others are about indexes.
+  /// Number of contradictions about stored objects; the others are about indexes.
   package private(set) var objectContradictions = 0
 
   package mutating func add(_ contradiction: String, isOfObject: Bool = false) {
@@ -47,7 +47,7 @@ package protocol RecordComparison {
 }
 
 extension DocumentStore {
-  /// Throws if a document or a page of an index cannot be read.
+  /// Throws if a document or an index page cannot be read.
   package func agreement(
     comparing comparison: inout some RecordComparison, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws(DocumentStoreError) -> StoreAgreement {

@@ -1,9 +1,9 @@
-// Which collections there are. Nothing says so but the names of the documents.
+// Lists collections, which exist only as parts of document names.
 
 import ByteStore
 
 extension DocumentStore {
-  /// The ids of all collections, wherever they are, each once.
+  /// The ids of all collections at any depth, each once.
   public func collectionGroups() throws(DocumentStoreError) -> [String] {
     let (moment, names) = try momentWithNames()
     let pooled = moment.takeBuffer()
@@ -20,17 +20,18 @@ extension DocumentStore {
       guard let id = DocumentKey.decode(key)?.collectionID else { continue }
       if !ids.contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }
       let prefix = NameKey.prefix(group: id)
-      // Past all documents of the group, however many; those of ids that are longer than keys are gone through.
+      // Skip the rest of the group. Ids longer than a stored key are iterated, because their prefix is
+      // truncated.
       guard prefix.count <= StoredKey.keptBytes else { continue }
       guard let behind = prefix.behindAllWithPrefix else { break }
-      // Never back: a key that somebody made up may lead to a document of another group.
+      // Never move back: forged keys could lead to a document of another group.
       try cursor.seekForward(to: behind)
     }
     return ids
   }
 
-  /// The collections directly below a document, or with nil those that are below none, and how many documents each
-  /// has. The document need not exist.
+  /// The collections directly below a document, or the root collections if nil, with the number of
+  /// documents in each. The document need not exist.
   public func collections(
     below document: DocumentPath?
   ) throws(DocumentStoreError) -> [(path: CollectionPath, documents: Int)] {

@@ -1,12 +1,12 @@
-// How many documents there are.
+// Counts documents.
 //
-// What the store and the layers above it keep beside the documents of users has names too. All of it is in collections
-// whose ids are reserved, which no user can write: nobody has to know which there are.
+// The store and higher layers keep their own documents in collections with reserved ids, which users cannot
+// write. So they can be subtracted without knowing them individually.
 
 import ByteStore
 
 extension DocumentStore {
-  /// The number of documents, as of one commit. Reads pages of the names, and no document.
+  /// The number of user documents in one snapshot. Reads pages of the name index and no documents.
   package func documentCount() throws(DocumentStoreError) -> Int {
     while true {
       let (moment, names) = try momentWithNames()
@@ -14,7 +14,8 @@ extension DocumentStore {
       do throws(DocumentStoreError) {
         return names.count - (try names.reservedCount())
       } catch {
-        // A damaged page of the names is no loss: what it says, the documents say as well.
+        // A damaged page of the name index loses no data, because the index can be rebuilt from the
+        // documents.
         guard case .corrupted = error, indexes.dropUnreadable() else { throw error }
       }
     }
@@ -22,18 +23,18 @@ extension DocumentStore {
 }
 
 extension OrderedIndex {
-  /// How many of these names are of documents that are not the users'.
+  /// The number of names that belong to reserved documents.
   fileprivate func reservedCount() throws(DocumentStoreError) -> Int {
-    // Without what ends the id. Ids of users may begin so as well, if they do not end so.
+    // The prefix without the end of the id. User ids may begin this way, too, if they do not end in `__`.
     let start = Array(NameKey.prefix(group: "__").dropLast(2))
     var cursor = try self.cursor(over: .prefix(start))
     var count = 0
     while try cursor.next() {
       let group = Self.group(of: cursor.key())
-      // An id that is longer than keys is none of ours.
+      // An id that is longer than a stored key is not reserved.
       guard group.count <= StoredKey.keptBytes, let behind = group.behindAllWithPrefix else { continue }
       let first = cursor.position - 1
-      // Never back: somebody may have made up the keys.
+      // Never move back: the keys may be forged.
       let end = max(try rank(of: behind.rawSpan), cursor.position)
       if Self.isReserved(group) { count += end - first }
       cursor.seek(toRank: end)
@@ -41,12 +42,12 @@ extension OrderedIndex {
     return count
   }
 
-  /// What all names of a collection group begin with; all of the name if its id has no end.
+  /// The prefix that all names of the collection group share. If the id has no end marker, the whole name.
   private static func group(of name: RawSpan) -> [UInt8] {
     [UInt8](copying: name.extracting(first: DocumentKey.segmentBytes(name) ?? name.byteCount))
   }
 
-  /// `group` as of a name that begins like the reserved ones.
+  /// `group` must begin like the reserved ids.
   private static func isReserved(_ group: [UInt8]) -> Bool {
     let id = String(decoding: group.dropFirst().dropLast(2), as: UTF8.self)
     return DocumentPath(unchecked: [id, id]).isReserved

@@ -1,8 +1,8 @@
-// The change feed: an ordered stream of commits that can be taken up where it was left, across openings.
+// The change feed: an ordered stream of commits that a consumer can resume after a reopening.
 //
-// Entries are written in the commits that they tell of. They are kept while a consumer is registered that has not
-// acknowledged them, for seven days at most, and as long as all of them have no more than a tenth of the bytes of
-// the store, or four mebibytes.
+// Each entry is written in the commit that it describes. An entry is kept while a registered consumer has
+// not acknowledged it, but for seven days at most. All entries together are limited to a tenth of the
+// store's size, or to 4 MiB if that is more.
 
 import ByteStore
 
@@ -10,17 +10,17 @@ extension DocumentStore {
   private static let feedMicrosecondsMax: Int64 = 7 * 86_400 * 1_000_000
   private static let feedBytesMin: UInt64 = 4 << 20
   private static let entriesPerTrim = 500
-  /// Behind so many numbers without an entry all keys are looked at, and not all numbers.
+  /// After this many numbers without an entry, scan all keys instead of probing more numbers.
   private static let gapMax: UInt64 = 4096
   private static let consumersMax = 1000
 
-  /// A consumer by its name. A new one begins with the next commit; one that is registered goes on behind what it
-  /// has acknowledged last.
+  /// The consumer with this name. A new consumer starts with the next commit. A registered one continues
+  /// after the last commit that it acknowledged.
   public func feedConsumer(_ name: String) throws(DocumentStoreError) -> FeedConsumer {
     guard (1...1000).contains(name.utf8.count) else {
       throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
     }
-    // One that is about to come or to go is waited for.
+    // Registrations and removals run one at a time.
     return try consumerChanges.withLock { _ throws(DocumentStoreError) in
       if let position = try registered(name) { return FeedConsumer(name, of: self, from: position) }
       return FeedConsumer(name, of: self, from: try register(name))
@@ -42,7 +42,7 @@ extension DocumentStore {
     }
     var position: UInt64 = 0
     do throws(DocumentStoreError) {
-      // From this commit on all have entries, whether it has happened yet or not.
+      // Every commit after this one writes an entry, even while this one is still in progress.
       try pipeline.write { feed in
         position = feed.next - 1
         feed.consumers[name] = position
@@ -60,7 +60,7 @@ extension DocumentStore {
 
   func unregister(_ name: String) throws(DocumentStoreError) {
     try change(name) { _, _ in nil }
-    // What is not removed now, a later commit with an entry tries to remove, or the next consumer.
+    // If this fails, a later commit with an entry or the next consumer retries it.
     try? trimFeed()
   }
 
@@ -69,8 +69,8 @@ extension DocumentStore {
     try? trimFeed()
   }
 
-  /// It counts once it is on stable storage: until then the consumer may have to begin where it was, and everything
-  /// that it would miss is kept.
+  /// The change takes effect once it is durable. Until then, everything that the consumer could still need
+  /// is kept.
   private func change(
     _ name: String, _ position: (_ known: UInt64, FeedLedger) -> UInt64?
   ) throws(DocumentStoreError) {
@@ -89,11 +89,11 @@ extension DocumentStore {
 
   // MARK: Reading
 
-  /// Commits behind a position, and the position behind the last of them.
+  /// The commits after a position, and the position of the last one.
   func changes(
     after position: UInt64, max count: Int
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: UInt64) {
-    // What readers can see: an entry before this that is not there will never be.
+    // The range that readers can see. A number in it without an entry will never get one.
     guard let state = try value(FeedFormat.stateKey) else { return ([], position) }
     guard let seen = FeedLedger.end(of: state) else { throw feedDamage("the state of the change feed") }
     guard position < seen.next - 1 else { return ([], position) }
@@ -119,7 +119,7 @@ extension DocumentStore {
     return (commits, number - 1)
   }
 
-  /// The same for those who keep their positions themselves.
+  /// Reads commits for consumers that keep their position themselves.
   package func feedChanges(
     after position: FeedPosition, max count: Int
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: FeedPosition) {
@@ -127,8 +127,8 @@ extension DocumentStore {
     return (commits, FeedPosition(end))
   }
 
-  /// The first entry in a range of numbers; nil if there is none. Commits that were refused leave gaps, and a store
-  /// that somebody made up says what it likes: what this takes is bounded by the keys that there are.
+  /// The first entry in a range of numbers; nil if there is none. Refused commits leave gaps, and a forged
+  /// store can claim any range, so the work is bounded by the number of existing keys.
   private func entry(
     from first: UInt64, before end: UInt64
   ) throws(DocumentStoreError) -> (number: UInt64, entry: [UInt8])? {
@@ -164,7 +164,7 @@ extension DocumentStore {
 
   // MARK: Bounds
 
-  /// Removes what nobody needs and what is beyond the bounds.
+  /// Removes entries that no consumer needs, and entries beyond the limits.
   func trimFeed() throws(DocumentStoreError) {
     try trimming.withLock { _ throws(DocumentStoreError) in
       let budget = max(Self.feedBytesMin, liveBytes / 10)
@@ -172,7 +172,7 @@ extension DocumentStore {
     }
   }
 
-  /// Of what is in use, about: what was replaced and is not yet collected is not counted.
+  /// Approximate size of the data in use. Replaced data that compaction has not reclaimed is not counted.
   package var approximateBytes: UInt64 { liveBytes }
 
   private var liveBytes: UInt64 {
@@ -180,10 +180,10 @@ extension DocumentStore {
     return statistics.segments.liveBytes + UInt64(statistics.tailBytes)
   }
 
-  /// False if there is nothing more to remove.
+  /// False if nothing is left to remove.
   private func trimOnce(_ budget: UInt64) throws(DocumentStoreError) -> Bool {
     let feed = pipeline.feed
-    // Those that no reader sees yet are still under way.
+    // Entries that readers cannot see yet belong to commits in progress.
     guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else {
       return false
     }
@@ -196,7 +196,7 @@ extension DocumentStore {
     while keys.count < Self.entriesPerTrim {
       guard let (number, entry) = try entry(from: first, before: seen.next) else {
         isLast = true
-        // Nothing but gaps, and what a consumer has still to pass is not said to be gone.
+        // Only gaps are left. Do not report gaps as truncated that a consumer has not passed yet.
         first = max(first, min(seen.next, feed.firstNeeded))
         break
       }
@@ -211,7 +211,7 @@ extension DocumentStore {
     var gone: UInt64?
     do throws(DocumentStoreError) {
       try pipeline.write(removing: keys) { [first, isLast] now in
-        // No entry has come since, and none was on its way.
+        // No entry was added since, and none was in progress.
         let isLast = isLast && feed.underWay == 0 && now.next == feed.next
         gone = now.drop(through: first - 1, bytes: dropped, isLast: isLast)
         return [(FeedFormat.stateKey, now.state)]
@@ -223,10 +223,11 @@ extension DocumentStore {
     return true
   }
 
-  /// What a commit that is in the feed brings with it.
+  /// Follow-up work after a commit with a feed entry.
   func feedGrew(_ underWay: CommitUnderWay) {
     guard underWay.feedBytes != nil else { return }
-    // The next commit tries again. One that was under way when the last consumer went leaves an entry for nobody.
+    // The next commit retries. A commit in progress when the last consumer left writes an entry without a
+    // consumer.
     if underWay.isFeedTrimDue || !pipeline.feed.isActive { try? trimFeed() }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
   }

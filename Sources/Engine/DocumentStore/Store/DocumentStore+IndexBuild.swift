@@ -1,42 +1,42 @@
-// Making an index of documents that are there already, while commits go on.
+// Builds an index over existing documents while commits continue.
 //
-//   1. begin    at one moment: the store is frozen for the build, and commits are noted from then on
-//   2. read     every document of the collection's id, and no other: those that the names lead to; where they are most
-//               of the store, or the names cannot be read, all documents in the order in which they lie on disk
-//   3. sort     the keys
-//   4. catch up with what was noted, and be there, at one moment
+//   1. begin     atomically pin a snapshot for the build and start recording later commits
+//   2. read      the documents of the collection id, by their names. If they are a large part of the store,
+//                or the names cannot be read, read all documents in disk order
+//   3. sort      the keys
+//   4. catch up  with the recorded commits, then publish the index atomically
 //
-// One build is at work at a time, so that they need the memory of one. No lock is held meanwhile: whoever is told of
-// the progress may commit, and ask for what needs an index itself.
+// One build runs at a time, to limit memory. No lock is held during a build, so a progress callback may
+// commit and run queries that need an index.
 
 import ByteStore
 
-/// How far the making of an index has come.
+/// The progress of an index build.
 public struct IndexProgress: Sendable, Hashable {
-  /// What is being done.
+  /// The steps of a build.
   public enum Step: Sendable, Hashable {
-    /// First documents are read, then keys are sorted.
+    /// Documents are read first, then the keys are sorted.
     case reading, sorting
   }
 
-  /// What is being done.
+  /// The current step.
   public let step: Step
-  /// From 0 to 1.
+  /// The completed fraction, from 0 to 1.
   public let fraction: Double
 }
 
 extension DocumentStore {
-  /// Above so many indexes, those made for queries go, the least recently used first.
+  /// Beyond this number, the least recently used automatic indexes are dropped.
   package static let automaticIndexesMax = IndexSet.automaticMax
-  /// A checkpoint has room for no more.
+  /// The number of indexes that a checkpoint can hold.
   static let indexesMax = 128
 
-  /// Finds all names, where a checkpoint without indexes was opened, or a page of them is damaged; and in the
-  /// first case which shapes records use.
+  /// Rebuilds the name index, after a checkpoint without indexes was opened or a page was damaged. After a
+  /// checkpoint without indexes, it also finds out which shapes the records use.
   func findNames() throws(DocumentStoreError) {
     try inTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
-      // No commit comes in between: this is rare, and reads keys only.
+      // Block commits meanwhile. This is rare, and only keys are read.
       try pipeline.whileQuiet { () throws(DocumentStoreError) in
         let (moment, _) = try moment {}
         var tree = IndexSet.NameTree()
@@ -56,29 +56,30 @@ extension DocumentStore {
         tree.tree = sorter.build() ?? OrderedIndex()
         indexes.state.withLock { $0.names = tree }
       }
-      // The next open is not to look for them again.
+      // Have the next checkpoint include the names, so that the next open does not rebuild them.
       bytes.noteLayerAboveChanged()
     }
   }
 
-  /// Makes an index that was asked for and is gone. If that cannot be, queries do without it. False if it was ended.
+  /// Rebuilds a declared index that was lost. If that fails, queries continue without it. False if the
+  /// build was ended.
   func makeAgain(
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
       return try build(index.definition, isAutomatic: true, ifLost: true, while: isWanted)
     } catch {
-      // What is wrong with a document is told to whoever reads it.
+      // The caller that reads the damaged document gets the error, not this one.
       if case .closed = error { throw error }
-      // For an undecodable record, the end of the build has noted it.
+      // For an undecodable record, the end of the build has noted the failure.
       if error.undecodable == nil { indexes.state.withLock { $0.lostForGood[index.id] = .other } }
       return true
     }
   }
 
-  /// Makes an index, unless it is there. `progress` is told how far it is, and ends it by answering false;
-  /// then, and after an error, there is no index. So does `isWanted`, which is no code of a user and must not wait. False
-  /// if it was ended. The indexes that are spared do not go to make room for it.
+  /// Builds an index unless it exists. `progress` cancels the build by returning false. The result is then
+  /// false, and no index exists; the same holds after an error. `isWanted` also cancels it, is not user
+  /// code, and must not block. The indexes in `spared` are not dropped to make room.
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic wasMeantForQuery: Bool, ifLost: Bool = false,
@@ -128,8 +129,8 @@ extension DocumentStore {
     building.wakeAll()
   }
 
-  /// Code of a user, which may want an index made, this one too: whoever waits for the turn gets it, and memory for
-  /// two builds is taken until then.
+  /// Runs user code, which may itself need an index built, even this one. Another thread that waits for its
+  /// turn gets it meanwhile, so two builds can use memory at the same time.
   private func betweenTurns<Result>(_ body: () -> Result) -> Result {
     endTurn()
     defer { building.withLock { $0.atWork += 1 } }
@@ -149,9 +150,9 @@ extension DocumentStore {
   private enum Attempt {
     case made(isAutomatic: Bool)
     case ended
-    /// Nobody wants it any more.
+    /// The index was dropped meanwhile.
     case dropped
-    /// A commit wrote over a damaged document meanwhile.
+    /// A commit replaced a damaged document meanwhile.
     case spoilt
   }
 
@@ -165,7 +166,7 @@ extension DocumentStore {
         guard isLost || !ifLost else { return nil }
         let id = state.nextID
         state.nextID += 1
-        // Whoever needs one that was asked for gets that one.
+        // Even if a query needs it, a lost declared index is rebuilt as a declared one.
         let isAutomatic = wasMeantForQuery && !isLost
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
@@ -186,8 +187,8 @@ extension DocumentStore {
     }
   }
 
-  /// Gives an empty index the keys of all documents as of a moment, of which `names` are the names if they are known;
-  /// false if `progress` ended it.
+  /// Fills an empty index with the keys of all documents in a snapshot. `names` is the snapshot's name
+  /// index, if known. False if `progress` ended the build.
   func fill(
     _ index: inout ManagedIndex, _ moment: Moment, _ names: OrderedIndex?, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
@@ -239,7 +240,7 @@ extension DocumentStore {
     _ index: inout ManagedIndex, _ spared: [IndexDefinition]
   ) throws(DocumentStoreError) -> Attempt {
     while true {
-      // Most of it without holding anyone up.
+      // Apply most of the changes before taking the lock.
       let changes = indexes.state.withLock { state -> OrderedIndexChanges? in
         guard let place = state.building.firstIndex(where: { $0.id == index.id }),
           !state.building[place].isDropped
@@ -258,7 +259,7 @@ extension DocumentStore {
       guard !building.isDropped else { return result = .success(.dropped) }
       guard !building.isSpoilt else { return }
       if state.isLost(index.definition) { index.isAutomatic = false }
-      // A query that began to make it meanwhile takes nothing from who asked for it.
+      // An index that was declared meanwhile stays declared, even if a query also built it.
       let isThere = state.indexes.contains { $0.definition == index.definition }
       guard !index.isAutomatic || !isThere else { return result = .success(.made(isAutomatic: true)) }
       do throws(DocumentStoreError) {
@@ -274,15 +275,15 @@ extension DocumentStore {
     return try result.get()
   }
 
-  /// To go from place to place costs so many times what it costs to go through all of them.
+  /// Random reads cost this many times as much per document as a full scan.
   private static let scattering = 4
 
-  /// The documents of collections with an id, if they are few among all documents; nil if it is better to look at all.
+  /// The ordinals of documents with this collection id. Nil if a full scan is cheaper.
   private static func ordinals(ofGroup id: String, in names: OrderedIndex?) -> [UInt32]? {
     guard let names, case let prefix = NameKey.prefix(group: id), prefix.count <= StoredKey.keptBytes else {
       return nil
     }
-    // A damaged page of names is found out elsewhere.
+    // Damaged pages of the name index are handled elsewhere.
     return try? { () throws(DocumentStoreError) -> [UInt32]? in
       let range = ByteRange.prefix(prefix).inTree
       let count = try names.count(in: range)
@@ -291,13 +292,13 @@ extension DocumentStore {
       ordinals.reserveCapacity(count)
       var cursor = try names.cursor(over: range)
       while try cursor.next(1024, into: &ordinals) > 0 {}
-      // About the order in which they were written.
+      // Ordinals roughly follow the order of writes.
       ordinals.sort()
       return ordinals
     }()
   }
 
-  /// Hands over documents as they are stored, those of some ordinals or all, until `body` answers false.
+  /// Calls `body` with stored documents, given their ordinals or nil for all, until it returns false.
   private func read(
     _ moment: Moment, _ ordinals: [UInt32]?,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Bool
@@ -323,7 +324,7 @@ extension DocumentStore {
     }
   }
 
-  /// Hands over every document as it is stored.
+  /// Calls `body` with every stored document.
   func read(
     _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
   ) throws(DocumentStoreError) {
@@ -332,7 +333,7 @@ extension DocumentStore {
     }
   }
 
-  /// Every key, with its ordinal and its value.
+  /// Calls `body` with every key, its ordinal, and its value.
   func readAll(
     _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(DocumentStoreError) {

@@ -1,17 +1,18 @@
-// Indexes that are asked for, rather than made when a query needs them.
+// Declared indexes, as opposed to those that are built automatically for a query.
 
 import ByteStore
 
-/// An index of a store.
+/// An index of the store.
 public struct IndexInfo: Sendable, Hashable {
-  /// Which index.
+  /// The definition of the index.
   public let definition: IndexDefinition
-  /// How many keys it has.
+  /// The number of keys in the index.
   public let entries: Int
-  /// Made for a query; it may go when others are more useful.
+  /// True if a query built the index. It may be dropped when others are more useful.
   public let isAutomatic: Bool
-  /// It was asked for, and its keys are gone, because a full disk had no room for them or a page of them was damaged.
-  /// The next query of its collections has it made again. If that fails, queries that can do without it go on.
+  /// True if the index is declared and its keys were lost, because the disk was full or a page was damaged.
+  /// The next query on its collections rebuilds it. If that fails, queries that can run without it still
+  /// work.
   public let isLost: Bool
 
   init(definition: IndexDefinition, entries: Int, isAutomatic: Bool, isLost: Bool = false) {
@@ -23,7 +24,7 @@ public struct IndexInfo: Sendable, Hashable {
 }
 
 extension DocumentStore {
-  /// All indexes, in the order in which they were made.
+  /// All indexes, in order of creation.
   public var indexList: [IndexInfo] {
     indexes.state.withLock { state in
       let there = state.indexes.map { index in
@@ -40,18 +41,20 @@ extension DocumentStore {
     }
   }
 
-  /// A full disk had no room for the indexes when they were written last: the next open has to make them again.
+  /// True if the last checkpoint could not include the indexes because the disk was full. The next open
+  /// must rebuild them.
   package var areIndexesUnwritten: Bool { bytes.lacksPagesAbove }
 
-  /// Makes an index that stays until it is dropped: it is written in the background, or by a close. Commits go on
-  /// meanwhile.
+  /// Creates an index that stays until it is dropped. It is written to disk in the background, or by
+  /// `close`. Commits continue meanwhile. Does nothing if it was created before.
   @discardableResult
   public func createIndex(_ definition: IndexDefinition) throws(DocumentStoreError) -> Bool {
     try createIndex(definition, tells: false) { _ in true }
   }
 
-  /// The same. `progress` is called at the beginning and now and then, and ends the making by answering false; the
-  /// result is false then. It may read, commit, and ask for indexes.
+  /// Creates an index and reports the progress. `progress` is called at the start and then from time to
+  /// time. It ends the build by returning false, and the result is then false. It may read, commit, and
+  /// create indexes.
   @discardableResult
   public func createIndex(
     _ definition: IndexDefinition, progress: (IndexProgress) -> Bool
@@ -62,16 +65,16 @@ extension DocumentStore {
   private func createIndex(
     _ definition: IndexDefinition, tells: Bool, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
-    // No checkpoint has indexes without the names.
+    // A checkpoint cannot contain indexes without the names.
     if indexes.documentCount == nil { try findNames() }
     return try build(definition, isAutomatic: false, tells: tells, progress)
   }
 
-  /// False if there is no such index. One that is being made because somebody asked for it is not there in the end.
+  /// Drops an index, even one that is still being built. False if it does not exist.
   @discardableResult
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
     let wasThere = indexes.state.withLock { $0.drop(definition) }
-    // The checkpoint has it still.
+    // The last checkpoint still contains it.
     if wasThere { bytes.noteLayerAboveChanged() }
     return wasThere
   }

@@ -1,4 +1,4 @@
-// What must be true of all indexes, and of the shapes: each has what a scan of the store gives.
+// Checks that all indexes and shapes equal the result of a full scan.
 
 import ByteStore
 
@@ -7,8 +7,8 @@ extension DocumentStore {
     if let broken = try invariantBroken() { preconditionFailure(broken) }
   }
 
-  /// A sentence about the first index that is not what all documents say, or nil. Reads everything; throws if
-  /// a document or a page of an index cannot be read.
+  /// Describes the first index that disagrees with the documents; nil if all agree. Reads the whole store.
+  /// Throws if a document or an index page cannot be read.
   package func invariantBroken() throws(DocumentStoreError) -> String? {
     let (moment, (names, indexes, lost)) = try moment { [indexes] in
       indexes.state.withLock { ($0.names, $0.indexes, $0.lost) }
@@ -56,7 +56,7 @@ extension DocumentStore {
         return "the index \(index.definition): \(broken)"
       }
     }
-    // No catalog with such a thing would be read.
+    // A catalog with duplicates could not be decoded.
     let all = indexes + lost
     guard Set(all.map(\.definition)).count == all.count, Set(all.map(\.id)).count == all.count else {
       return "an index is there twice"
@@ -65,7 +65,7 @@ extension DocumentStore {
   }
 }
 
-/// What an index should have.
+/// The keys that an index should have.
 private struct ScannedKeys {
   private var ordinals: [[UInt8]: UInt32] = [:]
   private var long = 0

@@ -4,12 +4,13 @@ import ByteStore
 public import Dispatch
 
 extension DocumentStore {
-  /// Tells `handler` the answer of a query, and then each state of it that a commit makes, on `queue`: first the answer
-  /// as of now, then what is different. States come in the order of the commits, each as one commit left it. If they
-  /// come faster than the handler takes them, it gets the last one with all that has changed since it was told before.
+  /// Calls `handler` on `queue` with the result of a query, and again with each state that a commit
+  /// creates. The first call has the current result, later ones have the changes, too. States arrive in
+  /// commit order. If the handler is slower than the commits, it gets the latest state, with all changes
+  /// since its last call.
   ///
-  /// A commit returns after its states have been put on the queues. A handler may listen, remove, and commit. Throws
-  /// what the query itself would throw; an error that comes later ends the listening, and the handler is told it.
+  /// A commit returns after its states are on the queues. A handler may listen, remove, and commit. Throws
+  /// the errors of the query itself. A later error ends the listening and is passed to the handler.
   public func listen(
     to query: StructuredQuery, on queue: DispatchQueue, _ handler: @escaping LiveHandler
   ) throws(DocumentStoreError) -> LiveRegistration {
@@ -17,7 +18,7 @@ extension DocumentStore {
     return try live.listen(query, LiveListener(queue, handler))
   }
 
-  /// The same, for those whose deliveries wait somewhere else; one after the other.
+  /// Listens with a custom queue. `enqueue` must run the deliveries one at a time and in order.
   package func listen(
     to query: StructuredQuery, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ handler: @escaping LiveHandler
@@ -28,14 +29,14 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// Whether `listen` returns without having an index made: somebody listens to the same, or none is missing. Somebody
-  /// else may change that at once.
+  /// Whether `listen` would return without building an index, because the query already has a listener or
+  /// no index is missing. Other threads can change that at any time.
   package func isReady(toListenTo query: StructuredQuery) throws(DocumentStoreError) -> Bool {
     if live.isListening(to: query) { return true }
     return try isReady(query)
   }
 
-  /// Returns when what has been committed is on the queues of all listeners that it concerns.
+  /// Returns when the states of all published commits are on the listeners' queues.
   package func waitForFollowing() { live.wait() }
 }
 
@@ -70,7 +71,7 @@ extension DocumentStore: LiveSource {
     }
   }
 
-  /// For what live queries lack.
+  /// Runs index builds and reloads for live queries.
   static let refills = DispatchQueue(label: "dugout.live.indexes", qos: .utility)
 }
 

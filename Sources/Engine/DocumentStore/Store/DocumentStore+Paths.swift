@@ -1,9 +1,9 @@
-// Which documents there are.
+// Lists document paths.
 
 import ByteStore
 
 extension DocumentStore {
-  /// Where the documents of users are, in no order: all but those that are kept under reserved names.
+  /// The paths of all user documents, unordered. Reserved documents are left out.
   package func userPaths() throws(DocumentStoreError) -> [DocumentPath] {
     let (moment, _) = try moment {}
     var paths: [DocumentPath] = []

@@ -1,18 +1,19 @@
-// Asking for documents by what is in them.
+// Running queries.
 
 import ByteStore
 
 extension DocumentStore {
-  /// The answer of a query as of the last commit. An index that it needs and that is not there is made
-  /// first, unless the options say otherwise.
+  /// The result of a query, including the last commit. Builds a missing index first, unless
+  /// `createsIndexes` is false.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     let (documents, _) = try run(query) { run throws(DocumentStoreError) in try run.documents() }
     if case .last = query.limit { return documents.reversed() }
     return documents
   }
 
-  /// Answers a query without documents whose records cannot be decoded, and names those that might be in the answer.
-  /// They do not count for a limit: with one, documents may be in the result that are not in the answer.
+  /// Runs a query and skips documents with undecodable records. Also returns the paths of those that might
+  /// match. Skipped documents do not count toward a limit, so with a limit the result may contain documents
+  /// past it.
   package func decodableDocuments(
     _ query: StructuredQuery
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {
@@ -21,7 +22,7 @@ extension DocumentStore {
     return found
   }
 
-  /// Whether there is a document, one whose record cannot be decoded included.
+  /// Whether a document exists, even if its record cannot be decoded.
   package func holdsDocument(at path: DocumentPath) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
       return try bytes.withValue(for: DocumentKey.encode(path)) { _ in true } ?? false
@@ -30,14 +31,16 @@ extension DocumentStore {
     }
   }
 
-  /// The same, each as it is stored: for those who decode some of the fields, or in their own way.
+  /// The result of a query as encoded records, for callers that decode only some fields or decode
+  /// differently.
   package func records(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord] {
     let (records, _) = try run(query) { run throws(DocumentStoreError) in try run.records() }
     if case .last = query.limit { return records.reversed() }
     return records
   }
 
-  /// The same, or nil if an index would have to be made first: for those whose thread must not wait for that.
+  /// The result as encoded records, or nil if an index would have to be built first. For threads that must
+  /// not wait.
   package func readyRecords(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
     guard let (records, _) = try runReady(query, { run throws(DocumentStoreError) in try run.records() })
     else { return nil }
@@ -45,9 +48,9 @@ extension DocumentStore {
     return records
   }
 
-  /// Hands over each document of the answer, borrowed from where it is stored, until `body` answers false: for
-  /// those who look at many documents, or at few of their fields. A limit on the last documents, and an order
-  /// that no index has, are answered by `documents` alone: here they throw `invalidArgument`.
+  /// Calls `body` with each document of the result, borrowed from the store, until it returns false. Useful
+  /// for reading many documents, or few of their fields. Throws `invalidArgument` for a limit on the last
+  /// documents, and for an order that no index has; use `documents` for these.
   public func forEach(
     _ query: StructuredQuery, _ body: (borrowing DocumentView) -> Bool
   ) throws(DocumentStoreError) {
@@ -63,7 +66,8 @@ extension DocumentStore {
     }
   }
 
-  /// Calls `body` with a document as of the last commit, borrowed from where it is stored; nil if there is none.
+  /// Calls `body` with a document, borrowed from the store, including the last commit; nil if it does not
+  /// exist.
   public func withDocument<Result>(
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
@@ -78,12 +82,12 @@ extension DocumentStore {
     }
   }
 
-  /// The number of documents in the answer. Where an index has it, no document is read.
+  /// The number of documents in the result. If an index suffices, no document is read.
   public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
     try run(query) { run throws(DocumentStoreError) in try run.count() }.result
   }
 
-  /// Numbers about the answer, one for each aggregate.
+  /// Aggregates over the result, one value per aggregate.
   public func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
@@ -95,7 +99,7 @@ extension DocumentStore {
     return try totals(aggregates, over: query).results
   }
 
-  /// The same, or nil if an index would have to be made first.
+  /// Aggregates over the result, or nil if an index would have to be built first.
   package func readyAggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
@@ -117,7 +121,7 @@ extension DocumentStore {
     return (found.results, done)
   }
 
-  /// From an index that is there already and has all the fields, if there is one.
+  /// Aggregates from an existing index that has all the fields; nil if there is none.
   private func totalsOfKeys(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
@@ -129,7 +133,7 @@ extension DocumentStore {
     return found.map { ($0.results, done) }
   }
 
-  /// How a query is answered, with what that took.
+  /// The plan of a query and the work it took. Runs the query.
   public func explain(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryExplanation {
     let start = clock.monotonicNanoseconds()
     var results = 0
@@ -139,7 +143,7 @@ extension DocumentStore {
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
-  /// How numbers about the answer of a query are found, with what that took. It has one result.
+  /// The plan of an aggregation and the work it took. Runs the aggregation, whose result counts as one.
   public func explain(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> QueryExplanation {
@@ -156,15 +160,15 @@ extension DocumentStore {
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
-  // MARK: Beforehand
+  // MARK: Without waiting
 
-  /// Whether no index would have to be made first.
+  /// Whether the query can run without building an index.
   package func isReady(_ query: StructuredQuery) throws(DocumentStoreError) -> Bool {
     try runReady(query) { _ in } != nil
   }
 
-  /// Makes the indexes that a query lacks. `isWanted` is asked now and then, and must not wait: once it says no, the rest
-  /// is left.
+  /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block; once
+  /// it returns false, the rest is skipped.
   package func makeIndexes(
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
@@ -178,13 +182,13 @@ extension DocumentStore {
     var plan: QueryPlan
     var built: [IndexDefinition]
     var work: QueryWork
-    /// How many commits since the store was opened the answer has.
+    /// Number of commits since the store was opened that the result includes.
     var position: UInt64
   }
 
-  /// `triesAgain` if `body` may be called once more from the start, with another index. Where indexes are not
-  /// created, it makes do with what there is. What was made of a query that was checked `checks` no more: with orders
-  /// that were implied before it may be beyond the limits.
+  /// Runs a query. If `triesAgain`, `body` may be called again from the start, with other indexes. Without
+  /// `createsIndexes`, the query uses the existing indexes. Pass false for `checks` if the query was
+  /// derived from a checked one, because implied orders may exceed the limits.
   func run<Result>(
     _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
@@ -195,7 +199,7 @@ extension DocumentStore {
     return found
   }
 
-  /// Nil if something would have to be made first.
+  /// Runs a query only if nothing has to be built first; else nil.
   func runReady<Result>(
     _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
@@ -203,21 +207,22 @@ extension DocumentStore {
     return try run(query, true, .awaited, while: { true }, body)
   }
 
-  /// Makes nothing, and waits for nobody. Nil if the names of documents are not known.
+  /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.
   func runWithWhatThereIs<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     try run(query, true, .leftOutWithNames, while: { true }, body)
   }
 
-  /// What becomes of a query that needs an index which is not there.
+  /// How to handle a missing index.
   private enum MissingIndex {
     case made
-    /// It makes do with what there is.
+    /// Run the query with the existing indexes.
     case leftOut
-    /// The same if the names are there, which every plan needs; else it is not answered.
+    /// Run the query with the existing indexes, but fail if the name index is missing, which every plan
+    /// needs.
     case leftOutWithNames
-    /// It is not answered.
+    /// Do not run the query.
     case awaited
   }
 
@@ -230,7 +235,7 @@ extension DocumentStore {
       do throws(DocumentStoreError) {
         return try attempt(query, missing, &built, while: isWanted, body)
       } catch {
-        // A damaged page of an index is no loss: what it says, the documents say as well.
+        // A damaged index page loses no data, because the index can be rebuilt from the documents.
         guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
       }
     }
@@ -249,7 +254,7 @@ extension DocumentStore {
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
-        // No commit is under way while they are found: whoever is waited for by commits must not wait for that.
+        // Rebuilding the names blocks commits, so a thread that commits wait for must not do it.
         guard missing == .made || missing == .leftOut else { return nil }
         try findNames()
         continue
@@ -260,7 +265,7 @@ extension DocumentStore {
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
-        // One that is made and gone again at once would be made for ever.
+        // Limited, because an index might be dropped right after each build.
         createsIndexes: missing != .leftOut && missing != .leftOutWithNames && createsIndexes
           && rounds < Self.roundsMax && !isIndexImpossible,
         scanMax: options.scanMax,
@@ -282,7 +287,7 @@ extension DocumentStore {
             built.append(definition)
           }
         } catch {
-          // The query may not need the record that cannot be decoded, so it does without the index.
+          // The query may not need the undecodable record, so it runs without the index.
           guard error.undecodable != nil else { throw error }
         }
       case .plan(let plan):
@@ -294,7 +299,7 @@ extension DocumentStore {
     }
   }
 
-  /// How often what is missing is made.
+  /// Maximum number of attempts to build missing indexes.
   private static let roundsMax = 3
 
   func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (Moment, Result) {
@@ -303,7 +308,7 @@ extension DocumentStore {
 }
 
 extension IndexView {
-  /// About how many keys an access goes through.
+  /// Estimated number of keys in an access.
   func count(_ access: QueryPlan.Access) throws(DocumentStoreError) -> Int {
     let tree: OrderedIndex
     switch access.source {
@@ -315,6 +320,6 @@ extension IndexView {
     return count
   }
 
-  /// Of the documents of a collection with this id, some lie below others.
+  /// True if some documents in collections with this id are in nested collections.
   func hasNested(_ collectionID: String) -> Bool { nestedNames[collectionID] != nil }
 }

@@ -1,10 +1,10 @@
-// Looking at a store of documents for damage, and getting out of it what can be read.
+// Checks a document store for damage, and salvages the readable data of a damaged one.
 
 package import ByteStore
 package import StoreTools
 
 extension DocumentStore {
-  /// Verifies every byte of a store that nobody has open, and that every record is one. Changes nothing.
+  /// Verifies all bytes of a store that is not open, and that every record can be decoded. Changes nothing.
   package static func check(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
@@ -19,7 +19,7 @@ extension DocumentStore {
     }
   }
 
-  /// Verifies every byte and every record of this store, while it is in use.
+  /// Verifies all bytes and records of this store while it is in use.
   package func check(
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
@@ -33,11 +33,11 @@ extension DocumentStore {
     }
   }
 
-  /// Makes a store that opens, of all that can be read of a damaged one; the originals stay, under other
-  /// names. A healthy store is left alone. The indexes are gone from any other, and the report has those to declare again.
+  /// Rebuilds a damaged store from all readable data. The original files stay under other names. A healthy
+  /// store is left unchanged. A rebuilt store has no indexes; the report lists the ones to declare again.
   ///
-  /// Records that cannot be decoded are left out and named in the report, also where all bytes are sound: afterwards,
-  /// they are in the originals alone.
+  /// Undecodable records are left out and listed in the report, even if their checksums are valid. After
+  /// that, they exist only in the original files.
   package static func salvage(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> DocumentSalvageReport {
@@ -51,7 +51,7 @@ extension DocumentStore {
           }
           return IndexSet.definitions(in: pages)
         }, judge: RecordInspector(ShapeDictionary()), progress: progress)
-      // A store that needs no checkpoint has written no indexes.
+      // A store that never needed a checkpoint has no indexes on disk.
       if declared == nil, report.checkpoint == .whole { declared = [] }
       return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
     } catch {
@@ -60,25 +60,25 @@ extension DocumentStore {
   }
 }
 
-/// What a salvage of a store of documents did.
+/// The result of salvaging a document store.
 package struct DocumentSalvageReport: Sendable {
   package var bytes: SalvageReport
-  /// Those that were declared, of which the store has none any more; nil if nothing that could be read tells.
+  /// The declared indexes, which the store has lost; nil if no readable page lists them.
   package var declaredIndexes: [IndexDefinition]?
 }
 
-/// Inspects the keys and values of a store of documents for a check and a salvage.
+/// Inspects keys and values for a check or a salvage.
 private final class RecordInspector: EntryJudge {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
-  /// A record of an unknown shape came before a definition.
+  /// True if a record of an unknown shape came before the shape's definition.
   private var hasMissed = false
   private var blobIDs: Set<BlobID> = []
   private var hasProblem = false
   private var undecodable = UndecodableEntries()
-  /// How many records need a shape that nobody has defined, by its id.
+  /// Number of records per undefined shape id.
   private var needing: [Int: Int] = [:]
-  /// Their numbers as an earlier look has counted them. The first record of each shape then stands for all.
+  /// These counts from an earlier pass. The first record of each shape then reports for all of them.
   private var counted: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {
@@ -86,8 +86,9 @@ private final class RecordInspector: EntryJudge {
     table = shapes.table
   }
 
-  /// Answers what `check` finds with this inspector, which looks twice if a record lay before the definition of its
-  /// shape, or if several need one that is lost. The second time all definitions are known, and the records counted.
+  /// Runs `check` with this inspector. Repeats it if a record came before its shape's definition, or if
+  /// several records need a lost shape. In the second pass, all definitions are known and the records are
+  /// counted.
   func report(
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {
@@ -103,10 +104,10 @@ private final class RecordInspector: EntryJudge {
     return report
   }
 
-  /// What is wrong with a key and its value, or nil.
+  /// The problem with a key and its value, or nil.
   func problem(of key: RawSpan, _ value: RawSpan) -> String? {
     if let id = Shape.id(of: key) { return problem(ofShape: id, value) }
-    // Other keyspaces have other values.
+    // Other keyspaces have other kinds of values.
     guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode(key) else {
       undecodable.add(UndecodableEntry.name(ofNoPath: key))
@@ -133,7 +134,7 @@ private final class RecordInspector: EntryJudge {
     return count == 1 ? text : "\(text), as in all \(count) records with that shape"
   }
 
-  /// Those that a record names as of the last commit. None while definitions of shapes are missing.
+  /// The contents that records reference, as of the last commit. Empty while shape definitions are missing.
   func blobs(
     _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
@@ -176,7 +177,7 @@ private final class RecordInspector: EntryJudge {
     return UndecodableEntry.name(ofShape: id, value)
   }
 
-  /// Definitions of shapes first: a record may lie before that of its shape.
+  /// Reads shape definitions first, because a record can come before its shape.
   func undecodable(
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> [(key: [UInt8], name: String)] {

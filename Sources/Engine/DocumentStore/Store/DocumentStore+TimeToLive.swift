@@ -1,17 +1,18 @@
-// Documents with a time to live: a declared field of a collection group, after whose time they are removed.
+// Documents with a time to live: a field of a collection group is declared as the expiry time.
 
 import ByteStore
 
 extension DocumentStore {
   private static let documentsPerSweep = 100
-  /// Of the time between two looks, so much is spent on removals at most.
+  /// Upper limit on the time a background sweep spends on removals.
   private static let secondsOfSweeps = 2
   private static let sweepsAtOnce = 1000
   private static let secondsBetweenSweeps = 10
   private static let policiesMax = 1000
 
-  /// Removes documents of all collections with an id some time after the moment that they have in `field`; nil ends
-  /// that. What is no timestamp there is never removed. Kept across openings.
+  /// Declares `field` as the expiry time of documents in all collections with this id; nil ends it. Expired
+  /// documents are removed some time later. Values other than timestamps never expire. The setting is
+  /// stored.
   public func setTimeToLive(
     _ field: StoredFieldPath?, ofCollectionGroup id: String
   ) throws(DocumentStoreError) {
@@ -46,20 +47,20 @@ extension DocumentStore {
     }
   }
 
-  /// The fields with times to live, by the ids of collections.
+  /// The expiry fields by collection id.
   public var timeToLivePolicies: [String: StoredFieldPath] { timeToLive.withLock { $0.policies } }
 
-  /// How many microseconds the wall clock has jumped since the store was opened. Times to live follow it at the
-  /// next opening.
+  /// How far the wall clock has jumped since the store was opened, in microseconds. Times to live follow
+  /// the jump after the store was reopened.
   public var wallClockJump: Int64 { timeToLiveClock.jump }
 
-  /// What the last look at each collection group with times to live met, by the ids of collections.
+  /// The result of the last sweep of each collection group, by collection id.
   public var timeToLiveReports: [String: TimeToLiveReport] { timeToLive.withLock { $0.reports } }
 
-  /// Removes documents whose time is over, a hundred at most for each policy. How many it removed.
+  /// Removes expired documents, at most 100 per collection group. Returns the number removed.
   ///
-  /// A document that cannot be read is passed over and stays. Throws the first failure when every policy has had its
-  /// turn; `timeToLiveReports` has them all.
+  /// A document that cannot be read is skipped and stays. After all collection groups were swept, throws
+  /// the first failure. `timeToLiveReports` has all of them.
   @discardableResult
   public func sweepExpired() throws(DocumentStoreError) -> Int {
     guard !timeToLive.withLock({ $0.isLeftToOthers }) else { return 0 }
@@ -83,7 +84,7 @@ extension DocumentStore {
       guard let query = try expired(id, field) else { return report }
       let (expired, unreadable) = try readable(query)
       report.unreadable = unreadable
-      // Whoever gives a document more time meanwhile has it stay.
+      // If a concurrent write extends the expiry time, the precondition fails and the document stays.
       let removals = expired.map { Mutation.delete($0.path, precondition: .updateTime($0.updateTime)) }
       guard !removals.isEmpty else { return report }
       if try removesAll(removals) {
@@ -114,13 +115,13 @@ extension DocumentStore {
     do throws(DocumentStoreError) {
       return try run(query, read).result
     } catch {
-      // An index cannot be made of documents of which one cannot be read.
+      // An index cannot be built while one of its documents is unreadable.
       guard case .corrupted = error else { throw error }
       return try run(query, createsIndexes: false, read).result
     }
   }
 
-  /// False if one of them is not any more what it was.
+  /// False if one of the documents has changed meanwhile.
   private func removesAll(_ removals: [Mutation]) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
       try commit(removals)
@@ -133,8 +134,8 @@ extension DocumentStore {
     }
   }
 
-  /// How many of the first documents whose time is over cannot be read, by the ids of collections; nil where no index
-  /// tells which they are. Removes nothing.
+  /// Number of unreadable documents among the first expired ones, by collection id. Nil for a collection
+  /// group without an index on the expiry time. Removes nothing.
   package func unreadableExpired(ofFirst max: Int) -> [String: Int?] {
     var found: [String: Int?] = [:]
     for (id, field) in timeToLivePolicies {
@@ -149,7 +150,7 @@ extension DocumentStore {
 
   // MARK: In the background
 
-  /// If there is something to sweep, and nobody else decides when.
+  /// Starts background sweeps, if there is anything to sweep and no other component runs the sweeps.
   func startSweeping() {
     guard case .inBackground = options.maintenance else { return }
     timeToLive.withLock { state in
@@ -163,11 +164,11 @@ extension DocumentStore {
     }
   }
 
-  /// Commits of a hundred documents, between which others have their turn.
+  /// Sweeps in commits of 100 documents, so that other writers get their turn in between.
   func sweepForAWhile() {
     let start = clock.monotonicNanoseconds()
     for _ in 0..<Self.sweepsAtOnce {
-      // A failure is in the report, and tried again the next time.
+      // The failure is in the report, and the next sweep retries.
       _ = try? sweepExpired()
       let reports = timeToLiveReports.values
       let seconds = (clock.monotonicNanoseconds() &- start) / 1_000_000_000
@@ -177,7 +178,7 @@ extension DocumentStore {
     }
   }
 
-  /// From now on nothing is removed here: this store is a cache, and learns it from where the documents come from.
+  /// Disables sweeps: this store is a cache, and receives the removals from the remote.
   package func leaveTimeToLiveToOthers() {
     timeToLive.withLock { state in
       state.isLeftToOthers = true

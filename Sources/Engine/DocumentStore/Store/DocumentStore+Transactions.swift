@@ -1,4 +1,4 @@
-// Running a transaction until it can be committed.
+// Runs transactions and retries them after conflicts.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,14 +9,15 @@ import Glibc
 #endif
 
 extension DocumentStore {
-  /// How often a transaction is tried, unless it says otherwise.
+  /// The default number of attempts.
   public static let transactionAttempts = 5
 
-  /// Runs `body`, which reads and then writes, and commits what it wrote. If others have changed meanwhile what it
-  /// read, nothing was written and it is run again from the start, `maxAttempts` times at most.
+  /// Runs `body`, which first reads and then writes, and commits its writes. If a concurrent commit changed
+  /// data that it read, nothing is written and `body` runs again, at most `maxAttempts` times in all.
   ///
-  /// Serialisable: all of it happens at one point of the order of all commits. Throws `aborted` after the last
-  /// attempt, what `body` throws, and `CancellationError` if the task is cancelled before the commit.
+  /// Transactions are serializable: reads and writes take effect at one point in the commit order. Throws
+  /// `aborted` after the last attempt, any error of `body`, and `CancellationError` if the task is
+  /// cancelled before the commit.
   public func transaction<Result>(
     maxAttempts: Int = transactionAttempts, _ body: (StoreTransaction) throws -> Result
   ) throws -> Result {
@@ -41,13 +42,14 @@ extension DocumentStore {
     }
   }
 
-  /// A single attempt, for those who run the code of it elsewhere. Ends with `commit()`, `end()`, or its last
-  /// reference.
+  /// Begins a single attempt, for callers that run the code of the transaction themselves. It ends with
+  /// `commit()`, `end()`, or its last reference.
   public func beginTransaction() throws(DocumentStoreError) -> StoreTransaction {
     try StoreTransaction(of: self)
   }
 
-  /// What stood in the way is to be seen by the next attempt. After that, those that meet again and again part.
+  /// Waits until the conflicting commits are visible to the next attempt. Later attempts also wait for a
+  /// random time, so that transactions that keep conflicting diverge.
   package func waitBeforeAttempt(_ attempt: Int) {
     pipeline.waitForCommitsUnderWay()
     guard attempt > 2 else { return }
@@ -56,7 +58,7 @@ extension DocumentStore {
 }
 
 extension DocumentStoreError {
-  /// Another attempt of the same transaction may fare better.
+  /// True if a retry of the transaction may succeed.
   package var isWorthAnotherAttempt: Bool {
     switch self {
     case .aborted, .alreadyExists, .failedPrecondition: true

@@ -1,51 +1,54 @@
-// What keeps a store of documents well: looking at its numbers, backing it up, getting dead space back.
+// Maintenance of a document store: statistics, backup, compaction.
 
 package import ByteStore
 package import StoreTools
 
 extension DocumentStore {
-  /// The store's own: a backup has another one.
+  /// The id of the store. A backup gets its own id.
   package var storeID: RandomID { bytes.storeID }
 
-  /// What the store holds and how it is doing. Nothing is read from disk for it.
+  /// Statistics of the store. Reads nothing from disk.
   package var statistics: Statistics { bytes.statistics }
 
-  /// The space that the store takes, spare files included, but for the contents of files.
+  /// The disk space of the store, recycled log files included, and without the contents of stored files.
   public var byteCount: UInt64 { bytes.statistics.directoryBytes }
 
-  /// Of these, the space that documents take: compressed, but for those that were written last and are in logs only.
+  /// The part of `byteCount` that documents take. Documents are compressed, except recent ones that are
+  /// only in the WAL.
   public var documentByteCount: UInt64 {
     let statistics = bytes.statistics
     return statistics.segments.liveBytes + UInt64(statistics.tailBytes)
   }
 
-  /// What there is beside the documents: the contents of objects. Asks the system for the size of each of their files.
+  /// Statistics about the contents of objects. Asks the system for the size of each file.
   package func contentStatistics() throws(DocumentStoreError) -> ContentStatistics {
     let contents = try count(StructuredQuery(.collection(ReservedPath.allBlobs)))
     let usage = try contentUsage()
     return ContentStatistics(contents: contents, files: usage.files, bytes: usage.bytes)
   }
 
-  /// The same without how many contents there are: no index is looked at.
+  /// The size of all contents, without reading an index to count them.
   package func contentByteCount() throws(DocumentStoreError) -> UInt64 { try contentUsage().bytes }
 
   private func contentUsage() throws(DocumentStoreError) -> BlobStore.Usage {
     do throws(ByteStoreError) { return try bytes.blobs.usage() } catch { throw DocumentStoreError(error) }
   }
 
-  /// Writes the documents as of one commit, and the contents of files, to `directory`, a new or an empty one, while
-  /// reads and commits go on. When it returns, the backup is a store on stable storage of which every document and
-  /// every content of a file was read back: to restore it, copy its directory. If it fails, `directory` holds no store.
+  /// Writes a backup of the documents in one snapshot, and of the contents of files, to `directory`. The
+  /// directory must be new or empty. Reads and commits continue meanwhile. Afterwards, the backup is a
+  /// store on stable storage, in which every document and content was read back. To restore it, copy its
+  /// directory. If the backup fails, `directory` holds no store.
   ///
-  /// A document that is damaged where no checksum tells, so that it cannot be decoded, is copied as it is.
+  /// A document that cannot be decoded although its checksums are valid is copied unchanged.
   ///
-  /// Throws `unsuitableDirectory` if the directory holds anything or lies in the store's own, `corrupted` if a document
-  /// or a content of this store cannot be read, and `full` or `failed` if the backup cannot be written.
+  /// Throws `unsuitableDirectory` if the directory is not empty or lies inside the store. Throws
+  /// `corrupted` if a document or content of this store cannot be read, and `full` or `failed` if the
+  /// backup cannot be written.
   public func backup(to directory: String) throws(DocumentStoreError) {
     try backup(to: directory) { _ in }
   }
 
-  /// The same; `progress` is called now and then, in this thread.
+  /// Writes a backup; `progress` is called from time to time in this thread.
   @discardableResult
   package func backup(
     to directory: String, progress: (BackupProgress) -> Void
@@ -61,10 +64,10 @@ extension DocumentStore {
     }
   }
 
-  /// How many sets of names documents share, nested maps among them.
+  /// The number of distinct shapes (sets of field names) of documents and nested maps.
   package var shapeCount: Int { indexes.shapes.table.shapes.count { $0 != nil } }
 
-  /// Returns when all commits so far are on stable storage, buffered ones too.
+  /// Returns when all previous commits are durable, buffered ones included.
   package func sync() throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       try bytes.commit(Batch(stamp: bytes.lastStamp), durability: .synced)
@@ -73,20 +76,19 @@ extension DocumentStore {
     }
   }
 
-  /// Moves all commits so far from logs to segments, and writes every segment anew of which more than a
-  /// twentieth is dead, so that the space comes back. What is kept for later, logs and the reserve for a full disk, is
-  /// made small. Segments that cannot be read are left alone and are in
-  /// the statistics from then on. Nothing is lost if it fails.
+  /// Moves all commits from the WAL to segments and rewrites every segment with more than 5% garbage, to
+  /// reclaim disk space. Also shrinks the recycled log files and the reserve. Unreadable segments are left
+  /// unchanged and appear in the statistics. A failure loses no data.
   public func compact() throws(DocumentStoreError) {
     do throws(ByteStoreError) { try bytes.flush(.everything) } catch { throw DocumentStoreError(error) }
   }
 }
 
-/// The contents of objects, and what they take.
+/// Statistics about the contents of objects.
 package struct ContentStatistics: Hashable, Sendable {
-  /// Objects with equal contents have one.
+  /// Objects with equal contents share one.
   package var contents: Int
-  /// Packs, contents with a file of their own, and those on their way.
+  /// Packs, contents in files of their own, and uploads in progress.
   package var files: Int
   package var bytes: UInt64
 }

@@ -1,8 +1,8 @@
-// Documents over one ByteStore.
+// The document store, built on one ByteStore.
 
 package import ByteStore
 
-/// A database of documents in one directory. Usable from any thread.
+/// A document database in one directory. Usable from any thread.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -12,36 +12,36 @@ package import ByteStore
 /// try store.close()
 /// ```
 public final class DocumentStore: Sendable {
-  /// How a store is opened.
+  /// Options for opening a store.
   public struct Options: Sendable {
-    /// Make the store if the directory has none.
+    /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
-    /// Leave everything in the directory as it is. Commits throw `failedPrecondition`; indexes that queries need are
-    /// made in memory. Nobody else may have the store open meanwhile either.
+    /// Whether to leave the directory unchanged. Commits then throw `failedPrecondition`, and queries build
+    /// their indexes in memory. Even so, the store can be open only once.
     public var isReadOnly = false
-    /// As the store's property of this name.
+    /// Initial value of the store's property with this name.
     public var createsIndexes = true
-    /// What a commit waits for.
+    /// The durability that a commit waits for.
     public var durability = StoreDurability.synced
-    /// A query goes through so many documents rather than have an index made.
+    /// Up to this number of documents, a query scans instead of building an index.
     package var scanMax = 64
-    /// Of the store of bytes.
+    /// The byte store's maintenance mode.
     package var maintenance = ByteStore.Options().maintenance
     package var blobs = BlobStore.Options()
-    /// Of the same, for pages of segments; nil is a share of the machine's memory.
+    /// Size of the byte store's cache for segment pages; nil for a fraction of the machine's memory.
     package var cacheBytesMax: Int?
-    /// What the indexes that queries made may take of the memory, all together; above it those go that were not of use
-    /// for the longest time, and are made again when a query needs them. Nil is a quarter of the machine's memory.
-    /// Indexes that `createIndex` made stay whatever they take.
+    /// Memory limit for all automatic indexes together; nil for a quarter of the machine's memory. Beyond
+    /// it, the least recently used ones are dropped, and rebuilt when a query needs them. Indexes from
+    /// `createIndex` are never dropped.
     public var automaticIndexBytesMax: Int?
-    /// Of tests that play threads by dice.
+    /// Hooks for tests that schedule threads from a random source.
     package var pauses: (any StorePauses)?
 
-    /// Durable, made if missing, open for writing.
+    /// Creates options for a durable, writable store that is created if missing.
     public init() {}
   }
 
-  /// Where it is.
+  /// The directory of the store.
   public let path: String
 
   package let bytes: ByteStore
@@ -55,14 +55,14 @@ public final class DocumentStore: Sendable {
   let feedWakers = Locked<[WeakWaker]>([])
   /// Held while entries of the feed are removed.
   let trimming = Locked(Turn())
-  /// Held while a consumer of the feed comes, goes or moves on, until that is on stable storage.
+  /// Held while a feed consumer is registered, removed or moved, until the change is durable.
   let consumerChanges = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   package let attachments = StoreAttachments()
-  /// One index is made at a time, but for those that are asked for meanwhile by who is told of the progress.
+  /// Index builds run one at a time, except builds that a progress callback starts.
   let building = Locked(BuildTurn())
-  /// Since the store was opened.
+  /// Counted since the store was opened.
   let documentsReadForIndexes = Locked(0)
 
   private init(
@@ -86,16 +86,16 @@ public final class DocumentStore: Sendable {
     startSweeping()
   }
 
-  /// Something that one thread does at a time. It is not empty: the thread sanitizer would take a state without
-  /// bytes for what lies behind it.
+  /// A lock without data. The struct is not empty, because the thread sanitizer would attribute a state
+  /// without bytes to the memory after it.
   struct Turn { private let place: UInt8 = 0 }
 
   struct BuildTurn {
-    /// Builds that go on; of one that tells its progress, nobody waits for the end.
+    /// Number of running builds. A build inside its progress callback is not counted.
     var atWork = 0
   }
 
-  /// What is kept beside the documents.
+  /// The store's settings, kept outside documents.
   private struct Settings {
     var feed: FeedLedger
     var policies: [String: StoredFieldPath]
@@ -114,14 +114,14 @@ public final class DocumentStore: Sendable {
     }
   }
 
-  /// Opens the database in a directory, or makes one there.
+  /// Opens the store in a directory, or creates it there.
   public static func open(
     _ path: String, options: Options = Options()
   ) throws(DocumentStoreError) -> DocumentStore {
     try open(path, options: options, platform: .real)
   }
 
-  /// A database that is gone when it is closed.
+  /// Opens a new store in memory. Closing it discards the data.
   public static func openInMemory(options: Options = Options()) throws(DocumentStoreError) -> DocumentStore {
     try open("/memory", options: options, platform: .memory)
   }
@@ -141,7 +141,7 @@ public final class DocumentStore: Sendable {
     byteOptions.layerAbove = layer
     do throws(ByteStoreError) {
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
-      // After the last time that there is, a store is read and takes no commit.
+      // A store whose last commit has the last valid time can be read, but takes no commits.
       let isTime = Int64(exactly: bytes.lastStamp).flatMap(StoredTimestamp.init(microseconds:)) != nil
       guard isTime else {
         try bytes.close()
@@ -163,21 +163,21 @@ public final class DocumentStore: Sendable {
     }
   }
 
-  /// Marks the store as closed cleanly and lets go of its directory. Listeners are told nothing more.
+  /// Closes the store, marks it as cleanly closed, and releases the directory. Listeners get no further
+  /// calls.
   public func close() throws(DocumentStoreError) {
     live.end()
     stopSweeping()
     do throws(ByteStoreError) { try bytes.close() } catch { throw DocumentStoreError(error) }
   }
 
-  /// What the open found and dropped.
+  /// A report of what recovery found and dropped during the open.
   package var recoveryReport: RecoveryReport { bytes.recoveryReport }
 
-  /// The number of documents. Of a store that is too damaged for that to be known, that of all keys.
+  /// The number of documents. If the store is too damaged to tell, the number of all keys.
   public var count: Int { (try? documentCount()) ?? bytes.count }
 
-  /// Whether the index that a query needs is made if it is not there. Otherwise such a query goes through what
-  /// there is, and sorts.
+  /// Whether a query builds a missing index. Otherwise it scans the existing data and sorts.
   public var createsIndexes: Bool {
     get { indexCreation.withLock { $0 } }
     set { indexCreation.withLock { $0 = newValue } }
@@ -185,7 +185,7 @@ public final class DocumentStore: Sendable {
 
   // MARK: Reading
 
-  /// The document as of the last commit, or nil if there is none.
+  /// The document at a path, including the last commit; nil if it does not exist.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
@@ -195,7 +195,7 @@ public final class DocumentStore: Sendable {
     }
   }
 
-  /// The same, as it is stored.
+  /// The encoded document at a path; nil if it does not exist.
   package func storedRecord(at path: DocumentPath) throws(DocumentStoreError) -> DocumentRecord? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
@@ -215,24 +215,24 @@ public final class DocumentStore: Sendable {
 
   // MARK: Writing
 
-  /// Throws what a commit would throw that needs no document for it.
+  /// Throws the errors of a commit that do not depend on stored documents.
   package static func check(_ mutations: [Mutation]) throws(DocumentStoreError) {
     _ = try CommitRequest(mutations)
   }
 
-  /// Applies all mutations, in order, or none. Each sees what those before it made of its document. Returns
-  /// when they are on stable storage and readers see them, with the time of the commit.
+  /// Applies all mutations in order, or none. Each mutation sees the effects of earlier ones on its
+  /// document. Returns the commit's time once the commit is durable and visible.
   ///
-  /// Throws `invalidArgument` if a document or the request would break a limit, or if the records are more
-  /// than one commit can write, and `notFound`, `alreadyExists` or `failedPrecondition` if a precondition
-  /// does not hold.
+  /// Throws `invalidArgument` if a document or the request exceeds a limit, or if the records are too large
+  /// for one commit. Throws `notFound`, `alreadyExists` or `failedPrecondition` if a precondition fails.
   @discardableResult
   public func commit(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
     try finish(try begin(mutations))
   }
 
-  /// The same in two halves, for those who have many commits to make and need not wait for each: this one
-  /// decides the order and waits for no disk but to read, and where flushes do not keep up. `finish` has to be called with what it returns.
+  /// The first half of a commit, for callers with many commits that do not wait for each. It fixes the
+  /// commit's place in the order. It waits only for disk reads, and for write throttling if flushes fall
+  /// behind. The caller must pass the result to `finish`.
   package func begin(
     _ mutations: [Mutation], durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitUnderWay {

@@ -1,9 +1,10 @@
-// Reading the change feed.
+// A consumer of the change feed.
 
 import ByteStore
 public import Dispatch
 
-/// Someone who follows the commits of a store, from its registration on and across openings. Usable from any thread.
+/// A named consumer that receives all commits since its registration, even after the store was reopened.
+/// Usable from any thread.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -14,7 +15,7 @@ public import Dispatch
 /// }
 /// ```
 public final class FeedConsumer: Sendable {
-  /// Under which the store keeps its place.
+  /// The name under which the store keeps this consumer's position.
   public let name: String
   private let store: DocumentStore
   private let cursor: Locked<UInt64>
@@ -25,11 +26,11 @@ public final class FeedConsumer: Sendable {
     cursor = Locked(position)
   }
 
-  /// The last commit that was read, and after opening the last one that was acknowledged.
+  /// The position of the last commit that was read. After opening, that of the last acknowledged one.
   public var position: FeedPosition { FeedPosition(cursor.withLock { $0 }) }
 
-  /// The next commits, in their order; none if there are no more yet. Throws `feedTruncated` if some of them are
-  /// not kept any more; `skipToStart` goes on with what there is.
+  /// The next commits in order; empty if there are none yet. Throws `feedTruncated` if some of them are no
+  /// longer kept; `skipToStart` continues with the oldest ones left.
   public func read(max: Int = 100) throws(DocumentStoreError) -> [FeedCommit] {
     try cursor.withLock { cursor throws(DocumentStoreError) in
       let (commits, end) = try store.changes(after: cursor, max: max)
@@ -38,23 +39,24 @@ public final class FeedConsumer: Sendable {
     }
   }
 
-  /// What comes up to a position will not be needed again, not even after the next opening.
+  /// Marks all commits up to a position as processed. They are not delivered again, even after the store is
+  /// reopened.
   public func acknowledge(_ position: FeedPosition) throws(DocumentStoreError) {
     try store.acknowledge(position.value, by: name)
     cursor.withLock { $0 = max($0, position.value) }
   }
 
-  /// Goes on with the oldest commit that is kept.
+  /// Continues with the oldest commit that is kept.
   public func skipToStart() {
     let first = store.pipeline.feed.first
     cursor.withLock { $0 = max($0, first - 1) }
   }
 
-  /// Ends it: nothing is kept for this consumer any more.
+  /// Removes the consumer. The feed keeps no more entries for it.
   public func unregister() throws(DocumentStoreError) { try store.unregister(name) }
 
-  /// Calls `body` on `queue` when there may be commits to read: once now, and then after each that comes, or once
-  /// for several. Ends with the last reference to what it returns.
+  /// Calls `body` on `queue` when commits may be available: once now, and later after one or several
+  /// commits. Ends with the last reference to the returned object.
   public func onCommit(
     _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> FeedWaker {
@@ -68,7 +70,7 @@ public final class FeedConsumer: Sendable {
   }
 }
 
-/// Calls as long as it is held.
+/// Keeps the calls of `onCommit` active while it is referenced.
 public final class FeedWaker: Sendable {
   private let queue: DispatchQueue
   private let body: @Sendable () -> Void
@@ -94,6 +96,6 @@ public final class FeedWaker: Sendable {
 }
 
 struct WeakWaker: @unchecked Sendable {
-  // Only read after it was made.
+  // Never written after initialization.
   weak var waker: FeedWaker?
 }

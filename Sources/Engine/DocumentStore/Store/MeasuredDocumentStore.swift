@@ -1,8 +1,8 @@
-// Commits in two halves for programs outside of this package that measure them.
+// Commits in two halves, for benchmarks outside this package.
 
 import Dispatch
 
-/// What the benchmarks may call; not for users, and free to change.
+/// An interface for benchmarks; not for users, and subject to change.
 @_spi(Measure)
 public struct MeasuredDocumentStore: Sendable {
   private let store: DocumentStore
@@ -11,14 +11,14 @@ public struct MeasuredDocumentStore: Sendable {
 
   public init(_ store: DocumentStore) { self.store = store }
 
-  /// A store whose cache of segments' pages has a size of its own: for runs in which memory is scarce.
+  /// Opens a store with a given page cache size, for measurements with little memory.
   public static func open(_ path: String, cacheBytesMax: Int) throws(DocumentStoreError) -> DocumentStore {
     var options = DocumentStore.Options()
     options.cacheBytesMax = cacheBytesMax
     return try DocumentStore.open(path, options: options)
   }
 
-  /// Returns at once; `done` is told how the commit fared. The way that the API above takes.
+  /// Returns at once and later passes the commit's result to `done`, like the public API above this module.
   public func write(
     _ mutations: [Mutation], _ done: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
   ) {

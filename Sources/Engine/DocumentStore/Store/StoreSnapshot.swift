@@ -1,13 +1,13 @@
-// Reading at one point in time, for as long as wanted.
+// Long-lived reads at one point in time.
 //
-// A snapshot is a moment of the store of bytes with the indexes of the same commit. An index that a query needs and
-// that is not there is made for the store, for other snapshots will want it as well; the snapshot takes that one if
-// nothing was committed in between, and makes one of its own documents otherwise.
+// A snapshot pins the byte store's snapshot and the indexes of the same commit. If a query needs a missing
+// index, the index is built for the store, because later snapshots will need it, too. If nothing was
+// committed meanwhile, this snapshot uses that index; otherwise it builds one from its own documents.
 
 import ByteStore
 
-/// All documents as of one commit, whatever is committed meanwhile. Ends with `close()` or with its last reference;
-/// until then it keeps the space of what has been replaced. Usable from any thread.
+/// All documents as of one commit, unaffected by later commits. Ends with `close()` or with its last
+/// reference. Until then, it keeps the space of replaced data. Usable from any thread.
 ///
 /// ```swift
 /// let store = try DocumentStore.openInMemory()
@@ -17,7 +17,7 @@ import ByteStore
 /// before.close()
 /// ```
 public final class StoreSnapshot: Sendable {
-  /// Of the last commit that it sees; nil before the first one.
+  /// The time of the last commit that the snapshot includes; nil if there is none.
   public let time: StoredTimestamp?
 
   private let store: DocumentStore
@@ -27,7 +27,7 @@ public final class StoreSnapshot: Sendable {
     var moment: Moment
     var view: IndexView
     var lease: SnapshotLease
-    /// Those that cannot be made of these documents, because a record cannot be decoded.
+    /// Indexes that cannot be built, because a record cannot be decoded.
     var impossible: [IndexDefinition] = []
   }
 
@@ -45,7 +45,7 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  /// Lets go of what only this snapshot needs. Reads fail from then on.
+  /// Releases the pinned data. Later reads fail.
   public func close() { state.withLock { $0 = nil } }
 
   private func opened() throws(DocumentStoreError) -> State {
@@ -61,7 +61,7 @@ public final class StoreSnapshot: Sendable {
   /// The number of documents.
   public var count: Int { state.withLock { $0?.view.names.count } ?? 0 }
 
-  /// The document at a path, or nil if there was none.
+  /// The document at a path; nil if it does not exist.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     let moment = try opened().moment
     let pooled = moment.takeBuffer()
@@ -80,19 +80,19 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  /// The answer of a query.
+  /// The result of a query.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     let documents = try run(query) { run throws(DocumentStoreError) in try run.documents() }
     if case .last = query.limit { return documents.reversed() }
     return documents
   }
 
-  /// The number of documents in the answer.
+  /// The number of documents in the result.
   public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
     try run(query) { run throws(DocumentStoreError) in try run.count() }
   }
 
-  /// Numbers about the answer, one for each aggregate.
+  /// Aggregates over the result, one value per aggregate.
   public func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
@@ -132,7 +132,7 @@ public final class StoreSnapshot: Sendable {
             isIndexImpossible = true
             continue
           }
-          // The query may not need the record that cannot be decoded, so it does without the index.
+          // The query may not need the undecodable record, so it runs without the index.
           isIndexImpossible = try !make(definitions, state)
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
@@ -140,7 +140,7 @@ public final class StoreSnapshot: Sendable {
             QueryRun(plan, state.moment, view, store.indexes.shapes.table, storePath: store.path))
         }
       } catch {
-        // A damaged page of an index is no loss: what it says, the documents say as well.
+        // A damaged index page loses no data, because the index can be rebuilt from the documents.
         guard case .corrupted = error, dropUnreadable() else { throw error }
       }
     }
@@ -180,7 +180,7 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  /// Indexes that have a damaged page go; names cannot.
+  /// Drops indexes with damaged pages. The name index cannot be dropped.
   private func dropUnreadable() -> Bool {
     guard let indexes = state.withLock({ $0?.view.indexes }) else { return false }
     let lost = Set(indexes.filter(\.tree.isDamaged).map(\.definition))
@@ -190,6 +190,6 @@ public final class StoreSnapshot: Sendable {
 }
 
 extension DocumentStore {
-  /// All documents as of the last commit.
+  /// A snapshot of all documents, including the last commit.
   public func snapshot() throws(DocumentStoreError) -> StoreSnapshot { try StoreSnapshot(of: self) }
 }

@@ -1,12 +1,12 @@
-// Reads and writes that happen at one point of the order of all commits.
+// Transactions with optimistic concurrency control.
 //
-// A transaction reads a snapshot and collects its writes. At the commit, what it has read must be what it would read
-// there: documents, absent ones too, and the answers of queries. Nobody waits for a transaction, and it waits for
-// nobody; if others were faster, it is run again.
+// A transaction reads from a snapshot and buffers its writes. When it commits, its reads are validated at
+// its place in the commit order: documents, absent documents, and query results. Transactions do not
+// lock documents and do not block commits. If a concurrent commit invalidated a read, they are retried.
 
 import ByteStore
 
-/// One attempt of a transaction. It reads first, then writes. Not for several threads at once.
+/// One attempt of a transaction: all reads first, then all writes. Not for concurrent use.
 ///
 /// ```swift
 /// let store = try DocumentStore.open("shop-data")
@@ -50,7 +50,8 @@ public final class StoreTransaction: Sendable {
 
   // MARK: Reading
 
-  /// The document as of the snapshot, or nil if there is none. Throws `invalidArgument` after the first write.
+  /// The document in the snapshot, or nil if it does not exist. Throws `invalidArgument` after the first
+  /// write.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     try checkReading()
     let document = try snapshot.document(at: path)
@@ -58,7 +59,7 @@ public final class StoreTransaction: Sendable {
     return document
   }
 
-  /// The answer of a query as of the snapshot. Throws `invalidArgument` after the first write.
+  /// The result of a query in the snapshot. Throws `invalidArgument` after the first write.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     try checkReading()
     let answer = try snapshot.documents(query)
@@ -74,8 +75,8 @@ public final class StoreTransaction: Sendable {
 
   // MARK: Writing
 
-  /// Adds a write. Throws `invalidArgument` if it needs a document that the transaction has found absent, or
-  /// after the end.
+  /// Adds a write. Throws `invalidArgument` if it needs a document that the transaction read as absent, or
+  /// after the transaction has ended.
   public func write(_ mutation: Mutation) throws(DocumentStoreError) {
     try state.withLock { state throws(DocumentStoreError) in
       guard !state.isOver else {
@@ -92,10 +93,10 @@ public final class StoreTransaction: Sendable {
     }
   }
 
-  // MARK: The end
+  // MARK: Committing
 
-  /// Writes everything, or throws `aborted` if a read would have another answer now. Nil if there was nothing to
-  /// write: what was read then was so at one point in time, and nothing has to be looked at again.
+  /// Commits all writes, or throws `aborted` if a read would now have another result. Returns nil if there
+  /// are no writes. The reads then need no validation, because they come from one snapshot.
   @discardableResult
   public func commit() throws(DocumentStoreError) -> StoredTimestamp? {
     let (reads, mutations, wasOver) = state.withLock { state in
@@ -108,7 +109,7 @@ public final class StoreTransaction: Sendable {
     return try store.finish(try store.pipeline.begin(mutations, reads: reads))
   }
 
-  /// Writes nothing.
+  /// Ends the transaction without writing.
   public func end() {
     let wasOver = state.withLock { state in
       defer { state.isOver = true }

@@ -1,7 +1,7 @@
-// When documents disappear by themselves.
+// The clock and the background timer for times to live.
 //
-// The time is that of the wall clock when the store was opened, and goes on with the clock that never jumps. A jump
-// of the wall clock is adopted at the next opening: until then it makes nothing disappear early.
+// The clock starts at the wall-clock time of opening and advances with the monotonic clock. If the wall
+// clock jumps, the jump is adopted at the next open, so it cannot expire documents early.
 
 import ByteStore
 import Dispatch
@@ -24,23 +24,23 @@ struct TimeToLiveClock: Sendable {
     return overflow ? .max : now
   }
 
-  /// How far the wall clock has jumped since the store was opened.
+  /// How far the wall clock has jumped since the store was opened, in microseconds.
   var jump: Int64 { clock.wallMicroseconds().subtractingReportingOverflow(now).partialValue }
 }
 
-/// What a look at the documents of one collection group met.
+/// The result of sweeping one collection group.
 public struct TimeToLiveReport: Sendable, Equatable {
-  /// Documents whose time was over.
+  /// The number of expired documents that were removed.
   public internal(set) var removed = 0
-  /// Documents that cannot be read, and stay: `dugout check` tells of them.
+  /// The number of documents that cannot be read and stay; `dugout check` lists them.
   public internal(set) var unreadable = 0
-  /// What kept it from removing the others.
+  /// The error that kept other documents from being removed.
   public internal(set) var failure: DocumentStoreError?
 }
 
-/// Sweeps now and then, on a queue of its own, while it is held.
+/// Calls a sweep periodically on its own queue, as long as it is referenced.
 final class TimeToLiveSweeper: @unchecked Sendable {
-  // The timer may be cancelled from any thread, and nothing else is done with it.
+  // The timer is only cancelled, which is allowed from any thread.
   private let timer: any DispatchSourceTimer
 
   init(every seconds: Int, _ sweep: @escaping @Sendable () -> Void) {

@@ -1,7 +1,7 @@
-// Fields below fields: reading one, and changing many at once.
+// Reads and changes fields by path.
 
 extension StoredMap {
-  /// The value at a path; nil if there is none or something on the way is no map.
+  /// The value at a path; nil if the field is absent or a parent is not a map.
   public subscript(path: StoredFieldPath) -> StoredValue? {
     var map = self
     for name in path.names.dropLast() {
@@ -11,17 +11,17 @@ extension StoredMap {
     return path.names.last.flatMap { map[$0] }
   }
 
-  /// This map, with the field at each path as it is in `source`: set if it has a value, else removed.
+  /// Copies the field at each path from `source`: sets it, or removes it if `source` lacks it.
   ///
-  /// A value that is set makes the maps above it, in place of whatever is no map there; a removal makes
-  /// and replaces nothing, and leaves the maps above it even if they are empty then. `paths` are in
-  /// order, and none is above another.
+  /// Setting a value creates the maps above it and replaces other values on the way. Removing creates and
+  /// replaces nothing, and keeps maps that become empty. `paths` must be sorted, and none may be a prefix
+  /// of another.
   package func replacing(_ paths: [StoredFieldPath], from source: StoredMap) -> StoredMap {
     replacing(paths[...], below: 0, from: source)
   }
 
-  /// One pass over the fields and the paths, both in order. `paths` agree in their first `depth` names,
-  /// which lead to this map and to `source`.
+  /// Merges the fields and the paths in one pass; both are sorted. The first `depth` names of `paths` are
+  /// equal, and lead to this map and to `source`.
   private func replacing(
     _ paths: ArraySlice<StoredFieldPath>, below depth: Int, from source: StoredMap?
   ) -> StoredMap {
@@ -45,7 +45,7 @@ extension StoredMap {
     return StoredMap(sorted: result)
   }
 
-  /// What becomes of the value to which the first `depth` names of all `paths` lead.
+  /// The new value at the path that the first `depth` names of all `paths` form.
   private static func replacing(
     _ paths: ArraySlice<StoredFieldPath>, below depth: Int, in value: StoredValue?, from source: StoredValue?
   ) -> StoredValue? {

@@ -1,13 +1,13 @@
-// Numbers as documents have them, and the arithmetic of writes.
+// Numbers, and the arithmetic of field transforms.
 
-/// An integer or a double. Equality is identity, as with all values.
+/// An integer or a double. Equal only if type and value are equal, as with all stored values.
 public enum StoredNumber: Sendable {
-  /// A whole number.
+  /// A 64-bit integer.
   case integer(Int64)
-  /// A number with a point.
+  /// A double.
   case double(Double)
 
-  /// Nil for what is no number.
+  /// Nil if the value is not a number.
   public init?(_ value: StoredValue) {
     switch value {
     case .integer(let integer): self = .integer(integer)
@@ -16,7 +16,7 @@ public enum StoredNumber: Sendable {
     }
   }
 
-  /// As a value of a document.
+  /// The number as a stored value.
   public var value: StoredValue {
     switch self {
     case .integer(let integer): .integer(integer)
@@ -24,7 +24,7 @@ public enum StoredNumber: Sendable {
     }
   }
 
-  /// Integers stop at the ends of their range; with a double, the sum is one.
+  /// Integers saturate. If one operand is a double, so is the sum.
   package func adding(_ other: StoredNumber) -> StoredNumber {
     guard case (.integer(let left), .integer(let right)) = (self, other) else {
       return .double(double + other.double)
@@ -33,10 +33,10 @@ public enum StoredNumber: Sendable {
     return .integer(overflow ? right < 0 ? .min : .max : sum)
   }
 
-  /// The smaller of both with its type. This one, if they are equal; NaN, if one is NaN.
+  /// The smaller number, with its type. This one if they are equal; NaN if one is NaN.
   package func minimum(_ other: StoredNumber) -> StoredNumber { chosen(other, ifThatIs: .before) }
 
-  /// The larger of both with its type. This one, if they are equal; NaN, if one is NaN.
+  /// The larger number, with its type. This one if they are equal; NaN if one is NaN.
   package func maximum(_ other: StoredNumber) -> StoredNumber { chosen(other, ifThatIs: .after) }
 
   private func chosen(_ other: StoredNumber, ifThatIs wanted: Ordering) -> StoredNumber {

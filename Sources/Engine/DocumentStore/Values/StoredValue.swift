@@ -1,51 +1,51 @@
-// The values that a document can hold.
+// The values that documents can contain.
 
-/// One value of a document. Equality is identity: same type, same content; doubles bit for bit.
+/// A value in a document. Equal only if type and content are identical; doubles are compared bit by bit.
 ///
 /// ```swift
 /// let value = StoredValue.array([.string("mathematics"), .integer(1), .map(StoredMap([("n", .null)]))])
 /// if case .array(let elements) = value, case .string(let first)? = elements.first { print(first) }
 /// ```
 public enum StoredValue: Sendable {
-  /// Nothing, which is a value.
+  /// Null, which is a value.
   case null
   /// True or false.
   case boolean(Bool)
-  /// A whole number of 64 bits.
+  /// A 64-bit integer.
   case integer(Int64)
-  /// A number with a point, NaN and the infinities among them.
+  /// A double, including NaN and the infinities.
   case double(Double)
-  /// A moment, in microseconds.
+  /// A timestamp in microseconds.
   case timestamp(StoredTimestamp)
-  /// A time that a remote has still to set: when the write was made here, and what was there before. Only a cache
-  /// has it, as long as the write is pending.
+  /// A server timestamp that a remote has not set yet: the local time of the write, and the previous value.
+  /// Exists only in a cache, while the write is pending.
   indirect case pendingTimestamp(StoredTimestamp, previous: StoredValue?)
-  /// Text.
+  /// A string.
   case string(String)
-  /// Bytes.
+  /// A byte string.
   case bytes([UInt8])
-  /// Another document.
+  /// A reference to a document.
   case reference(StoredReference)
-  /// A place on earth.
+  /// A geographic location.
   case geoPoint(StoredGeoPoint)
-  /// Values in order; no array directly in an array.
+  /// An array. Cannot directly contain another array.
   case array([StoredValue])
-  /// Numbers for searches by nearness.
+  /// A vector for similarity search.
   case vector([Double])
-  /// Fields by name.
+  /// A map of fields.
   case map(StoredMap)
 }
 
-/// A document of a database, as a value.
+/// A reference to a document.
 public struct StoredReference: Hashable, Sendable {
-  /// Whose document; empty for the store's own.
+  /// The project of the document; empty for the store itself.
   public var projectID: String
-  /// Of which database; empty for the store's own.
+  /// The database of the document; empty for the store itself.
   public var databaseID: String
-  /// Which document.
+  /// The path of the document.
   public var path: DocumentPath
 
-  /// Refers to a document, of the store's own database if both names are empty.
+  /// Creates a reference. Empty names mean the store's own database.
   public init(projectID: String, databaseID: String, path: DocumentPath) {
     self.projectID = projectID
     self.databaseID = databaseID
@@ -53,7 +53,7 @@ public struct StoredReference: Hashable, Sendable {
   }
 }
 
-/// A place on earth, in degrees.
+/// A geographic location in degrees.
 public struct StoredGeoPoint: Hashable, Sendable {
   /// From -90 to 90.
   public let latitude: Double
@@ -68,10 +68,10 @@ public struct StoredGeoPoint: Hashable, Sendable {
   }
 }
 
-/// Fields by name, sorted by the names' UTF-8 bytes.
+/// Fields sorted by the UTF-8 bytes of their names.
 ///
-/// Not a dictionary: Swift's strings are equal when they look the same, names only when their bytes
-/// are, and the stored form needs the order anyway.
+/// Not a dictionary, because Swift compares strings by canonical equivalence while field names differ by
+/// bytes. The encoded form needs the order, too.
 ///
 /// ```swift
 /// var fields = StoredMap([("name", .string("Ada")), ("age", .integer(36))])
@@ -80,20 +80,20 @@ public struct StoredGeoPoint: Hashable, Sendable {
 /// print(fields.entries.map(\.name))  // ["city", "name"]
 /// ```
 public struct StoredMap: Sendable {
-  /// A field: its name and its value.
+  /// The name and value of a field.
   public typealias Entry = (name: String, value: StoredValue)
 
-  /// In the order of their names.
+  /// The fields in name order.
   public private(set) var entries: [Entry]
 
-  /// Without fields.
+  /// Creates an empty map.
   public init() { entries = [] }
 
-  /// Of several entries with one name, the last counts.
+  /// Creates a map. Of several entries with one name, the last wins.
   public init(_ unsorted: some Sequence<Entry>) {
     entries = Array(unsorted)
     if isInOrder { return }
-    // The sort is stable, so that of equal names the one that came last is last.
+    // The sort is stable, so of equal names the last entry stays last.
     entries.sort { $0.name.precedesInUTF8($1.name) }
     if isInOrder { return }
     var unique: [Entry] = []
@@ -105,12 +105,12 @@ public struct StoredMap: Sendable {
     entries = unique
   }
 
-  /// Entries that are known to be in order, without repetition.
+  /// `entries` must be sorted and without duplicates.
   init(sorted entries: [Entry]) { self.entries = entries }
 
-  /// Whether there are no fields.
+  /// Whether the map has no fields.
   public var isEmpty: Bool { entries.isEmpty }
-  /// How many fields there are.
+  /// The number of fields.
   public var count: Int { entries.count }
 
   public subscript(name: String) -> StoredValue? {
@@ -129,13 +129,14 @@ public struct StoredMap: Sendable {
     }
   }
 
-  /// The same for who asks maps that are alike: `place` is where the field was in the one before.
+  /// The value of a field, for callers that read similar maps. `place` is the field's position in the
+  /// previous map.
   @inline(__always)
   func value(of name: String, near place: inout Int) -> StoredValue? {
     has(name, near: &place) ? entries[place].value : nil
   }
 
-  /// Whether there is such a field, and then at which `place`.
+  /// Whether the field exists; if so, `place` is its position.
   @inline(__always)
   func has(_ name: String, near place: inout Int) -> Bool {
     if isName(name, at: place) { return true }
@@ -143,7 +144,7 @@ public struct StoredMap: Sendable {
     return isName(name, at: place)
   }
 
-  /// Whether each name comes before the next, which also means that no two are the same.
+  /// Whether the names strictly ascend, so none is duplicated.
   private var isInOrder: Bool {
     for index in entries.indices.dropFirst()
     where !entries[index - 1].name.precedesInUTF8(entries[index].name) {
@@ -152,12 +153,12 @@ public struct StoredMap: Sendable {
     return true
   }
 
-  /// The first position whose name is not before `name`.
+  /// The first position whose name is not less than `name`.
   private func position(of name: String) -> Int {
-    // Names in an array would be counted as referred to, each that is compared.
+    // Use the buffer, because comparing array elements would retain and release each name.
     unsafe entries.withUnsafeBufferPointer { entries in
       guard let last = entries.indices.last else { return 0 }
-      // Fields mostly arrive in order, then this is the whole search.
+      // Fields mostly arrive in order, so this comparison is usually enough.
       if unsafe entries.name(at: last).pointee.precedesInUTF8(name) { return last + 1 }
       var low = 0
       var high = last
@@ -170,7 +171,7 @@ public struct StoredMap: Sendable {
     }
   }
 
-  /// Makes the maps on the way; what is in the way and is no map is replaced by one.
+  /// Sets a value. Creates the maps on the way, and replaces other values by maps.
   package mutating func set(_ value: StoredValue, at path: StoredFieldPath) {
     set(value, at: path.names[...])
   }
@@ -185,7 +186,7 @@ public struct StoredMap: Sendable {
     if !isName(name, at: index) { entries.insert((name, .null), at: index) }
     var inner = StoredMap()
     if case .map(let existing) = entries[index].value { inner = existing }
-    // Let go of the map in here, or the change would copy it.
+    // Drop this reference, because the change below would copy a shared map.
     entries[index].value = .null
     inner.set(value, at: names.dropFirst())
     entries[index].value = .map(inner)
@@ -193,7 +194,7 @@ public struct StoredMap: Sendable {
 
   @inline(__always)
   private func isName(_ name: String, at index: Int) -> Bool {
-    // A field in an array would be counted as referred to, its value as well.
+    // Use the buffer, because reading an array element would retain and release its name and value.
     unsafe entries.withUnsafeBufferPointer { entries in
       guard index < entries.count else { return false }
       return unsafe entries.name(at: index).pointee.isSameUTF8(as: name)
@@ -226,13 +227,14 @@ extension StoredGeoPoint {
 }
 
 extension UnsafeBufferPointer<StoredMap.Entry> {
-  /// Where the name lies. The subscript of the buffer would copy the value beside it.
+  /// A pointer to the name. The buffer's subscript would also copy the value.
   func name(at place: Int) -> UnsafePointer<String> {
-    // The first of a tuple lies where the tuple does. A key path would be looked up in builds without optimisation.
+    // The first element of a tuple is at the tuple's address. A key path would be slow in unoptimized
+    // builds.
     unsafe UnsafeRawPointer(baseAddress! + place).assumingMemoryBound(to: String.self)
   }
 
-  /// The value beside it, which is not copied either.
+  /// A pointer to the value, without copying it.
   @inline(__always)
   func value(at place: Int) -> UnsafePointer<StoredValue> {
     unsafe UnsafeRawPointer(name(at: place) + 1).alignedUp(for: StoredValue.self)
@@ -243,10 +245,10 @@ extension UnsafeBufferPointer<StoredMap.Entry> {
 extension StoredMap: Equatable {
   public static func == (left: Self, right: Self) -> Bool {
     guard left.count == right.count else { return false }
-    // Names and values in arrays would be counted as referred to, each that is compared.
+    // Use the buffers, because comparing array elements would retain and release each name and value.
     return unsafe left.entries.withUnsafeBufferPointer { left in
       unsafe right.entries.withUnsafeBufferPointer { right in
-        // One map compared with itself: a NaN is the same as another here.
+        // Both are one map. Correct even for NaN, which equals itself here.
         if unsafe left.baseAddress == right.baseAddress { return true }
         for place in left.indices {
           guard unsafe left.name(at: place).pointee.isSameUTF8(as: right.name(at: place).pointee),
@@ -280,7 +282,7 @@ extension StoredValue: Equatable {
     }
   }
 
-  /// Bit for bit, except that there is one NaN.
+  /// Compares bit by bit, but treats all NaNs as equal.
   private static func isSame(_ left: Double, _ right: Double) -> Bool {
     left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
   }

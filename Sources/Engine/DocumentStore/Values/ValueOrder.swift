@@ -1,10 +1,11 @@
-// The one order of values, across all types, and the equality that goes with it.
+// The total order of values across all types, and its equality.
 //
-//   null < booleans < numbers < timestamps < pending timestamps < strings < bytes < references < places < arrays < vectors < maps
+//   null < booleans < numbers < timestamps < pending timestamps < strings < bytes < references < geo points
+//     < arrays < vectors < maps
 //
-// Not the equality of `StoredValue`, which tells 1 from 1.0 and 0.0 from -0.0: here they are the same.
+// This equality differs from that of `StoredValue`: here, 1 equals 1.0, and 0.0 equals -0.0.
 
-/// Where one thing stands in relation to another.
+/// The result of a comparison.
 package enum Ordering: Sendable {
   case before, same, after
 
@@ -17,7 +18,7 @@ package enum Ordering: Sendable {
   }
 }
 
-/// Values that a range can hold together: a filter `< 5` finds numbers and nothing else.
+/// Types that compare within one range: the filter `< 5` matches only numbers.
 package enum TypeClass: UInt8, Sendable {
   case null, boolean, number, timestamp, pendingTimestamp, string, bytes, reference, geoPoint, array, vector,
     map
@@ -43,7 +44,7 @@ extension StoredValue {
 }
 
 package enum ValueOrder {
-  /// Whether the order cannot tell them apart.
+  /// Whether two values are equal in this order.
   package static func areEqual(_ left: StoredValue, _ right: StoredValue) -> Bool {
     compare(left, right) == .same
   }
@@ -70,7 +71,7 @@ package enum ValueOrder {
     }
   }
 
-  /// By names from the outside in, a document before the documents below it.
+  /// Compares segment by segment; a document sorts before the documents below it.
   package static func compare(_ left: DocumentPath, _ right: DocumentPath) -> Ordering {
     compare(left.segments, right.segments, by: compareIDs)
   }
@@ -81,7 +82,7 @@ package enum ValueOrder {
     left < right ? .before : left == right ? .same : .after
   }
 
-  /// NaN is before all others, and the same as itself.
+  /// NaN sorts before all other numbers and equals itself.
   private static func compare(_ left: Double, _ right: Double) -> Ordering {
     if left < right { return .before }
     if left > right { return .after }
@@ -89,12 +90,12 @@ package enum ValueOrder {
     return left.isNaN ? right.isNaN ? .same : .before : .after
   }
 
-  /// Exact: no integer is rounded to a double, which would make neighbours beyond 2^53 the same.
+  /// Exact: integers are not rounded to doubles, which would make neighbors beyond 2^53 equal.
   private static func compare(_ left: Int64, _ right: Double) -> Ordering {
     if right.isNaN || right < -0x1p63 { return .after }
     if right >= 0x1p63 { return .before }
     let whole = Int64(right)
-    // Where doubles have fractions, integers are doubles.
+    // In the range where doubles have fractions, every integer is exact as a double.
     return left == whole ? compare(Double(left), right) : compare(left, whole)
   }
 
@@ -104,7 +105,7 @@ package enum ValueOrder {
     compare(left.comparedInUTF8(to: right), 0)
   }
 
-  /// Numeric ids come before all others, by number.
+  /// Numeric ids sort before all others, by number.
   private static func compareIDs(_ left: String, _ right: String) -> Ordering {
     switch (left.numericID, right.numericID) {
     case (let left?, let right?): compare(left, right)
@@ -120,7 +121,7 @@ package enum ValueOrder {
       or: first(compare(left.databaseID, right.databaseID), or: compare(left.path, right.path)))
   }
 
-  // MARK: What has parts
+  // MARK: Composite values
 
   private static func compare(_ left: StoredGeoPoint, _ right: StoredGeoPoint) -> Ordering {
     first(compare(left.latitude, right.latitude), or: compare(left.longitude, right.longitude))
@@ -134,7 +135,7 @@ package enum ValueOrder {
     first(compare(left.name, right.name), or: compare(left.value, right.value))
   }
 
-  /// Part by part, then by length.
+  /// Compares element by element, then by length.
   private static func compare<Part>(
     _ left: [Part], _ right: [Part], by compareParts: (Part, Part) -> Ordering
   ) -> Ordering {

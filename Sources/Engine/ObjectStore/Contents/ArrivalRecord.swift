@@ -1,26 +1,27 @@
-// The records of contents on their way here from a remote: what it takes to go on with them.
+// Records of arrivals: contents being fetched from a remote. They hold what is needed to resume a fetch.
 //
 //   record of an arrival   __arrivals__ / number as 32 hexadecimal digits
 
 package import ByteStore
 package import DocumentStore
 
-/// A content of a remote's object of which a part is staged.
+/// A partly staged content of a remote object.
 package struct StoredArrival: Hashable, Sendable {
-  /// Under which number the part is staged.
+  /// The number of the staged file.
   package var number: StagedNumber
   package var path: ObjectPath
-  /// Which content of the object it is, as the remote counts them.
+  /// The content's generation at the remote.
   package var generation: Int64
-  /// Of all of it.
+  /// Size of the complete content.
   package var byteCount: UInt64
-  /// Of all of it, as far as the remote tells, and when it came there: another server may count the same generations.
+  /// MD5 of the complete content and creation time, as far as the remote reports them. They identify the
+  /// content, because another server can use the same generation numbers.
   package var md5: [UInt8]
   package var created: StoredTimestamp?
-  /// When it began, by the wall clock.
+  /// Wall-clock time of the start.
   package var began: StoredTimestamp
-  /// So many bytes had come when that was noted last: by it, the longer of two parts is found. What is sound of them, only
-  /// reading tells.
+  /// Number of bytes received when the record was last written. Used to choose the longer of two staged
+  /// parts. How much of it is intact is only known after reading the file.
   package var bytesNoted: UInt64 = 0
 }
 
@@ -34,7 +35,7 @@ enum ArrivalRecord {
   private static let began = "began"
   private static let noted = "noted"
 
-  /// By which the arrivals of an object are found, among those of its name in other buckets.
+  /// Indexed to find the arrivals of an object. It also finds objects with this name in other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func path(_ number: StagedNumber) -> DocumentPath {
@@ -50,7 +51,7 @@ enum ArrivalRecord {
     ])
   }
 
-  /// Nil for what is no record of an arrival.
+  /// Nil if the document is not a valid arrival record.
   static func arrival(_ document: StoredDocument) -> StoredArrival? {
     let fields = document.fields
     guard document.path.segments.count == 2, let number = StagedNumber(hexadecimal: document.path.id),
@@ -62,7 +63,7 @@ enum ArrivalRecord {
     else { return nil }
     var created: StoredTimestamp?
     if case .timestamp(let time) = createdValue { created = time }
-    // Earlier records have none.
+    // Records of earlier versions lack this field.
     var bytesNoted: UInt64 = 0
     if case .integer(let count)? = fields[noted] { bytesNoted = UInt64(exactly: count) ?? 0 }
     return StoredArrival(

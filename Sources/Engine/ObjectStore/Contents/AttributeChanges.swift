@@ -1,4 +1,4 @@
-// What is to change of what is said about an object: each attribute is set or cleared, and all others stay.
+// A partial update of an object's attributes: each attribute is set, cleared, or left unchanged.
 //
 //   set texts      under their own names                    cleared texts    their names in "cleared"
 //   set custom     names and values by turns in "custom"    cleared custom   their names in "clearedCustom"
@@ -6,21 +6,21 @@
 
 import DocumentStore
 
-/// Changes of attributes; made by one client, and right whatever others have changed meanwhile.
+/// A partial update of attributes. It can be applied to any later state of the object.
 package struct AttributeChanges: Hashable, Sendable {
   private var texts: [ObjectAttributes.TextField: String?] = [:]
   private var custom: [String: String?] = [:]
-  /// Before anything of `custom` is set.
+  /// Applied before `custom`.
   package var clearsCustom = false
 
   package init() {}
 
-  /// Nil clears.
+  /// Nil clears the attribute.
   package mutating func set(_ field: ObjectAttributes.TextField, _ value: String?) {
     texts.updateValue(value, forKey: field)
   }
 
-  /// Nil clears.
+  /// Nil clears the entry.
   package mutating func setCustom(_ name: String, _ value: String?) {
     custom.updateValue(value, forKey: name)
   }
@@ -37,7 +37,7 @@ package struct AttributeChanges: Hashable, Sendable {
   private static let clearedCustom = "clearedCustom"
   private static let clearsCustom = "clearsCustom"
 
-  /// Whatever the attributes were, these are all.
+  /// Replaces all attributes by these.
   init(replacingAllWith attributes: ObjectAttributes) {
     for field in ObjectAttributes.TextField.allCases { set(field, attributes[field]) }
     clearsCustom = true

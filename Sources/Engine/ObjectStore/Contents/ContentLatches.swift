@@ -1,10 +1,10 @@
-// Who may rely on a content being there, and who may make or take it away.
+// Per-content reader-writer latches, which protect contents against removal.
 //
-// Whoever gives an object a content that is there already shares the content's latch until the commit; whoever
-// puts a new content there, or takes the record of one away, has it alone. So between the look whether a content
-// is there and the commit that relies on it, nobody takes it away. Who waits to have one alone keeps new shares out:
-// a content that is put again and again would not let anybody have it. Nobody who has one latch waits for another, nor
-// for the same one once more.
+// A writer that references an existing content shares its latch until the commit. A writer that stores a
+// new content, or removes the record of one, holds the latch exclusively. So a content cannot be removed
+// between the check that it exists and the commit that relies on it. A waiting exclusive holder blocks new
+// shares, because frequent puts of one content would starve it otherwise. To avoid deadlocks, a thread that
+// holds a latch must not wait for any latch.
 
 import ByteStore
 import DocumentStore
@@ -14,15 +14,15 @@ final class ContentLatches: Sendable {
   private struct Latch {
     var shares = 0
     var isTaken = false
-    /// So many wait to have it alone.
+    /// Number of threads that wait for exclusive access.
     var takersWaiting = 0
-    /// Someone found it in use who would have taken the content away: whoever is last looks again.
+    /// A thread that wanted to remove the content found it in use. The last holder must check again.
     var isSuspect = false
   }
 
   private let latches = Locked<[BlobID: Latch]>([:])
 
-  /// Waits while someone has it alone, or waits for that.
+  /// Waits while the latch is held exclusively or requested so.
   func share(_ id: BlobID) {
     latches.withLock(when: { Self.isOpen($0[id]) }) { $0[id, default: Latch()].shares += 1 }
   }
@@ -32,10 +32,10 @@ final class ContentLatches: Sendable {
     return !latch.isTaken && latch.takersWaiting == 0
   }
 
-  /// Whether it could be shared now.
+  /// Whether the latch could be shared now.
   func isOpen(_ id: BlobID) -> Bool { latches.withLock { Self.isOpen($0[id]) } }
 
-  /// Waits until nobody else has it.
+  /// Waits for exclusive access.
   func take(_ id: BlobID) {
     latches.withLock { $0[id, default: Latch()].takersWaiting += 1 }
     latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
@@ -44,7 +44,7 @@ final class ContentLatches: Sendable {
     }
   }
 
-  /// False if someone has it; then whoever gives it back last is told to look whether the content is still needed.
+  /// False if the latch is held. Its last holder must then check whether the content is still needed.
   func takeIfFree(_ id: BlobID) -> Bool {
     latches.withLock { latches in
       var latch = latches[id] ?? Latch()
@@ -58,7 +58,7 @@ final class ContentLatches: Sendable {
     }
   }
 
-  /// From having it alone to sharing it.
+  /// Converts exclusive to shared access.
   func downgrade(_ id: BlobID) {
     latches.withLock { latches in
       latches[id]?.isTaken = false
@@ -67,17 +67,17 @@ final class ContentLatches: Sendable {
     latches.wakeAll()
   }
 
-  /// True if it is to be looked whether the content is still needed.
+  /// Releases shared access. True if the caller must check whether the content is still needed.
   func unshare(_ id: BlobID) -> Bool { letGo(of: id) { $0.shares -= 1 } }
 
-  /// The same.
+  /// Releases exclusive access. True if the caller must check whether the content is still needed.
   func giveBack(_ id: BlobID) -> Bool { letGo(of: id) { $0.isTaken = false } }
 
   private func letGo(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
     let isSuspect = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
       change(&latch)
-      // Who waits to have it alone is the last then.
+      // If a thread waits for exclusive access, it becomes the last holder.
       let isLast = latch.shares == 0 && !latch.isTaken && latch.takersWaiting == 0
       latches[id] = isLast ? nil : latch
       return isLast && latch.isSuspect

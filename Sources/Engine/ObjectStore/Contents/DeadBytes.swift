@@ -1,13 +1,13 @@
-// Counting what dies in packs while a store is open: so one that runs for months knows when a sweep is worth it.
+// Counts garbage in packs while the store is open, to decide when a sweep is worthwhile.
 
 import ByteStore
 import DocumentStore
 
-/// What packs have of contents without a record, as far as it was seen to die.
+/// Known garbage in packs: bytes of contents without a record.
 struct DeadBytes {
   private var byPack: [UInt64: UInt64] = [:]
   private var sinceSweep: UInt64 = 0
-  /// Of all packs, at the last sweep.
+  /// Total size of all packs at the last sweep.
   private var bytesOfPacks: UInt64 = 0
 
   mutating func note(_ place: BlobPlace) {
@@ -18,7 +18,8 @@ struct DeadBytes {
 
   func bytes(inPack pack: UInt64) -> UInt64 { byPack[pack] ?? 0 }
 
-  /// An eighth of all that there is, and of a pack at least: then looking at all records is worth it.
+  /// True if the garbage since the last sweep is an eighth of all packs, and of one full pack at least. A
+  /// sweep that reads all content records is then worthwhile.
   func areWorthASweep(_ options: BlobStore.Options) -> Bool {
     sinceSweep > 0 && sinceSweep >= max(bytesOfPacks, options.packBytesMax) / 8
   }

@@ -1,4 +1,4 @@
-// What objects are called, and where their records are.
+// Names of objects, and the paths of the records about them.
 //
 //   record of an object   __buckets__ / = bucket / __objects__ / = name      both shifted
 //   record of a content   __blobs__ / id as 64 hexadecimal digits
@@ -6,20 +6,20 @@
 //   record of a download  __downloads__ / number as 32 hexadecimal digits
 //   record of an arrival  __arrivals__ / number as 32 hexadecimal digits
 //
-// Objects are listed in the order of their names' bytes, and a name has slashes, which no document's id has. So
-// each byte from space (0x20) to slash (0x2F) is shifted down by one: the order stays, and a slash becomes a full
-// stop. Names have no bytes below space, so that nothing else becomes one.
+// Objects are listed in byte order of their names. Names contain slashes, which document ids cannot. So
+// each byte from space (0x20) to slash (0x2F) is shifted down by one, which preserves the order and turns a
+// slash into a full stop. This is unambiguous, because names contain no bytes below space.
 
 package import DocumentStore
 
-/// The name of an object in its bucket. Names are the same if their bytes are.
+/// The name of an object in its bucket. Names are equal if their bytes are.
 package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   package static let bytesMax = 1024
   private static let refusedPrefix = ".well-known/acme-challenge/"
 
   package let text: String
 
-  /// Throws `invalidArgument`, which says why there can be no object of this name.
+  /// Throws `invalidArgument` with the reason if the name is invalid.
   package init(_ text: String) throws(DocumentStoreError) {
     func require(_ holds: Bool, _ reason: String) throws(DocumentStoreError) {
       if !holds { throw .invalidArgument("\"\(text.prefix(100))\" is no name of an object: \(reason).") }
@@ -48,7 +48,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   package func hash(into hasher: inout Hasher) { for byte in text.utf8 { hasher.combine(byte) } }
 }
 
-/// An object's place: a bucket and a name.
+/// The path of an object: bucket and name.
 package struct ObjectPath: Hashable, Sendable {
   package let bucket: String
   package let name: ObjectName
@@ -62,7 +62,7 @@ package struct ObjectPath: Hashable, Sendable {
     DocumentPath(unchecked: ReservedPath.objects(inBucket: bucket).segments + [name.id])
   }
 
-  /// The place that a record is at; nil for any other document.
+  /// The object that a document describes; nil for other documents.
   init?(_ path: DocumentPath) {
     let segments = path.segments
     guard segments.count == 4, segments[0] == ReservedPath.buckets, segments[2] == ReservedPath.objects,
@@ -88,7 +88,7 @@ extension ReservedPath {
   static let allArrivals = CollectionPath(unchecked: [arrivals])
 }
 
-/// Text with slashes as the id of a document, in the same order.
+/// Encodes text with slashes as a document id. Preserves the order.
 enum ShiftedText {
   private static let mark = UInt8(ascii: "=")
   private static let shifted: ClosedRange<UInt8> = 0x20...0x2F
@@ -108,10 +108,10 @@ enum ShiftedText {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// An id behind all those that begin with `prefix`, which ends with a slash, and before all others behind them.
+  /// The smallest id after all ids that begin with `prefix`. `prefix` must end with a slash.
   static func endID(ofFolder prefix: String) -> String {
     var bytes = Array(id(of: prefix).utf8)
-    // In the place of the slash, what a zero is shifted to: nothing lies between the two.
+    // Replace the slash by the encoding of "0", which is the next byte in order.
     bytes[bytes.count - 1] = UInt8(ascii: "0")
     return String(decoding: bytes, as: UTF8.self)
   }

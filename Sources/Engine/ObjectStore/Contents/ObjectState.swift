@@ -1,4 +1,4 @@
-// What all who use the objects of a store have in common.
+// Shared in-memory state of a store's objects.
 
 import ByteStore
 import DocumentStore
@@ -7,33 +7,34 @@ import DocumentStore
 final class ObjectState: StoreAttachment {
   let latches = ContentLatches()
   let dead = Locked(DeadBytes())
-  /// Downloads that somebody works at.
+  /// Downloads that are running.
   let activeDownloads = Locked<Set<RandomID>>([])
-  /// A sweep leaves uploads alone that somebody works at.
+  /// Running uploads, which a sweep must leave alone.
   let uploads = UploadClaims()
-  /// Held from taking a number for a queued change until its commit: the order of numbers is that of commits.
+  /// Held from taking a number for a queued change until its commit, so that numbers follow the commit
+  /// order.
   let queueing = Locked(Queueing())
 
   struct Queueing {
-    /// The last number that was taken; nil before anyone has looked.
+    /// The last number taken; nil before the first lookup.
     var last: Int64?
   }
 
-  /// Held by a sweep: what one moves, another must not take for nobody's.
+  /// Held by a sweep. A second one could mistake contents that the first one moves for unreferenced.
   let sweeping = Locked(Sweeping())
 
   struct Sweeping { private let place: UInt8 = 0 }
 
-  /// When the last sweep began, or the store was first asked, by the monotonic clock.
+  /// Monotonic time of the start of the last sweep, or of the first query for it.
   let lastSweep = Locked<UInt64?>(nil)
 
-  /// Contents in which a read has met damage, wherever it is: the bytes of who brings one again take its place. If there
-  /// are too many, some are forgotten, and found once more.
+  /// Contents that a read found damaged. A new upload of such a content replaces the stored bytes. The set
+  /// is bounded; a dropped entry is found again by the next read.
   private let damaged = Locked<Set<BlobID>>([])
   private static let damagedMax = 4096
 
-  /// Contents of which all was read since the store was opened, because somebody brought them once more, and where they
-  /// were. If there are too many, some are forgotten, and read once more.
+  /// Contents that were verified since the store was opened, because they were uploaded again, with the
+  /// verified place. The set is bounded; a dropped entry is verified again.
   private let sound = Locked<[BlobID: BlobPlace]>([:])
   private static let soundMax = 4096
 
@@ -61,7 +62,7 @@ final class ObjectState: StoreAttachment {
 
   init() {}
 
-  /// Another copy has come, which nobody has read yet.
+  /// Called after a new copy was stored, which is not verified yet.
   func forgetDamage(of id: BlobID) {
     sound.withLock { $0[id] = nil }
     damaged.withLock { _ = $0.remove(id) }
@@ -74,7 +75,8 @@ final class ObjectState: StoreAttachment {
 
   private let start = Locked<Start?>(nil)
 
-  /// The wall clock as of the first look at it, and what has passed since: it does not jump.
+  /// Wall-clock time that advances monotonically: the first reading of the wall clock plus the time since
+  /// then.
   func microseconds(_ clock: any StoreClock) -> Int64 {
     let monotonic = clock.monotonicNanoseconds()
     return start.withLock { start in
@@ -94,7 +96,7 @@ final class ObjectState: StoreAttachment {
 
   private let puts = Locked(Puts())
 
-  /// From before a content gets its place until its record is committed, or not.
+  /// Marks the time from before a content gets its place until its record is committed or the put fails.
   func beginPut() -> UInt64 {
     puts.withLock { puts in
       defer { puts.next += 1 }
@@ -108,7 +110,7 @@ final class ObjectState: StoreAttachment {
     puts.wakeAll()
   }
 
-  /// Returns when all that are under way now have ended.
+  /// Returns when all puts that are in progress now have ended.
   func waitForPuts() {
     let end = puts.withLock { $0.next }
     puts.withLock(when: { puts in puts.underWay.allSatisfy { $0 >= end } }) { _ in }

@@ -1,16 +1,17 @@
-// Changes of objects that a remote has not answered, and what the remote has meanwhile.
+// Object changes that a remote has not acknowledged, and the remote's state of these objects.
 //
 //   record of a change      __outbox__ / changes / __objects__ / number, 20 digits
-//   what the remote has     __outbox__ / =bucket / __objects__ / =name              both shifted, as in ObjectName.swift
+//   what the remote has     __outbox__ / =bucket / __objects__ / =name    shifted as in ObjectName.swift
 //   that there is a remote  __outbox__ / remote
 //
-// An object at its own place is as the user sees it. While changes of it wait, what the remote has stands beside it, for
-// the case that one is refused or cancelled. Both kinds of records are in collections of objects: so what they have
-// is a reference to a content as any other, found by the same index, and keeps it.
+// An object's own record shows the state that the user sees. While changes of the object are pending, the
+// remote's state is stored separately, in case a change is refused or cancelled. Both kinds of records lie
+// in collections of objects, so the index on contents finds their references, too, and keeps the contents
+// alive.
 
 package import DocumentStore
 
-/// One change of one object, in the order of all.
+/// One pending change of one object.
 package struct QueuedChange: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     case put(StoredObject)
@@ -18,18 +19,18 @@ package struct QueuedChange: Sendable, Equatable {
     case delete
   }
 
-  /// Later ones have greater numbers.
+  /// Ascending in queue order.
   package var number: Int64
   package var path: ObjectPath
   package var kind: Kind
-  /// Under which a remote takes the upload.
+  /// The id of the upload session at the remote.
   package var session: String
-  /// When it was made here.
+  /// The local commit time of the change.
   package var time = StoredTimestamp.epoch
 
   package var put: StoredObject? { if case .put(let object) = kind { object } else { nil } }
 
-  /// What it makes of an object; nil for none.
+  /// The object after this change; nil if it does not exist.
   func applied(to object: StoredObject?) -> StoredObject? {
     switch kind {
     case .put(let new): return new
@@ -56,10 +57,10 @@ enum OutboxRecord {
   private static let absent = "absent"
   private static let time = "queued"
   private static let timeField = StoredFieldPath(unchecked: [time])
-  /// `replace` was all attributes of the object as they were here; now only what is to change waits.
+  /// `replace` is from an earlier version: it holds all attributes instead of the changed ones.
   private static let (put, replace, delete, update) = (Int64(0), Int64(1), Int64(2), Int64(3))
 
-  /// By which the changes of an object are found, among those of its name in other buckets.
+  /// Indexed to find the changes of an object. It also finds objects with this name in other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func change(_ number: Int64) -> DocumentPath {
@@ -68,9 +69,9 @@ enum OutboxRecord {
     return DocumentPath(unchecked: changes.segments + [id])
   }
 
-  /// Nil for what is no place of a change: such a one would never be found again by its number.
+  /// Nil if the path is not a valid path of a change. Such a record could not be found by its number.
   static func number(_ path: DocumentPath) -> Int64? {
-    // Numbers near the end are no store's.
+    // A store never gets to numbers near the maximum.
     guard let number = Int64(path.id), (1..<Int64.max / 2).contains(number) else { return nil }
     return change(number) == path ? number : nil
   }
@@ -79,7 +80,7 @@ enum OutboxRecord {
     DocumentPath(unchecked: bases(ofBucket: path.bucket).segments + [path.name.id])
   }
 
-  /// One record for each object that is not yet as the remote has it.
+  /// One record for each object whose local state differs from the remote's.
   static func bases(ofBucket bucket: String) -> CollectionPath {
     CollectionPath(unchecked: [outbox, ShiftedText.id(of: bucket), ReservedPath.objects])
   }
@@ -105,7 +106,7 @@ enum OutboxRecord {
     [FieldTransform(timeField, .serverTimestamp)] + (change.put == nil ? [] : StoredObject.timesOfCommit)
   }
 
-  /// Nil for what is no record of a change.
+  /// Nil if the document is not a valid record of a change.
   static func change(_ document: StoredDocument) -> QueuedChange? {
     let fields = document.fields
     guard let number = number(document.path), case .integer(let kind)? = fields[kind],

@@ -1,13 +1,13 @@
-// The records of objects: a name, what it is about, and which content it has.
+// Records of objects: their name, their content, and their attributes.
 
 package import ByteStore
 package import DocumentStore
 
-/// What the owner of an object says about it.
+/// The attributes of an object that its owner sets.
 package struct ObjectAttributes: Hashable, Sendable {
-  /// Of names and values of `custom` together.
+  /// Limit on the total size of the names and values in `custom`.
   package static let customBytesMax = 8 << 10
-  /// Of each of the others.
+  /// Limit on each of the other attributes.
   package static let textBytesMax = 4 << 10
 
   package var contentType: String?
@@ -19,7 +19,7 @@ package struct ObjectAttributes: Hashable, Sendable {
 
   package init() {}
 
-  /// Throws `invalidArgument` if it is more than a record should hold.
+  /// Throws `invalidArgument` if the attributes exceed a limit.
   package func check() throws(DocumentStoreError) {
     let bytes = custom.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     guard bytes <= Self.customBytesMax else {
@@ -33,10 +33,10 @@ package struct ObjectAttributes: Hashable, Sendable {
   }
 }
 
-/// What a remote says of an object beside what it contains and what its owner says.
+/// Metadata that a remote assigns to an object.
 package struct ObjectStanding: Hashable, Sendable {
   package var generation: Int64
-  /// Nil for what it does not tell.
+  /// Nil if the remote does not report it.
   package var metageneration: Int64?
   package var made: StoredTimestamp?
   package var changed: StoredTimestamp?
@@ -52,34 +52,34 @@ package struct ObjectStanding: Hashable, Sendable {
   }
 }
 
-/// An object as of one commit.
+/// An object in one snapshot.
 package struct StoredObject: Hashable, Sendable {
   package var path: ObjectPath
   package var blob: BlobID
   package var byteCount: UInt64
   package var md5: [UInt8]
-  /// When the content was put there. In microseconds it is the generation, which grows with every content.
+  /// Commit time of the content. In microseconds, it is the generation, which grows with every content.
   package var made: StoredTimestamp
-  /// When the content or the attributes were last changed.
+  /// Time of the last change of content or attributes.
   package var changed: StoredTimestamp
-  /// Counts the changes of attributes of this content, from 1.
+  /// Number of attribute changes to this content, counted from 1.
   package var metageneration: Int64
-  /// Who has one may read the object.
+  /// Download tokens; each grants read access.
   package var tokens: [String]
   package var attributes: ObjectAttributes
-  /// What a remote calls this content, if it has it.
+  /// The remote's generation of this content, if the remote has it.
   package var remoteGeneration: Int64?
 
   package var generation: Int64 { remoteGeneration ?? made.microseconds }
 
-  /// Counts one more change of attributes. A remote may have given the content the last number there is, which stays.
+  /// Counts an attribute change. A remote may have assigned the maximum, which then stays.
   package mutating func countChange() {
     if metageneration < .max { metageneration += 1 }
   }
 }
 
 extension StoredObject {
-  /// As a remote has it; times that it does not tell are those of the commit that puts it here.
+  /// An object as the remote has it. Times that the remote does not report become the commit time.
   package init(
     remote standing: ObjectStanding, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
     tokens: [String], _ attributes: ObjectAttributes
@@ -97,14 +97,14 @@ extension StoredObject {
     changed = standing.changed ?? changed
   }
 
-  /// Whether all that the remote tells is so here.
+  /// Whether the local object agrees with everything that the remote reports.
   package func isSame(as standing: ObjectStanding) -> Bool {
     var object = self
     object.take(standing)
     return object == self
   }
 
-  /// Those times that are not known yet.
+  /// Transforms that set the missing times to the commit time.
   var timesToCome: [FieldTransform] {
     Self.timesOfCommit.filter { $0.field == Self.madeField ? made == .epoch : changed == .epoch }
   }
@@ -120,19 +120,19 @@ extension StoredObject {
     static let remote = "remote"
   }
 
-  /// By which the objects of a content are found.
+  /// Indexed to find the objects that reference a content.
   static let blobField = StoredFieldPath(unchecked: [Field.blob])
 
-  /// Nil for what has none.
+  /// Nil if the fields contain no content id.
   static func blob(in fields: StoredMap) -> BlobID? {
     if case .bytes(let bytes)? = fields[Field.blob] { BlobID(bytes) } else { nil }
   }
 
-  /// Set to the time of the commit that puts a content there.
+  /// Set to the time of the commit that stores the content.
   static let madeField = StoredFieldPath(unchecked: [Field.made])
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
 
-  /// Of a content that comes with a commit.
+  /// Transforms for a content that is stored by the commit.
   static var timesOfCommit: [FieldTransform] {
     [FieldTransform(madeField, .serverTimestamp), FieldTransform(changedField, .serverTimestamp)]
   }
@@ -148,7 +148,7 @@ extension StoredObject {
     return fields
   }
 
-  /// Nil for what is no record of an object.
+  /// Nil if the document is not a valid object record.
   init?(_ document: StoredDocument) {
     guard let path = ObjectPath(document.path) else { return nil }
     self.init(at: path, document.fields)
@@ -171,7 +171,7 @@ extension StoredObject {
 }
 
 extension ObjectAttributes {
-  /// Those that are single texts, with the names of their fields.
+  /// The attributes that are single strings; raw values are field names.
   package enum TextField: String, CaseIterable, Sendable {
     case contentType, cacheControl, contentDisposition, contentEncoding, contentLanguage
   }
@@ -197,7 +197,7 @@ extension ObjectAttributes {
     }
   }
 
-  /// Names and values by turns: a field's name could not be any text.
+  /// Names and values in turn, in an array, because a field name cannot be an arbitrary string.
   private static let customName = "custom"
 
   func add(to fields: inout StoredMap) {

@@ -1,7 +1,7 @@
-// Who works at which upload, and who takes one away.
+// Ownership of uploads: one thread works on an upload, or removes it.
 //
-// An upload that somebody works at is nobody else's. Whoever takes one away has a claim on it, for as long as that
-// takes: who would go on with it waits, and finds out that it is gone.
+// A thread that removes an upload claims it first. A thread that tries to resume a claimed upload waits and
+// then finds that it is gone.
 
 import ByteStore
 import DocumentStore
@@ -17,14 +17,14 @@ final class UploadClaims: Sendable {
 
   func isActive(_ number: StagedNumber) -> Bool { state.withLock { $0.active.contains(number) } }
 
-  /// False if somebody works at it.
+  /// Waits while the upload is claimed. False if another thread works on it.
   func begin(_ number: StagedNumber) -> Bool {
     state.withLock(when: { !$0.claimed.contains(number) }) { $0.active.insert(number).inserted }
   }
 
   func end(_ number: StagedNumber) { state.withLock { _ = $0.active.remove(number) } }
 
-  /// Runs `body` while nobody else can work at an upload. Nil if somebody does.
+  /// Runs `body` while no other thread can work on the upload. Nil if one does.
   func claiming<Value>(
     _ number: StagedNumber, _ body: () throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value? {

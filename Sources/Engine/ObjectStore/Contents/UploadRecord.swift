@@ -1,15 +1,15 @@
-// The records of uploads that are under way, paused, or were cut off: what it takes to go on with them.
+// Records of uploads that are running, paused, or were interrupted. They hold what is needed to resume.
 
 package import ByteStore
 package import DocumentStore
 
-/// An upload of which a part is staged.
+/// A partly staged upload.
 package struct StoredUpload: Hashable, Sendable {
-  /// Under which number the part is staged.
+  /// The number of the staged file.
   package var number: StagedNumber
   package var path: ObjectPath
   package var attributes: ObjectAttributes
-  /// When it began, by the wall clock.
+  /// Wall-clock time of the start.
   package var began: StoredTimestamp
   package var source: UploadSource
 
@@ -25,12 +25,12 @@ package struct StoredUpload: Hashable, Sendable {
   }
 }
 
-/// What an upload is made from, told apart from what it might have become meanwhile.
+/// The source of an upload. It is compared when the upload is resumed, to detect a changed file.
 package struct UploadSource: Hashable, Sendable {
-  /// Of the file; nil if the bytes came from memory.
+  /// Path of the file; nil if the bytes came from memory.
   package var file: String?
   package var byteCount: UInt64
-  /// When the file was last changed, in nanoseconds since 1970; 0 for bytes from memory.
+  /// Modification time of the file in nanoseconds since 1970; 0 for bytes from memory.
   package var modified: Int64
 
   package init(file: String?, byteCount: UInt64, modified: Int64) {
@@ -48,7 +48,7 @@ enum UploadRecord {
   private static let bytes = "bytes"
   private static let modified = "modified"
 
-  /// By which the uploads of an object are found, among those of its name in other buckets.
+  /// Indexed to find the uploads to an object. It also finds objects with this name in other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func path(_ number: StagedNumber) -> DocumentPath {
@@ -66,7 +66,7 @@ enum UploadRecord {
     return fields
   }
 
-  /// Nil for what is no record of an upload.
+  /// Nil if the document is not a valid upload record.
   static func upload(_ document: StoredDocument) -> StoredUpload? {
     let fields = document.fields
     guard document.path.segments.count == 2, let number = StagedNumber(hexadecimal: document.path.id),

@@ -1,10 +1,10 @@
-// Whose contents are damaged: for a check that has found damage among contents and nowhere else.
+// Finds the objects whose contents are damaged, for a check that found damage only in contents.
 
 import ByteStore
 package import DocumentStore
 
 extension DocumentStore {
-  /// The objects whose contents cannot be read as they were written, as `bucket/name`. Reads each content once.
+  /// The objects with unreadable contents, as `bucket/name`. Reads each content once.
   package func damagedObjects() throws(DocumentStoreError) -> [String] {
     var isSound: [BlobID: Bool] = [:]
     var damaged: [String] = []

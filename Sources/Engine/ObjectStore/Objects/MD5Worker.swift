@@ -1,17 +1,17 @@
-// MD5 of a content on its way, computed beside whoever brings it.
+// Computes MD5 of an incoming content in the background.
 //
-// However many uploads there are, they share a few threads for it. If none of those comes round, whoever brings the
-// pieces computes: nobody ever waits for a thread that the system might not have.
+// All uploads share a few threads. If none of them gets to run, the thread that delivers the content
+// computes. So an upload never waits for a thread that the system may not provide.
 
 import ByteStore
 import Dispatch
 import DocumentStore
 
-/// Pieces come from one thread at a time.
+/// Pieces must come from one thread at a time.
 final class MD5Worker: Sendable {
-  /// So many pieces at most are in memory for it.
+  /// Maximum number of pieces in memory per content.
   private static let piecesMax = 8
-  /// Smaller ones are not worth another thread.
+  /// Smaller pieces are hashed in the calling thread.
   private static let bytesMin = 4096
 
   private static let queues = (0..<4).map { DispatchQueue(label: "dugout.objects.md5.\($0)") }
@@ -20,7 +20,7 @@ final class MD5Worker: Sendable {
   private struct State {
     var stream = MD5Stream()
     var pieces: [[UInt8]] = []
-    /// Someone computes outside of the lock.
+    /// A thread is computing outside the lock.
     var isAtWork = false
   }
 
@@ -47,13 +47,13 @@ final class MD5Worker: Sendable {
     }
   }
 
-  /// Of everything so far.
+  /// MD5 of all pieces so far.
   var digest: [UInt8] {
     work()
     return state.withLock { $0.stream.digest }
   }
 
-  /// Returns when nothing waits any more that had come before.
+  /// Returns when all pieces that were added before the call are hashed.
   private func work() {
     let (work, before) = state.withLock(when: { !$0.isAtWork }) { state in
       defer {

@@ -1,16 +1,16 @@
-// Objects for programs outside of this package that measure them.
+// Objects, for benchmarks outside this package.
 
 import ByteStore
 public import DocumentStore
 
-/// What the benchmarks may call; not for users, and free to change.
+/// An interface for benchmarks; not for users, and subject to change.
 @_spi(Measure)
 public struct MeasuredObjectStore: Sendable {
   private let objects: ObjectStore
 
   public init(_ store: DocumentStore) { objects = store.objects }
 
-  /// Returns once the object is durable. Without MD5, which the storage API adds.
+  /// Returns once the object is durable. Computes no MD5, which the storage API adds.
   public func put(_ bytes: [UInt8], _ name: String) throws {
     let writer = objects.blobs.writer()
     try writer.append(bytes.rawSpan)

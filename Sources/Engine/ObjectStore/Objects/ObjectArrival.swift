@@ -1,9 +1,10 @@
-// A content of a remote on its way here.
+// Receives a content from a remote.
 //
-// The first 1 MiB stays in memory. From then on what has come is staged in a file, and a record says which content of
-// which object it is of: so it can be gone on with after a restart. The commit that gives the object the content removes
-// the record. A power loss may forget the record; then a sweep removes the file. What was left of a content that has come
-// otherwise, or is gone at the remote, whoever finds that out removes.
+// The first 1 MiB stays in memory. After that, the content is staged in a file, and a record names the
+// object and the content, so the transfer can be resumed after a restart. The commit that gives the object
+// the content removes the record. A power loss can drop the record; a sweep then removes the file. The
+// remains of a content that arrived another way, or that the remote has deleted, are removed when the
+// caller notices it.
 
 package import ByteStore
 package import DocumentStore
@@ -13,17 +14,17 @@ package final class ObjectArrival {
   private let objects: ObjectStore
   private let writer: BlobWriter
   private var md5 = MD5Stream()
-  /// What its record says.
+  /// The content of its record.
   private var stored: StoredArrival
   private var record: Record
-  /// Its own file has failed.
+  /// A write to the staged file has failed.
   private var isBroken = false
-  /// What was staged before is regained before anything is appended.
+  /// True until the previously staged bytes have been read back. Nothing can be appended before that.
   package private(set) var isRegaining: Bool
 
   private enum Record {
     case none
-    /// To write it has failed, and it may be there.
+    /// Writing the record failed, so it may or may not exist.
     case open
     case there
   }
@@ -38,53 +39,53 @@ package final class ObjectArrival {
     isRegaining = isLeft
   }
 
-  /// So many have come.
+  /// Number of bytes received.
   package var byteCount: UInt64 { writer.byteCount }
 
-  /// MD5 of what has come.
+  /// MD5 of the bytes received.
   package var digest: [UInt8] { md5.digest }
 
-  /// The next piece of what was staged before. False once there is no more, or no sound one: it is gone on with from
-  /// there. If it throws, `cancel` is all that is left to do.
+  /// Reads back the next piece of the previously staged bytes. False at their end, or at the first damaged
+  /// piece; the transfer resumes from there. If this throws, the only valid next call is `cancel`.
   package func regain() throws(DocumentStoreError) -> Bool {
     var piece: [UInt8]?
     try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
     if let piece { md5.update(piece.rawSpan) }
     isRegaining = piece != nil
     if !isRegaining, stored.bytesNoted > writer.byteCount {
-      // A power loss has taken what was noted: the next note says what there is.
+      // A power loss has taken noted bytes, so the next record states the actual count.
       stored.bytesNoted = writer.byteCount
       record = .open
     }
     return isRegaining
   }
 
-  /// May write, sync and commit. If it throws, `cancel` is all that is left to do.
+  /// May write, sync and commit. If this throws, the only valid next call is `cancel`.
   package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
     md5.update(bytes.rawSpan)
     try wrapped { writer throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
     note()
   }
 
-  /// Who cannot write the record brings the content all the same, and tries again with the next piece. How much has come
-  /// is noted now and then, and when it is left.
+  /// Writes the record from time to time and at the end. A failure does not stop the transfer; the next
+  /// piece retries.
   private func note(isLast: Bool = false) {
     let bytes = writer.byteCount
     let isMore = bytes >= stored.bytesNoted + (isLast ? 1 : objects.blobs.options.syncBytes)
     guard writer.isStaged, record != .there || isMore else { return }
     if record == .none { record = .open }
     var noted = stored
-    // In the midst of what is regained, all that was there is there.
+    // While staged bytes are being read back, the noted bytes still exist.
     noted.bytesNoted = max(stored.bytesNoted, bytes)
     do throws(DocumentStoreError) {
       try objects.note(.set(ArrivalRecord.path(writer.number), ArrivalRecord.fields(noted)))
       (stored, record) = (noted, .there)
     } catch {
-      // Without it, nobody goes on with this after a restart.
+      // Without the record, the transfer cannot be resumed after a restart.
     }
   }
 
-  /// The content is complete; `receive` is what follows.
+  /// Completes the content; the next call must be `receive`.
   package func finish() throws(DocumentStoreError) -> FinishedBlob {
     var blob: FinishedBlob?
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
@@ -92,26 +93,26 @@ package final class ObjectArrival {
     return blob
   }
 
-  /// Gives the object the content, unless changes of it wait: then it stands beside it. If it throws, `cancel` is all that
-  /// is left to do.
+  /// Gives the object the content. If changes of the object are pending, only the stored remote state gets
+  /// it. If this throws, the only valid next call is `cancel`.
   package func receive(_ blob: FinishedBlob, _ object: StoredObject) throws(DocumentStoreError) {
     let hasRecord = record != .none
     try objects.outbox.receive(blob, object, endsArrival: hasRecord ? writer.number : nil)
     end()
-    // What others have left of this object is of no use any more.
+    // Other staged parts of this object are useless now.
     if hasRecord { objects.forgetArrivals(at: stored.path) }
   }
 
-  /// Leaves nothing of it.
+  /// Removes everything.
   package func cancel() {
     writer.abandon()
     if record != .none { try? objects.note(.delete(ArrivalRecord.path(writer.number))) }
     end()
   }
 
-  /// Leaves what is staged for whoever goes on with it, until it is too old. What is not staged goes; so does what its own
-  /// file has failed with: on a full disk it is in the way of others, and where a disk fails it would fail at the same place
-  /// again. Another file may do better.
+  /// Keeps the staged bytes for a later resume, until they expire. Removes everything if nothing was
+  /// staged, or if the file had a write error. On a full disk, the file would block others, and on a
+  /// failing disk, writing would fail at the same place again.
   package func leave() {
     guard writer.isStaged, !isBroken else { return cancel() }
     do throws(DocumentStoreError) {
@@ -136,9 +137,10 @@ package final class ObjectArrival {
 }
 
 extension ObjectStore {
-  /// Begins to bring a content of a remote's object, or goes on where somebody has left it, if `goesOn`: of two parts, with
-  /// the longer. The other one goes, and so does what was left of other contents of the object. Of a content with neither
-  /// `md5` nor `created`, nobody can tell whether it is the same: it is begun anew.
+  /// Begins to receive a content, or resumes an earlier transfer if `goesOn`. Of two staged parts, the
+  /// longer one is used and the other removed, like the staged parts of the object's other contents. If
+  /// neither `md5` nor `created` is known, the staged content cannot be identified, and the transfer starts
+  /// from the beginning.
   package func arrival(
     at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
     goesOn: Bool = true
@@ -155,15 +157,15 @@ extension ObjectStore {
       guard goesOn else { continue }
       do throws(DocumentStoreError) {
         earlier = try goOn(with: left)
-        // Nothing is left of it but its record.
+        // Only the record is left.
         if earlier == nil { try cancel(left) }
       } catch {
-        // Too many files may be open: it stays for another time.
+        // For example, too many files are open. Keep it for a later attempt.
       }
     }
     if let earlier { return earlier }
     let writer = blobs.writer()
-    // The number is a new one.
+    // The number is new, so this cannot fail.
     _ = state.uploads.begin(writer.number)
     let stored = StoredArrival(
       number: writer.number, path: path, generation: generation, byteCount: byteCount, md5: md5,
@@ -171,7 +173,7 @@ extension ObjectStore {
     return ObjectArrival(self, writer, stored, isLeft: false)
   }
 
-  /// Nil if nothing of it can be read, or somebody works at it.
+  /// Nil if nothing of it is readable, or if another thread works on it.
   private func goOn(with left: StoredArrival) throws(DocumentStoreError) -> ObjectArrival? {
     guard state.uploads.begin(left.number) else { return nil }
     do throws(ByteStoreError) {
@@ -186,13 +188,14 @@ extension ObjectStore {
     return nil
   }
 
-  /// Leaves nothing of what was left of an object, which is here by now, or is gone at the remote. What cannot be removed
-  /// is there for the next look, or becomes too old.
+  /// Removes the staged parts of an object that has arrived, or that the remote has deleted. Parts that
+  /// cannot be removed are left for the next call, or until they expire.
   package func forgetArrivals(at path: ObjectPath) {
     for left in leftArrivals(at: path) { _ = try? cancel(left) }
   }
 
-  /// Of an object, those that nobody works at. What cannot be read is nothing to go on with.
+  /// The object's arrivals that no thread works on. Unreadable records are left out, because they cannot be
+  /// resumed.
   private func leftArrivals(at path: ObjectPath) -> [StoredArrival] {
     do throws(DocumentStoreError) {
       let records = try store.documents(
@@ -205,13 +208,13 @@ extension ObjectStore {
     }
   }
 
-  /// Contents of which a part is staged, those on their way among them.
+  /// All partly staged contents, including active ones.
   package func arrivals() throws(DocumentStoreError) -> [StoredArrival] {
     try store.documents(StructuredQuery(.collection(ReservedPath.allArrivals)))
       .compactMap(ArrivalRecord.arrival)
   }
 
-  /// Leaves nothing of what nobody works at. False if somebody does.
+  /// Removes an arrival that no thread works on. False if one does.
   @discardableResult
   package func cancel(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in

@@ -1,34 +1,35 @@
-// Changing objects of which a remote has the last word.
+// The outbox: changes of objects that a remote must still confirm.
 //
-//   queue         a change happens here at once, and its record waits; both are one commit
-//   acknowledge   the remote has it: what the remote has is different now
-//   take back     the remote refused it, or its user did: what the remote has stays, and what waits is laid over it anew
+//   queue         applies a change locally at once and stores a record of it, in one commit
+//   acknowledge   records that the remote has applied it
+//   take back     undoes a change that the remote refused or the user cancelled: reapplies the other
+//                 pending changes to the remote's state
 //
-// The law:   object = what the remote has + the changes that wait, in their order
+// Invariant:   object = remote state + pending changes in order
 
 import ByteStore
 package import DocumentStore
 
-/// The queue of a store whose buckets are those of a remote. A value that can be made anew at any time.
+/// The outbox of a store whose buckets mirror a remote. A stateless value that is cheap to create.
 package struct ObjectOutbox: Sendable {
   let objects: ObjectStore
   private var store: DocumentStore { objects.store }
 
   init(_ objects: ObjectStore) { self.objects = objects }
 
-  // MARK: Looking
+  // MARK: Queries
 
-  /// All that waits, in order.
+  /// All pending changes, in order.
   package func changes() throws(DocumentStoreError) -> [QueuedChange] {
     try store.documents(Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes))))
       .compactMap(OutboxRecord.change)
   }
 
-  /// Whether anything waits.
+  /// Whether any change is pending.
   package func hasChanges() throws(DocumentStoreError) -> Bool { try lastNumber() > 0 }
 
-  /// The greatest number that a record has, and be it damaged: no other one takes its place. What has none is no record of
-  /// ours, and is passed over. 0 if there is none.
+  /// The greatest number of any record, even a damaged one, so that numbers are never reused. Skips records
+  /// without a valid number. 0 if there are none.
   private func lastNumber() throws(DocumentStoreError) -> Int64 {
     let all = try Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes)))
     var count = 1
@@ -42,7 +43,7 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// Whether the object is not yet as the remote has it.
+  /// Whether the object has pending changes.
   package func isWaiting(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
     try store.document(at: OutboxRecord.base(path)) != nil
   }
@@ -51,7 +52,8 @@ package struct ObjectOutbox: Sendable {
     try query.ordered(by: OrderBy(.documentID))
   }
 
-  /// Of all objects with this name, whatever their buckets are: to settle a change reads no others, however many wait.
+  /// Changes of all objects with this name, in any bucket. Settling a change reads only these, even if many
+  /// others are pending.
   package static func changes(of name: ObjectName) throws(DocumentStoreError) -> StructuredQuery {
     try inOrder(
       StructuredQuery(.collection(OutboxRecord.changes))
@@ -65,8 +67,8 @@ package struct ObjectOutbox: Sendable {
       .filter { $0.path == path }
   }
 
-  /// The objects of a folder of which changes wait, and whether they are here: those behind the entry `last`, up to the
-  /// entry `end` and what is in it. `prefix` is empty or ends with a slash.
+  /// The objects in a folder that have pending changes, and whether they exist locally. Returns those after
+  /// the entry `last` and up to the entry `end`, inclusive. `prefix` is empty or ends with a slash.
   package func waiting(
     inBucket bucket: String, below prefix: String, after last: String?, upTo end: String?
   ) throws(DocumentStoreError) -> [ObjectName: Bool] {
@@ -94,8 +96,9 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Queueing
 
-  /// Finishes an upload: the object is here at once, and the change waits. What takes long is done before others have to
-  /// wait for it. `queued` is called in the order of the changes' numbers, while no other one is made.
+  /// Finishes an upload: the object exists locally at once, and the change is queued. Slow work happens
+  /// before the lock is taken. `queued` is called in the order of the changes' numbers, while no other
+  /// change is created.
   package func finish(
     _ upload: ObjectUpload, token: String, queued: @escaping (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
@@ -111,7 +114,7 @@ package struct ObjectOutbox: Sendable {
     return (object, made)
   }
 
-  /// Nil if there is no such object here.
+  /// Nil if the object does not exist locally.
   package func update(
     _ path: ObjectPath, _ changes: AttributeChanges, queued: (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange)? {
@@ -139,7 +142,8 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// Also of an object that is not here: the remote may have it. Nil if what waits has left nothing to delete.
+  /// Also queues the deletion of an object that does not exist locally, because the remote may have it. Nil
+  /// if pending changes already delete it.
   package func delete(
     _ path: ObjectPath, queued: (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> QueuedChange? {
@@ -161,7 +165,8 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// Part of the transaction that makes a change: its last reads, and its first writes.
+  /// The part of a change's transaction that queues it. Contains the transaction's last reads and first
+  /// writes.
   func add(
     _ change: QueuedChange, _ before: StoredDocument?, in transaction: StoreTransaction
   ) throws(DocumentStoreError) {
@@ -196,8 +201,8 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Answers
 
-  /// The remote has done it: a content has the standing that the remote gave it. Returns what the remote has then; nil if
-  /// the change does not wait any more.
+  /// Records that the remote applied the change, with the metadata it assigned to a content. Returns the
+  /// remote's object; nil if the change is no longer pending.
   package func acknowledge(
     _ change: QueuedChange, _ standing: ObjectStanding?
   ) throws(DocumentStoreError) -> StoredObject?? {
@@ -208,23 +213,23 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// The remote has no such object, so that it could not be changed.
+  /// Records that the remote has no such object, so the change could not be applied.
   package func findAbsent(_ change: QueuedChange) throws(DocumentStoreError) {
     _ = try settle(change) { _, _ in nil }
   }
 
-  /// It has not happened, and will not. False for what is not waiting any more.
+  /// Undoes a change that did not happen at the remote and will not. False if it is no longer pending.
   @discardableResult
   package func takeBack(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
     try settle(change) { base, _ in base } != nil
   }
 
-  /// What the remote has then; nil if the change does not wait any more.
+  /// Returns the remote's new object; nil if the change is no longer pending.
   private func settle(
     _ change: QueuedChange, _ body: (_ base: StoredObject?, _ stored: QueuedChange) -> StoredObject?
   ) throws(DocumentStoreError) -> StoredObject?? {
     var result: StoredObject??
-    // In an order that is always the same.
+    // An array, for a deterministic order.
     var contents: [BlobID] = []
     _ = try objects.change { transaction throws(DocumentStoreError) in
       result = nil
@@ -236,7 +241,7 @@ package struct ObjectOutbox: Sendable {
       let before = try transaction.document(at: path.document).flatMap(StoredObject.init)
       let base = try transaction.document(at: place).flatMap { StoredObject(at: path, $0.fields) }
       contents = [before, base, stored.put].compactMap { $0?.blob }
-      // With the times of its commit, which the record has.
+      // The stored record has the change's commit times.
       let now = body(base, stored)
       let object = rest.reduce(now) { $1.applied(to: $0) }
       try transaction.write(.delete(OutboxRecord.change(change.number)))
@@ -247,24 +252,24 @@ package struct ObjectOutbox: Sendable {
       result = .some(now)
       return nil
     }
-    // What no record has any more.
+    // Remove contents that no record references any more.
     for (place, id) in contents.enumerated() where !contents[..<place].contains(id) {
       _ = try? objects.collect(id)
     }
     return result
   }
 
-  // MARK: What the remote has
+  // MARK: Remote state
 
-  /// A content that came from the remote. What waits stays laid over it.
+  /// Stores a content from the remote. Pending changes stay applied on top of it.
   func receive(
     _ blob: FinishedBlob, _ object: StoredObject, endsArrival number: StagedNumber?
   ) throws(DocumentStoreError) {
     try objects.receive(blob, object, endsArrival: number)
   }
 
-  /// What the remote says of the content that is here. Nothing happens if a change waits by now, or another content has
-  /// come. Returns the object as it is then.
+  /// Updates the attributes of the content that exists locally. Does nothing if a change is pending, or if
+  /// the content has changed. Returns the resulting object.
   package func receive(
     _ attributes: ObjectAttributes, _ standing: ObjectStanding, at path: ObjectPath
   ) throws(DocumentStoreError) -> StoredObject? {
@@ -284,7 +289,7 @@ package struct ObjectOutbox: Sendable {
     return try objects.object(at: path)
   }
 
-  /// The remote has no such object.
+  /// Records that the remote has no such object.
   package func receiveAbsence(of path: ObjectPath) throws(DocumentStoreError) {
     var contents: Set<BlobID> = []
     _ = try objects.change { transaction throws(DocumentStoreError) in
@@ -304,24 +309,24 @@ package struct ObjectOutbox: Sendable {
     for id in contents { _ = try? objects.collect(id) }
   }
 
-  // MARK: Whose the buckets are
+  // MARK: Attaching a remote
 
   package func isRemotes() throws(DocumentStoreError) -> Bool {
     try store.document(at: OutboxRecord.remote) != nil
   }
 
-  /// From now on the buckets are a remote's.
+  /// Marks the buckets as mirrors of a remote.
   package func belongToRemote() throws(DocumentStoreError) {
     try store.commit([.set(OutboxRecord.remote, StoredMap())])
   }
 
-  /// Objects that were here before there was a remote.
+  /// Local objects from before the store had a remote.
   package func ownObjects() throws(DocumentStoreError) -> [StoredObject] {
     try store.documents(StructuredQuery(.collectionGroup(ReservedPath.objects)))
       .compactMap(StoredObject.init)
   }
 
-  /// Has an object that is here, and that the remote does not know, wait for it.
+  /// Queues the upload of a local object that the remote does not have.
   package func upload(_ object: StoredObject, session: String) throws(DocumentStoreError) {
     try queueing { number throws(DocumentStoreError) in
       _ = try objects.change { transaction throws(DocumentStoreError) in
@@ -339,18 +344,19 @@ package struct ObjectOutbox: Sendable {
   }
 }
 
-/// Where the change goes that gives an object a content.
+/// The outbox and session of a change that gives an object a content.
 struct ObjectQueue {
   let outbox: ObjectOutbox
   let session: String
-  /// Called while no other change is made.
+  /// Called while no other change is created.
   let queued: (QueuedChange) -> Void
 }
 
 extension ObjectStore {
   package var outbox: ObjectOutbox { ObjectOutbox(self) }
 
-  /// The object as the remote has it, unless changes of it wait: then it stands beside it.
+  /// Stores the remote's object. If changes are pending, only the separate record of the remote's state is
+  /// written.
   fileprivate func receive(
     _ blob: FinishedBlob, _ object: StoredObject, endsArrival number: StagedNumber?
   ) throws(DocumentStoreError) {

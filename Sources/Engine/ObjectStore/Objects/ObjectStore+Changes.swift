@@ -1,21 +1,21 @@
-// Giving an object a content, changing its attributes, and deleting it.
+// Storing a content for an object, changing attributes, and deleting objects.
 //
-// How a content comes to an object:
+// How an object gets a content:
 //
-//   1. look      is it there already? Then its latch is shared, and what was staged is let go of
-//   2. keep      else, with the latch alone: it gets a place on stable storage (C6)
-//   3. commit    the object's record, the record of a new content, and the removal of that of the content before,
-//                if this object was the last that had it; what stands in the way of that is tried again
+//   1. look      whether the content exists. If so, share its latch and discard the staged bytes
+//   2. keep      otherwise, take the latch exclusively and make the bytes durable (C6)
+//   3. commit    the object's record and the record of a new content. Also remove the record of the
+//                previous content if no other object references it. After a conflict, retry
 //   4. remove    the file of a content without a record
 //
-// A crash between 2 and 3 leaves a file that nothing refers to, and one between 3 and 4 as well: a sweep finds it.
+// A crash between 2 and 3, or between 3 and 4, leaves an unreferenced file, which a sweep removes.
 
 package import ByteStore
 package import DocumentStore
 
 extension ObjectStore {
-  /// Makes the object, or gives it another content and other attributes. Returns when that is durable. If it fails,
-  /// the object is as before, and nothing is left of the content unless another object has it.
+  /// Creates the object, or replaces its content and attributes. Returns when that is durable. If it fails,
+  /// the object is unchanged, and the content is removed unless another object references it.
   package func put(
     _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes, token: String
   ) throws(DocumentStoreError) -> StoredObject {
@@ -74,7 +74,7 @@ extension ObjectStore {
     try self.change { transaction throws(DocumentStoreError) in
       let place = object.path.document
       let before = try transaction.document(at: place)
-      // What waits for a remote keeps the content before.
+      // The pending change keeps the previous content alive.
       let dropped = change == nil ? try drop(before, unless: object.blob, transaction) : nil
       if let change { try outbox?.add(change, before, in: transaction) }
       try transaction.write(.set(place, object.fields, transforms: StoredObject.timesOfCommit))
@@ -84,7 +84,7 @@ extension ObjectStore {
     }
   }
 
-  /// Changes the attributes. Nil if there is no such object.
+  /// Changes the attributes. Nil if the object does not exist.
   package func update(
     _ path: ObjectPath, _ body: (inout ObjectAttributes) -> Void
   ) throws(DocumentStoreError) -> StoredObject? {
@@ -107,7 +107,7 @@ extension ObjectStore {
     return result
   }
 
-  /// Makes download tokens for an object anew, or takes them all away. Nil if there is no such object.
+  /// Replaces the download tokens of an object. Nil if the object does not exist.
   package func setTokens(_ tokens: [String], of path: ObjectPath) throws(DocumentStoreError) -> StoredObject?
   {
     var result: StoredObject?
@@ -123,7 +123,7 @@ extension ObjectStore {
     return result
   }
 
-  /// False if there is no such object.
+  /// False if the object does not exist.
   package func delete(_ path: ObjectPath) throws(DocumentStoreError) -> Bool {
     var isThere = false
     _ = try change { transaction throws(DocumentStoreError) in
@@ -139,12 +139,13 @@ extension ObjectStore {
 
   // MARK: Contents
 
-  /// A content that stays where it is until this is let go of.
+  /// A content that cannot be removed until this is released.
   struct Hold {
     let id: BlobID
-    /// If it was not there before, or could not be read; then the latch is had alone.
+    /// The place of a new content, or of a copy that replaces a damaged one. The latch is then held
+    /// exclusively.
     var newPlace: BlobPlace?
-    /// Where a copy is that could not be read: its record is replaced by that of the new one.
+    /// The place of a damaged copy, whose record the new one replaces.
     var damagedPlace: BlobPlace?
   }
 
@@ -182,14 +183,15 @@ extension ObjectStore {
     }
   }
 
-  /// Whoever brings a content once more that is there already must not rely on a damaged copy, wherever the damage is, and
-  /// be it that another process has found it: all of it is read, once as long as the store is open. A copy that cannot be
-  /// read for another reason, such as too many open files, is not replaced.
+  /// Verifies an existing copy of an uploaded content, because the upload must not rely on a damaged copy.
+  /// Each copy is verified once while the store is open. The damage may be anywhere, and another process
+  /// may have found it. A copy that is unreadable for another reason, such as too many open files, counts
+  /// as sound and is not replaced.
   private func isSound(_ id: BlobID, at place: BlobPlace) -> Bool {
     guard !state.isKnownDamaged(id) else { return false }
     guard !state.isKnownSound(id, at: place) else { return true }
     do throws(ByteStoreError) {
-      // However large it is, whoever closes the store does not wait for it.
+      // Closing the store interrupts the verification of a large content.
       try blobs.verify(id, at: place) { store.bytes.isClosing }
       state.noteSound(id, at: place)
       return true
@@ -200,16 +202,16 @@ extension ObjectStore {
     }
   }
 
-  /// The record of a content names the copy that has come.
+  /// Called when the content's record refers to the new copy.
   func mended(_ hold: Hold) {
     if hold.newPlace != nil { state.forgetDamage(of: hold.id) }
   }
 
-  /// The commit that was to name a new content has failed.
+  /// Called when the commit of a new content has failed.
   func forget(_ hold: Hold, after error: DocumentStoreError) {
     guard let place = hold.newPlace, !error.leavesOutcomeOpen else { return }
     state.dead.withLock { $0.note(place) }
-    // A file that took the place of a damaged one has its name, and its record.
+    // The file replaced a damaged one and has its name, so the record refers to it.
     if hold.damagedPlace?.home == .ownFile { return }
     try? blobs.remove(hold.id, at: place)
   }
@@ -220,14 +222,14 @@ extension ObjectStore {
     giveBack(isSuspect, hold.id)
   }
 
-  /// The last one who had a latch looks whether anyone needs the content, if somebody could not.
+  /// The last holder of a latch checks whether the content is still needed, if another thread could not.
   func giveBack(_ isSuspect: Bool, _ id: BlobID) {
     if isSuspect { _ = try? collect(id) }
   }
 
-  /// Removes the record of the content that an object had, if no other object has it. The content's latch is had
-  /// alone then. If somebody else has it, it is looked after the commit whether anybody needs the content: whoever has the
-  /// latch may look before that.
+  /// Removes the record of the object's previous content if no other object references it. The content's
+  /// latch is then held exclusively. If the latch is taken, checks after the commit instead, because its
+  /// holder may check before that.
   private func drop(
     _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {
@@ -248,7 +250,7 @@ extension ObjectStore {
     }
   }
 
-  /// Removes a content that no object has, record and file. False if one has it, or somebody works at it.
+  /// Removes an unreferenced content, record and file. False if it is referenced or its latch is held.
   @discardableResult
   func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
     guard state.latches.takeIfFree(id) else { return false }
@@ -281,8 +283,9 @@ extension ObjectStore {
     }
   }
 
-  /// A power loss must not bring back a record whose file is gone: what is buffered is synced before a file goes, and
-  /// none goes while it is open whether a commit with its record survives.
+  /// Call before removing a file. A power loss must not restore a record whose file is gone, so buffered
+  /// commits are synced first. Throws if the outcome of an earlier commit is unknown, because its record
+  /// may survive.
   func syncBuffered() throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       try store.bytes.checkWritable()
@@ -298,11 +301,11 @@ extension ObjectStore {
   struct DroppedContent {
     let id: BlobID
     let place: BlobPlace?
-    /// Its latch is had alone, and its record was removed.
+    /// The latch is held exclusively, and the record was removed.
     var isHeld = true
   }
 
-  /// Runs a transaction until it can be committed, and removes the file of what it dropped.
+  /// Retries a transaction until it commits, then removes the file of the dropped content.
   @discardableResult
   func change(
     givingBack: Bool = true,
@@ -316,7 +319,7 @@ extension ObjectStore {
       do throws(DocumentStoreError) {
         dropped = try body(transaction)
         let time = try transaction.commit() ?? .epoch
-        // What is left if that fails, a sweep removes.
+        // If this fails, a sweep removes the file.
         if let dropped, dropped.isHeld {
           try? remove(dropped)
           if givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
@@ -339,6 +342,6 @@ extension ObjectStore {
 }
 
 extension DocumentStoreError {
-  /// Only the next open tells whether the commit has happened.
+  /// True if only the next open shows whether the commit has survived.
   var leavesOutcomeOpen: Bool { if case .outcomeUnknown = self { true } else { false } }
 }

@@ -1,8 +1,11 @@
-// Downloads to files, which begin as parts beside their target: a record says where, until the part is gone or whole.
+// Records of partial files of downloads.
+//
+// A download starts as a partial file next to its target. A record locates the file until it is complete or
+// gone.
 //
 //   record of a download   __downloads__ / number as 32 hexadecimal digits
 //
-// The part is the user's disk space: what a dead process left of it is found by the next one.
+// Partial files take the user's disk space, so the next process finds and removes those of a dead one.
 
 package import ByteStore
 package import DocumentStore
@@ -14,7 +17,8 @@ extension ObjectStore {
     DocumentPath(unchecked: [ReservedPath.downloads, number.description])
   }
 
-  /// A number for a part that will be in `folder`. A store that cannot be written to is no reason not to download.
+  /// A number for a partial file in `folder`. If the store is not writable, the download proceeds without a
+  /// record.
   package func beginDownload(in folder: String) -> RandomID {
     let number = blobs.newNumber()
     state.activeDownloads.withLock { _ = $0.insert(number) }
@@ -22,18 +26,18 @@ extension ObjectStore {
     return number
   }
 
-  /// The part is gone, or has its name.
+  /// Called when the partial file was removed, or renamed to its target.
   package func endDownload(_ number: RandomID) {
     try? note(.delete(Self.path(number)))
     state.activeDownloads.withLock { _ = $0.remove(number) }
   }
 
-  /// A power loss may forget it: nobody waits for the disk.
+  /// Commits without waiting for the disk. A power loss can drop it.
   func note(_ mutation: Mutation) throws(DocumentStoreError) {
     try store.finish(try store.begin([mutation], durability: .buffered))
   }
 
-  /// Parts that nobody works at, and their folders.
+  /// Partial files that no thread works on, with their folders.
   package func leftDownloads() throws(DocumentStoreError) -> [(number: RandomID, folder: String)] {
     try store.documents(StructuredQuery(.collection(ReservedPath.allDownloads))).compactMap { document in
       guard let number = RandomID(hexadecimal: document.path.id),

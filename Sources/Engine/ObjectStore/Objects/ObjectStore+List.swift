@@ -1,22 +1,22 @@
-// What is in a bucket, folder by folder.
+// Lists a bucket, folder by folder.
 //
-// A page is one walk over the names in their order: an object directly in the folder is an item, and the first
-// object below a folder in it stands for that folder, behind which the walk goes on.
+// A page is one scan over the names in order. An object directly in the folder is an item. The first object
+// in a subfolder yields that subfolder, and the scan skips to its end.
 
 package import DocumentStore
 
-/// A part of a folder.
+/// One page of a folder's entries.
 package struct ObjectPage: Sendable, Equatable {
-  /// Objects directly in the folder, by their whole names.
+  /// Objects directly in the folder, by full name.
   package var items: [String] = []
-  /// Folders directly in it, by their whole names without a slash at the end.
+  /// Direct subfolders, by full name without a trailing slash.
   package var folders: [String] = []
-  /// Where the next page begins; nil if there is none.
+  /// Start of the next page; nil on the last page.
   package var next: String?
 
   package init() {}
 
-  /// Of entries in their order.
+  /// `entries` must be in order.
   package init(entries: [String]) {
     for entry in entries {
       if ObjectEntry.isFolder(entry) {
@@ -29,17 +29,17 @@ package struct ObjectPage: Sendable, Equatable {
 
   package var count: Int { items.count + folders.count }
 
-  /// All of it in the order of the names.
+  /// All entries in name order.
   package var entries: [String] { (items + folders.map { $0 + "/" }).sorted { $0.precedesInUTF8($1) } }
 }
 
-/// What a list has: the whole name of an object, or that of a folder with a slash behind it.
+/// An entry of a list: the full name of an object, or of a folder with a trailing slash.
 package enum ObjectEntry {
   private static let slash = UInt8(ascii: "/")
 
   package static func isFolder(_ entry: String) -> Bool { entry.utf8.last == slash }
 
-  /// By which an object is listed in the folder with this prefix; nil if it is not in it.
+  /// The entry that represents an object in the folder with this prefix; nil if the object is not in it.
   package static func text(of name: String, below prefix: String) -> String? {
     guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count else { return nil }
     let rest = name.utf8.dropFirst(prefix.utf8.count)
@@ -47,7 +47,7 @@ package enum ObjectEntry {
     return String(decoding: name.utf8[...end], as: UTF8.self)
   }
 
-  /// Whether a reference can name it, directly below the prefix.
+  /// Whether the entry is a valid name directly below the prefix.
   package static func isValid(_ entry: String, below prefix: String) -> Bool {
     guard text(of: entry, below: prefix) == entry else { return false }
     let name = isFolder(entry) ? String(decoding: entry.utf8.dropLast(), as: UTF8.self) : entry
@@ -58,8 +58,8 @@ package enum ObjectEntry {
 extension ObjectStore {
   private static let documentsAtOnceMax = 1000
 
-  /// Up to `limit` items and folders from `start` on, the `next` of a page before; from the front without one.
-  /// `folder` is the name of a folder without a slash at the end, or empty for the whole bucket.
+  /// Up to `limit` items and subfolders, from the `next` of the previous page, or from the front. `folder`
+  /// is a folder name without a trailing slash, or empty for the whole bucket.
   package func list(
     bucket: String, folder: String, from start: String? = nil, limit: Int
   ) throws(DocumentStoreError) -> ObjectPage {
@@ -89,24 +89,25 @@ extension ObjectStore {
         }
         page.folders.append(sub)
         id = ShiftedText.endID(ofFolder: sub + "/")
-        // Folders tend to come together.
+        // Folders often occur next to each other, so read fewer documents.
         atOnce = min(atOnce, 16)
         continue walking
       }
       guard names.count == atOnce, let last = names.last else { return page }
-      // The id behind it that is closest to it.
+      // The smallest id after it.
       id = last + "\u{1}"
       atOnce = min(2 * atOnce, Self.documentsAtOnceMax)
     }
   }
 
-  /// The same behind an entry, with an entry as the `next` of the page. `prefix` is empty or ends with a slash.
+  /// Lists the entries after an entry; the page's `next` is then also an entry. `prefix` is empty or ends
+  /// with a slash.
   package func list(
     bucket: String, below prefix: String, after entry: String?, limit: Int
   ) throws(DocumentStoreError) -> ObjectPage {
     var start: String?
     if let entry, entry != prefix {
-      // The id behind it that is closest to it.
+      // The smallest id after it.
       start =
         ObjectEntry.isFolder(entry) ? ShiftedText.endID(ofFolder: entry) : ShiftedText.id(of: entry) + "\u{1}"
     }
@@ -116,7 +117,7 @@ extension ObjectStore {
     return page
   }
 
-  /// The folder directly below `prefix` that an object is in, if it is in one.
+  /// The direct subfolder of `prefix` that contains the object, if any.
   private static func subfolder(of name: String, below prefix: String) -> String? {
     guard let entry = ObjectEntry.text(of: name, below: prefix), ObjectEntry.isFolder(entry) else {
       return nil
@@ -127,7 +128,7 @@ extension ObjectStore {
 
 private struct ObjectWalk {
   let collection: CollectionPath
-  /// Before which the folder ends; nil for a whole bucket.
+  /// The id at which the folder ends; nil for a whole bucket.
   let end: String?
 
   func query(from start: String, limit: Int) throws(DocumentStoreError) -> StructuredQuery {

@@ -1,24 +1,24 @@
-// Giving back what packs have of contents that no object has any more.
+// Reclaims space in packs: garbage collection of contents that no object references.
 //
-//   1. close     the pack that contents are added to, if half of it is dead
-//   2. count     what is in use of each pack that gets nothing more, as it would be in another one
-//   3. empty     those that would be half as large: what is in use moves to another pack
-//   4. remove    those that no record names
+//   1. close     the current pack if half of it is garbage
+//   2. count     the live bytes of each closed pack
+//   3. empty     packs that are at least half garbage, by moving their live contents to another pack
+//   4. remove    packs that no record references
 //
-// DeadBytes.swift tells when that is worth it.
+// DeadBytes.swift decides when this is worthwhile.
 
 import ByteStore
 import DocumentStore
 
 extension ObjectStore {
-  /// Of a pack, so much may be dead before it is emptied.
+  /// Garbage ratio from which a pack is emptied.
   private static let deadShareMax = 0.5
   private static let recordsAtOnce = 1000
 
-  /// What nobody goes on with becomes too old while a store is open for weeks, too.
+  /// A sweep is due daily, because abandoned uploads expire even while a store stays open for weeks.
   private static let nanosecondsBetweenSweeps: UInt64 = 24 * 60 * 60 * 1_000_000_000
 
-  /// So much has died in packs since the last sweep of them that another one is worth it, or a day has passed.
+  /// True if packs have enough garbage for a sweep, or if the last one was a day ago.
   package var isSweepDue: Bool {
     if state.dead.withLock({ $0.areWorthASweep(blobs.options) }) { return true }
     let now = store.clock.monotonicNanoseconds()
@@ -29,7 +29,8 @@ extension ObjectStore {
     }
   }
 
-  /// The pack that contents are added to stays out of a sweep: if it is half dead, they go to another one from now on.
+  /// A sweep leaves the current pack alone. If half of it is garbage, close it, so that later contents go
+  /// to another pack.
   func closeDeadPack() {
     guard let current = blobs.currentPack else { return }
     let dead = state.dead.withLock { $0.bytes(inPack: current.number) }
@@ -45,7 +46,8 @@ extension ObjectStore {
   func sweepPacks(
     _ inventory: BlobStore.Inventory, isThorough: Bool, keepsContents: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
-    // A content may be in one of these packs, and its record not there yet: those that come later are in others.
+    // A content may be in one of these packs while its record is not committed yet. Later puts use other
+    // packs.
     state.waitForPuts()
     let liveBytes = try liveBytes(isThorough: isThorough && !keepsContents, &swept)
     var left = blobs.currentPack?.bytes ?? 0
@@ -55,10 +57,10 @@ extension ObjectStore {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
       guard !keepsContents, Self.isMostlyDead(bytes, live: live) else { continue }
-      // One with nothing in use is not even looked at: its making may have been cut off.
+      // A pack without live contents is removed unread, because its creation may have been interrupted.
       if live == 0 { dead.append(pack) } else { mostlyDead.append(pack) }
     }
-    // They make room for what moves.
+    // Removing them first makes room for the moved contents.
     let removed = try remove(dead, &swept)
     var emptied: [UInt64] = []
     for pack in mostlyDead where try emptyIfThereIsRoom(pack, &swept) { emptied.append(pack) }
@@ -66,12 +68,12 @@ extension ObjectStore {
     state.dead.withLock { $0.endSweep(left, removed: all) }
   }
 
-  /// Those that no record names. Returns which they were.
+  /// Removes those of the packs that no record references, and returns them.
   private func remove(
     _ packs: [UInt64], _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> [UInt64] {
     guard !packs.isEmpty else { return [] }
-    // A record whose frame the scan did not find keeps its pack.
+    // A record may reference a frame that the scan did not find; it keeps its pack.
     let named = try packsInUse()
     let doomed = packs.filter { !named.contains($0) }
     try syncBuffered()
@@ -82,7 +84,7 @@ extension ObjectStore {
     return doomed
   }
 
-  /// What the contents that records name would take of another pack. A thorough look removes those of contents that no object has.
+  /// Live bytes per pack. A thorough pass also removes contents that no object references.
   private func liveBytes(
     isThorough: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> [UInt64: UInt64] {
@@ -107,7 +109,7 @@ extension ObjectStore {
     return packs
   }
 
-  /// The records of contents in the order of their ids, some at a time: there may be millions.
+  /// Visits all content records in batches, by id, because there may be millions.
   func forEachContent(
     _ body: (BlobID, BlobPlace) throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
@@ -132,7 +134,7 @@ extension ObjectStore {
 
   // MARK: Moving
 
-  /// On a full disk a pack stays as it is; those with nothing in use can go all the same.
+  /// Skips the pack if the disk is full, so that packs without live contents can still be removed.
   private func emptyIfThereIsRoom(
     _ pack: UInt64, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Bool {
@@ -145,13 +147,13 @@ extension ObjectStore {
     }
   }
 
-  /// Moves what is in use to another pack. False if something of it has to stay for now.
+  /// Moves live contents to another pack. False if some must stay for now.
   private func empty(_ pack: UInt64, _ swept: inout ObjectSweep) throws(DocumentStoreError) -> Bool {
     var frames: [(id: BlobID, place: BlobPlace)] = []
     do throws(ByteStoreError) {
       try blobs.forEachFrame(ofPack: pack) { id, place throws(ByteStoreError) in frames.append((id, place)) }
     } catch {
-      // A damaged one stays where it is: a check names it.
+      // A damaged pack stays; a check reports it.
       if error.meansDamage { return false }
       throw DocumentStoreError(error)
     }
@@ -167,7 +169,8 @@ extension ObjectStore {
     return isEmpty
   }
 
-  /// To the pack that contents are added to now. Nil for a damaged one, which stays where it is: a check names it.
+  /// Copies a content to the current pack. Nil for a damaged content, which stays and which a check
+  /// reports.
   private func copy(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> BlobPlace? {
     do throws(ByteStoreError) {
       let writer = blobs.writer()
@@ -183,14 +186,15 @@ extension ObjectStore {
 
   private enum Move {
     case moved
-    /// Nobody needs it any more, or it is elsewhere.
+    /// The content is no longer needed, or already elsewhere.
     case gone
-    /// It is damaged.
+    /// The content is damaged.
     case stays
   }
 
   private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Move {
-    // Whoever deletes goes the same way often: what stays for him keeps the pack, which nobody would look at again.
+    // Wait for the latch: if the content were skipped because a delete holds the latch, its pack would
+    // stay, and nothing would check it again.
     state.latches.take(id)
     defer { giveBack(state.latches.giveBack(id), id) }
     guard try self.place(of: id) == place else { return .gone }

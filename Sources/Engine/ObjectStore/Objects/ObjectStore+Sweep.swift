@@ -1,17 +1,19 @@
-// Finding what nothing refers to: files that a crash left, records without objects, packs that are mostly dead, and
-// uploads and arrivals that nobody went on with.
+// Removes unreferenced data.
 //
-// Whoever takes one of these away, as whoever goes on with it, has claimed it first, and then looks again: what was read
-// before may have changed since.
+// This includes files that a crash left, records without objects, packs that are mostly garbage, and
+// abandoned uploads and arrivals.
 //
-// While the originals of a salvage are in the directory, no content goes: a record that was set aside with them may name
-// it. Once they are removed, the next sweep takes what nothing refers to.
+// Before removing an upload or arrival, and before resuming one, a thread claims it and then checks its
+// state again, because it may have changed.
+//
+// While the original files of a salvage are in the directory, no content is removed, because a quarantined
+// record may reference it. After the originals are removed, the next sweep removes unreferenced contents.
 
 package import ByteStore
 package import DocumentStore
 import StoreTools
 
-/// What a sweep has removed.
+/// The counts of removed items.
 package struct ObjectSweep: Sendable, Equatable {
   package var blobs = 0
   package var staged = 0
@@ -20,7 +22,7 @@ package struct ObjectSweep: Sendable, Equatable {
   package var packs = 0
   /// Contents that were moved to another pack.
   package var moved = 0
-  /// Packs that are mostly dead, and could not be emptied for want of room.
+  /// Packs that are mostly garbage and could not be emptied, because the disk is full.
   package var packsWithoutRoom = 0
 
   package init() {}
@@ -28,15 +30,15 @@ package struct ObjectSweep: Sendable, Equatable {
 
 extension ObjectStore {
   package enum SweepDepth: Sendable {
-    /// What a look at the files' names finds.
+    /// Checks file names only.
     case names
-    /// Also packs that are mostly dead: the records of all contents are read.
+    /// Also checks for packs that are mostly garbage, by reading all content records.
     case packs
-    /// Also contents that no object has: each is looked for.
+    /// Also searches each content's references, to find unreferenced contents.
     case everything
   }
 
-  /// May run at any time, beside everything else.
+  /// Can run at any time, concurrently with all other operations.
   @discardableResult
   package func sweep(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     try state.sweeping.withLock { _ throws(DocumentStoreError) in
@@ -49,7 +51,7 @@ extension ObjectStore {
   private func sweepAlone(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     var swept = ObjectSweep()
     if depth != .names {
-      // What dies from here on may be seen too late: it counts for the next sweep.
+      // Garbage from here on may be noticed too late for this sweep, so it counts for the next one.
       state.dead.withLock { $0.beginSweep() }
       closeDeadPack()
     }
@@ -91,7 +93,7 @@ extension ObjectStore {
     }
   }
 
-  /// The numbers of all that there were.
+  /// Returns the numbers of all uploads.
   private func sweepUploads(
     _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Set<StagedNumber> {
@@ -106,7 +108,7 @@ extension ObjectStore {
     return Set(uploads.map(\.number))
   }
 
-  /// The wall clock was ahead when the upload began: its seven days begin now.
+  /// The wall clock was ahead when the upload began, so its seven days start now.
   private func redate(_ upload: StoredUpload, _ now: StoredTimestamp) throws(DocumentStoreError) {
     _ = try state.uploads.claiming(upload.number) { () throws(DocumentStoreError) in
       guard try store.document(at: UploadRecord.path(upload.number)) != nil else { return }
@@ -116,7 +118,7 @@ extension ObjectStore {
     }
   }
 
-  /// The numbers of all that there were.
+  /// Returns the numbers of all arrivals.
   private func sweepArrivals(
     _ inventory: BlobStore.Inventory, _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Set<StagedNumber> {
@@ -124,7 +126,7 @@ extension ObjectStore {
     var known: Set<StagedNumber> = []
     for document in try store.documents(StructuredQuery(.collection(ReservedPath.allArrivals))) {
       guard let arrival = ArrivalRecord.arrival(document) else {
-        // Nobody can go on with it.
+        // The record is invalid and cannot be resumed.
         try note(.delete(document.path))
         swept.arrivals += 1
         continue
@@ -141,7 +143,8 @@ extension ObjectStore {
     return known
   }
 
-  /// What is staged of it is gone; or it has come since the sweep looked at the files.
+  /// Removes the record of an arrival without a staged file, unless the file was created after the sweep
+  /// listed the files.
   private func forgetUnlessStaged(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
@@ -168,8 +171,8 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
-  /// The contents that have a record, and those that some object has, or had or will have with what waits for a remote:
-  /// after a sweep they are the same.
+  /// The contents that have a record, and the contents that objects or pending changes reference. After a
+  /// sweep, the two sets are equal.
   package func contents() throws(DocumentStoreError) -> (recorded: Set<BlobID>, named: Set<BlobID>) {
     var recorded = Set<BlobID>()
     try forEachContent { id, _ throws(DocumentStoreError) in recorded.insert(id) }
@@ -177,7 +180,7 @@ extension ObjectStore {
     return (recorded, Set(objects.compactMap { StoredObject.blob(in: $0.fields) }))
   }
 
-  /// What records name: contents in files of their own, staged ones, and packs.
+  /// All files that records reference: contents in files of their own, staged files, and packs.
   package func inUse() throws(DocumentStoreError) -> (
     blobs: Set<BlobID>, staged: Set<StagedNumber>, packs: Set<UInt64>
   ) {

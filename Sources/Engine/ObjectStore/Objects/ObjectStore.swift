@@ -1,15 +1,16 @@
-// Objects of buckets: names for contents, in one store with the documents.
+// Objects in buckets: named contents, in one store with the documents.
 //
-// A content is stored once, however many objects have it. What refers to it are the records of the objects
-// themselves, which an index finds by their content: so a reference comes and goes in the very commit that
-// changes the object. The record of a content says where it is, and goes with the last object that has it.
+// A content is stored once, even if several objects reference it. The references are the object records
+// themselves, found by an index on the content id. So a reference is added or removed in the commit that
+// changes the object. The content record says where the bytes are. It is removed with the last object that
+// references the content.
 //
-//   object record  →  content record  →  bytes in a pack or a file          each is durable before what is left of it
+//   object record  →  content record  →  bytes in a pack or a file       made durable from right to left
 
 package import ByteStore
 package import DocumentStore
 
-/// The objects of one store. A value that can be made anew at any time; usable from any thread.
+/// The objects of one store. A stateless value that is cheap to create; usable from any thread.
 package struct ObjectStore: Sendable {
   let store: DocumentStore
 
@@ -23,7 +24,7 @@ package struct ObjectStore: Sendable {
 
   // MARK: Reading
 
-  /// Nil if there is none.
+  /// Nil if the object does not exist.
   package func object(at path: ObjectPath) throws(DocumentStoreError) -> StoredObject? {
     guard let document = try store.document(at: path.document) else { return nil }
     return try object(of: document)
@@ -37,8 +38,8 @@ package struct ObjectStore: Sendable {
     return object
   }
 
-  /// The object with its content, open for reading: what happens to the object later does not matter to the
-  /// reader. Nil if there is no such object.
+  /// The object and a reader of its content. Later changes of the object do not affect the reader. Nil if
+  /// the object does not exist.
   package func content(
     at path: ObjectPath
   ) throws(DocumentStoreError) -> (object: StoredObject, reader: BlobReader)? {
@@ -48,7 +49,7 @@ package struct ObjectStore: Sendable {
         guard let place else { throw missingContent(of: object) }
         return (object, try open(object.blob, at: place))
       } catch {
-        // Another content may have come, or this one may have moved; then the next look finds it.
+        // The object may have a new content, or its content may have moved. Then try again.
         guard try self.object(at: path)?.blob == object.blob else { continue }
         if try self.place(of: object.blob) == place { throw noted(error, of: object.blob) }
       }
@@ -56,7 +57,8 @@ package struct ObjectStore: Sendable {
     return nil
   }
 
-  /// The content of an object that some record has: it cannot go meanwhile, and may move.
+  /// A reader for the content of an object whose record keeps the content alive. The content may still
+  /// move.
   package func reader(of object: StoredObject) throws(DocumentStoreError) -> BlobReader {
     while true {
       let place = try place(of: object.blob)
@@ -69,7 +71,8 @@ package struct ObjectStore: Sendable {
     }
   }
 
-  /// Whether a read of the content has met damage since the store was opened, and no sound copy has come since.
+  /// Whether a read found the content damaged since the store was opened, and no sound copy was stored
+  /// since.
   package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }
 
   private func open(_ id: BlobID, at place: BlobPlace) throws(DocumentStoreError) -> BlobReader {
@@ -110,7 +113,8 @@ package struct ObjectStore: Sendable {
 
   // MARK: References
 
-  /// Objects that have a content, two at most: more than that does not matter.
+  /// The objects that reference a content, at most two, because callers only distinguish none, one and
+  /// more.
   static func references(to id: BlobID) throws(DocumentStoreError) -> StructuredQuery {
     try StructuredQuery(.collectionGroup(ReservedPath.objects))
       .filtered(by: .field(StoredObject.blobField, .equal, .bytes(id.bytes)))

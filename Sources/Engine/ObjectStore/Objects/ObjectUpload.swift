@@ -1,8 +1,9 @@
-// A content on its way to an object.
+// Receives a content that is uploaded to an object.
 //
-// The first 1 MiB stays in memory. From then on, or when the upload is paused, what has come is staged in a file, and
-// a record says what it is for: so it can be gone on with after a restart. The commit that makes the object removes
-// the record. MD5, which the API promises beside the digest that names the content, is computed beside it.
+// The first 1 MiB stays in memory. After that, or when the upload is paused, the content is staged in a
+// file. A record says what it is for, so the upload can be resumed after a restart. The commit that creates
+// the object removes the record. MD5, which the API requires in addition to the SHA-256 id of the content,
+// is computed concurrently.
 
 package import ByteStore
 package import DocumentStore
@@ -16,9 +17,9 @@ package final class ObjectUpload {
   private let objects: ObjectStore
   private let writer: BlobWriter
   private let md5: MD5Worker
-  /// When its record says that it began; nil as long as it has none.
+  /// The start time in its record; nil while it has no record.
   private var began: StoredTimestamp?
-  /// The record has the attributes.
+  /// True if the record has the current attributes.
   private var isUpToDate: Bool
 
   fileprivate init(
@@ -36,14 +37,14 @@ package final class ObjectUpload {
     self.attributes = attributes
   }
 
-  /// Of the content, so far.
+  /// Number of bytes received.
   package var byteCount: UInt64 { writer.byteCount }
 
-  /// What would survive a power loss.
+  /// Number of bytes that would survive a power loss.
   package var bytesSynced: UInt64 { writer.bytesSynced }
 
-  /// The next piece of what was staged before; nil once there is no more, or no sound one. If it throws, `cancel` or
-  /// `leave` is all that is left to do.
+  /// Reads back the next piece of the previously staged bytes; nil at their end, or at the first damaged
+  /// piece. If this throws, the only valid next calls are `cancel` and `leave`.
   package func regain() throws(DocumentStoreError) -> [UInt8]? {
     var piece: [UInt8]?
     try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
@@ -51,20 +52,21 @@ package final class ObjectUpload {
     return piece
   }
 
-  /// May write, sync and commit. If it throws, `cancel` is all that is left to do.
+  /// May write, sync and commit. If this throws, the only valid next call is `cancel`.
   package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
     md5.update(bytes)
     try wrapped { writer throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
     try record()
   }
 
-  /// Puts what has come on stable storage, but for less than a chunk, with the record of the upload.
+  /// Makes the received bytes durable, except an incomplete chunk at the end, and writes the record of the
+  /// upload.
   package func persist() throws(DocumentStoreError) {
     try wrapped { writer throws(ByteStoreError) in try writer.persist() }
     try record()
   }
 
-  /// The same, and no file of it is open until it is gone on with.
+  /// Makes the received bytes durable and closes the file until the upload is resumed.
   package func rest() throws(DocumentStoreError) {
     try wrapped { writer throws(ByteStoreError) in try writer.rest() }
     try record()
@@ -78,13 +80,14 @@ package final class ObjectUpload {
     try objects.store.commit([.set(UploadRecord.path(writer.number), UploadRecord.fields(upload))])
   }
 
-  /// Under which what comes of it is staged.
+  /// The number of the staged file.
   package var number: StagedNumber { writer.number }
 
-  /// A name for it that nobody else has.
+  /// A unique name for the upload.
   var session: String { writer.number.description }
 
-  /// The object, once it is durable with this content. `token` is for its download URL.
+  /// Completes the upload. Returns the object once it is durable with this content. `token` is for its
+  /// download URL.
   package func finish(token: String) throws(DocumentStoreError) -> StoredObject {
     try finish(token: token, for: nil)
   }
@@ -100,14 +103,14 @@ package final class ObjectUpload {
     return object
   }
 
-  /// Leaves nothing of it.
+  /// Removes everything.
   package func cancel() {
     writer.abandon()
     if began != nil { _ = try? objects.store.commit([.delete(UploadRecord.path(writer.number))]) }
     leave()
   }
 
-  /// Leaves what is staged for somebody who goes on with it, until it is too old.
+  /// Keeps the staged bytes for a later resume, until they expire.
   package func leave() { objects.state.uploads.end(writer.number) }
 
   private func wrapped(
@@ -118,10 +121,10 @@ package final class ObjectUpload {
 }
 
 extension ObjectStore {
-  /// What is older is swept.
+  /// Older uploads are removed by a sweep.
   package static let uploadSecondsMax: Int64 = 7 * 24 * 60 * 60
 
-  /// By a clock that does not jump while the store is open.
+  /// A clock that does not jump while the store is open.
   var now: StoredTimestamp {
     StoredTimestamp(microseconds: state.microseconds(store.clock)) ?? .epoch
   }
@@ -130,12 +133,12 @@ extension ObjectStore {
     to path: ObjectPath, from source: UploadSource, _ attributes: ObjectAttributes
   ) -> ObjectUpload {
     let writer = blobs.writer()
-    // The number is a new one.
+    // The number is new, so this cannot fail.
     _ = state.uploads.begin(writer.number)
     return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
   }
 
-  /// Uploads to an object of which a part is staged, those under way among them: no others are read.
+  /// The partly staged uploads to an object, including active ones. Reads no other uploads.
   package func uploads(to path: ObjectPath) throws(DocumentStoreError) -> [StoredUpload] {
     try store.documents(
       StructuredQuery(.collection(ReservedPath.allUploads))
@@ -143,7 +146,7 @@ extension ObjectStore {
     ).compactMap(UploadRecord.upload).filter { $0.path == path }
   }
 
-  /// Uploads of which a part is staged, those under way among them.
+  /// All partly staged uploads, including active ones.
   package func uploads(
     inBucket bucket: String? = nil
   ) throws(DocumentStoreError) -> [StoredUpload] {
@@ -152,13 +155,13 @@ extension ObjectStore {
       .filter { upload in bucket.map { $0.isSameUTF8(as: upload.path.bucket) } ?? true }
   }
 
-  /// Whether somebody works at an upload.
+  /// Whether a thread works on the upload.
   package func isActive(_ number: StagedNumber) -> Bool {
     state.uploads.isActive(number)
   }
 
-  /// Goes on with an upload that was left, or cut off: what is staged is regained piece by piece before anything is
-  /// appended. Nil if nothing is left of it, or somebody works at it.
+  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `regain` before
+  /// anything is appended. Nil if nothing is left of it, or if another thread works on it.
   package func goOn(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
     do throws(ByteStoreError) {
@@ -174,7 +177,7 @@ extension ObjectStore {
     return nil
   }
 
-  /// The same with all that is staged regained at once; `body` gets it, to compare or to count.
+  /// Resumes an upload and reads back all staged bytes at once. `body` receives them, to compare or count.
   package func resume(
     _ stored: StoredUpload, _ body: ([UInt8]) -> Void
   ) throws(DocumentStoreError) -> ObjectUpload? {
@@ -188,7 +191,7 @@ extension ObjectStore {
     }
   }
 
-  /// Leaves nothing of an upload that nobody works at. False if somebody does.
+  /// Removes an upload that no thread works on. False if one does.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.claiming(upload.number) { () throws(DocumentStoreError) in
