@@ -8,7 +8,7 @@ import Testing
   /// Regression: a commit during a flush saw that a flush was due and recorded one as scheduled. None
   /// was scheduled, because one was running. No flush was ever scheduled again, and the WAL grew without
   /// limit.
-  @Test func aFlushFollowsTheOneThatWasOvertaken() throws {
+  @Test func anotherFlushFollowsOneThatCommitsOvertook() throws {
     let flushes = Locked(0)
     let openStore = Locked<ByteStore?>(nil)
     var options = ByteStore.Options()
@@ -34,21 +34,21 @@ import Testing
   }
 
   /// Simulates indexes of 8 MiB.
-  private struct Pages: LayerAbove, CheckpointPages {
+  private struct Pages: UpperLayer, CheckpointPages {
     func freeze() -> any CheckpointPages { self }
-    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 2048)] }
+    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfUpperLayer, 2048)] }
     func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { [UInt8](repeating: 1, count: 4088) }
-    var leastPageBytes: UInt64 { 2048 * 4096 }
+    var essentialPageBytes: UInt64 { 2048 * 4096 }
   }
 
   /// Regression: the reserve is created before the log and the recycled log file, when the size of the
   /// indexes in the checkpoint is unknown. If the old log was too small to be recycled, the flush did
   /// not enlarge the reserve. Each commit that started a log then wrote a part of it.
-  @Test func aFlushMakesTheReserveAsLargeAsTheNextLogWantsIt() throws {
+  @Test func aFlushGrowsTheReserveForTheNextLog() throws {
     var options = ByteStore.Options()
     options.logBytesMin = 3 << 20
     options.maintenance = .inBackground(afterMilliseconds: 60_000)
-    options.layerAbove = Pages()
+    options.upperLayer = Pages()
     let disk = SimulatedDisk()
     let store = try ByteStore.open("/store", options: options, platform: disk.platform(seed: 1))
     func bytes(_ name: String) -> Int { disk.image.contents(of: "/store/\(name)")?.size ?? 0 }

@@ -68,7 +68,7 @@ struct BackupTests {
 
   // MARK: Contents
 
-  @Test func backupIsAWholeStoreOfItsOwn() throws {
+  @Test func backupIsACompleteSeparateStore() throws {
     let store = try makeStore()
     let report = try store.backup(to: Self.target)
     #expect(report.sequence == store.lastCommit && report.keys == 90)
@@ -86,7 +86,7 @@ struct BackupTests {
     #expect(copy.recoveryReport == RecoveryReport())
   }
 
-  @Test func copyGoesOnWithCommitsFlushesAndBackupsOfItsOwn() throws {
+  @Test func backupAcceptsCommitsFlushesAndBackups() throws {
     let store = try makeStore()
     try store.backup(to: Self.target)
     let copy = try open(Self.target, on: machine)
@@ -109,7 +109,7 @@ struct BackupTests {
     try copy.put([1], for: "a")
   }
 
-  @Test func commitsFlushesAndDeletionsBetweenItsStepsAreNotInIt() throws {
+  @Test func backupExcludesOperationsBetweenItsSteps() throws {
     let flushing = Locked<ByteStore?>(nil)
     let steps = Locked<[FlushStep]>([])
     try makeStore().close()
@@ -143,8 +143,8 @@ struct BackupTests {
     #expect(store.statistics.snapshots == Statistics.Snapshots())
   }
 
-  @Test func pagesOfTheLayerAboveFitTheOrdinals() throws {
-    let store = try makeStore { $0.layerAbove = Numbering() }
+  @Test func upperLayerPagesMatchTheOrdinalsInABackup() throws {
+    let store = try makeStore { $0.upperLayer = Numbering() }
     try store.backup(to: Self.target)
     let copy = try open(Self.target, on: machine)
     #expect(try copy.checkpoint?.payload(Numbering.region, 1).prefix(3) == [7, 7, 7])
@@ -157,8 +157,8 @@ struct BackupTests {
     }
   }
 
-  private struct Numbering: LayerAbove, CheckpointPages {
-    static let region = CheckpointRegion.firstOfLayerAbove
+  private struct Numbering: UpperLayer, CheckpointPages {
+    static let region = CheckpointRegion.firstOfUpperLayer
     func freeze() -> any CheckpointPages { self }
     func regions() -> [(region: CheckpointRegion, pages: Int)] { [(Self.region, 2)] }
     func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { page == 1 ? [7, 7, 7] : [] }
@@ -181,7 +181,7 @@ struct BackupTests {
     #expect(try contents(of: try open(Self.target, on: machine)) == before)
   }
 
-  @Test func progressOfEachStepGrowsToTheWholeAndMayUseTheStore() throws {
+  @Test func progressReachesTheTotalAndMayUseTheStore() throws {
     let store = try makeStore()
     var seen: [BackupProgress] = []
     try store.backup(to: Self.target) { progress in
@@ -203,7 +203,7 @@ struct BackupTests {
   // MARK: Targets
 
   @Test(arguments: ["letter.txt", "MANIFEST", "segment-0000000001", "SPARE"])
-  func directoryWithAnythingInItIsRefusedAndLeftAlone(name: String) throws {
+  func nonemptyDirectoryIsRefusedAndUnchanged(name: String) throws {
     let store = try makeStore()
     try machine.disk.createDirectory(Self.target)
     let file = try machine.disk.openDirectory(Self.target).createFile(name)
@@ -216,7 +216,7 @@ struct BackupTests {
 
   /// Regression: the sync after a backup's rename failed, and the next power loss brought back
   /// MANIFEST.new without the mark. No later backup to that directory was possible.
-  @Test func newManifestThatIsLeftAloneIsNoObstacle() throws {
+  @Test func leftoverNewManifestIsNoObstacle() throws {
     let store = try makeStore()
     try machine.disk.createDirectory(Self.target)
     try machine.disk.openDirectory(Self.target).createFile("MANIFEST.new").close()
@@ -237,7 +237,7 @@ struct BackupTests {
 
   /// A copy inside the store's directory would be lost with the store.
   @Test(arguments: ["", "/", "/copies/today", "/./a/../copies", "//copies/"])
-  func placesInTheStoresOwnDirectoryAreRefused(place: String) throws {
+  func targetsInsideTheStoreAreRefused(place: String) throws {
     let store = try makeStore()
     let before = machine.disk.image.paths
     let target = TestStore.path + place
@@ -268,7 +268,7 @@ struct BackupTests {
     }
   }
 
-  @Test func backupMayLieOnANetworkFileSystemAndSaysSo() throws {
+  @Test func backupToANetworkFileSystemReportsItsDurability() throws {
     let machine = TestStore { $0.mounts = ["/copies": .linux(type: 0x6969)] }
     let store = try machine.open()
     try store.put([1], for: "a")
@@ -280,7 +280,7 @@ struct BackupTests {
   // MARK: Failed backups
 
   @Test(arguments: [1, 20, 50, 75])
-  func fullDiskIsAnErrorAndThePartsAreRemoved(percent: Int) throws {
+  func fullDiskFailsABackupAndItsFilesAreDeleted(percent: Int) throws {
     let store = try makeStore()
     let before = try contents(of: store)
     let used = machine.disk.bytesInUse
@@ -292,7 +292,7 @@ struct BackupTests {
     }
     let reopened = try open(TestStore.path, on: small)
     let error = try storeError { () throws(ByteStoreError) in try reopened.backup(to: "/copies/small") }
-    guard case .system(let cause) = error, cause.meansFull else {
+    guard case .system(let cause) = error, cause.isOutOfSpace else {
       Issue.record("\(error)")
       return
     }
@@ -304,7 +304,7 @@ struct BackupTests {
   }
 
   /// Whichever call fails, once or permanently: no store remains, and the next backup succeeds.
-  @Test func failureAtAnyCallLeavesNoStoreAndNoObstacle() throws {
+  @Test func backupThatFailsAtAnyCallLeavesNoStoreAndNoObstacle() throws {
     let store = try machine.open()
     for number in 0..<5 { try store.put(value(number), for: "key\(number)") }
     let start = machine.disk.counters.operations
@@ -331,7 +331,7 @@ struct BackupTests {
     try store.put([1], for: "a")
   }
 
-  @Test func cutOffBackupIsNoStoreAndTheNextOneTakesItsPlace() throws {
+  @Test func interruptedBackupIsNoStoreAndIsReplaced() throws {
     let store = try makeStore()
     var image: DiskImage?
     try store.backup(to: Self.target) { if $0.step == .verifying { image = machine.disk.image } }
@@ -357,8 +357,8 @@ struct BackupTests {
   /// Regression: after a failed sync, the next sync succeeds, but a power loss can still undo changes
   /// made before the first one. Deleted files came back. The mark was missing, because it had been
   /// deleted to be created again.
-  @Test func afterFailedSyncsWhatWasCutOffIsStillNoStore() throws {
-    let calls = try Self.callsOfABackup()
+  @Test func interruptedBackupIsNoStoreAfterFailedSyncs() throws {
+    let calls = try Self.backupCallCount()
     var cutOff = 0
     for call in 0..<calls {
       let machine = TestStore()
@@ -385,7 +385,7 @@ struct BackupTests {
             switch error {
             case .incompleteBackup:
               cutOff += 1
-              if seed == 0 { try backUpAsTheErrorSays(third) }
+              if seed == 0 { try backUpAsTheErrorAdvises(third) }
             // Nothing was durable, perhaps not even the directory.
             case .noStore, .system: break
             default: Issue.record("calls \(call) and \(later), seed \(seed): \(error)")
@@ -399,7 +399,7 @@ struct BackupTests {
 
   /// Regression: the error said that the next backup could use the directory, but that backup refused it
   /// if the manifest had come back.
-  @Test func cutOffBackupWhoseManifestIsBackIsLeftForASalvage() throws {
+  @Test func interruptedBackupWithAManifestIsLeftForASalvage() throws {
     let store = try makeStore()
     try store.backup(to: Self.target)
     try store.close()
@@ -409,7 +409,7 @@ struct BackupTests {
     let found = try machine.changing(checkpoint) { $0[100] ^= 1 }
     let error = try storeError { () throws(ByteStoreError) in _ = try open(Self.target, on: found) }
     #expect(error == .incompleteBackup(directory: Self.target))
-    try backUpAsTheErrorSays(found)
+    try backUpAsTheErrorAdvises(found)
     #expect(found.disk.image.paths.contains(checkpoint))
     _ = try ByteStore.salvage(Self.target, platform: found.disk.platform(seed: 5))
     let salvaged = try open(Self.target, on: found)
@@ -417,7 +417,7 @@ struct BackupTests {
     try salvaged.close()
   }
 
-  private func backUpAsTheErrorSays(_ machine: TestStore) throws {
+  private func backUpAsTheErrorAdvises(_ machine: TestStore) throws {
     let hasManifest = machine.disk.image.paths.contains("\(Self.target)/MANIFEST")
     let store = try machine.open()
     if hasManifest {
@@ -431,7 +431,7 @@ struct BackupTests {
     try store.close()
   }
 
-  private static func callsOfABackup() throws -> Int {
+  private static func backupCallCount() throws -> Int {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "key")
@@ -440,7 +440,7 @@ struct BackupTests {
     return machine.disk.counters.operations - before
   }
 
-  @Test func closingTheStoreEndsABackupAndWaitsForItsEnd() throws {
+  @Test func closingTheStoreCancelsABackupAndWaitsForIt() throws {
     let store = try makeStore()
     let closer = Locked<WorkerThread?>(nil)
     let error = try storeError { () throws(ByteStoreError) in
@@ -458,7 +458,7 @@ struct BackupTests {
     #expect(throws: ByteStoreError.self) { try store.backup(to: "/copies/late") }
   }
 
-  @Test func damagedSegmentMakesABackupFailAndNotMissSomething() throws {
+  @Test func damagedSegmentFailsABackup() throws {
     try makeStore().close()
     let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
     let damaged = try machine.changing(segment) { $0[$0.count / 2] ^= 1 }

@@ -5,7 +5,7 @@ import Testing
 @testable import ByteStore
 
 @Suite struct BatchTests {
-  @Test func aBodyHasNoMoreRoomThanItNeeds() throws {
+  @Test func bodyIsAllocatedAtItsExactSize() throws {
     let bytes = Batch.bytes(ofPutOf: 1000, for: [1]) + Batch.bytes(ofRemovalOf: [2])
     var batch = Batch(bytes: bytes)
     let room = batch.body.capacity
@@ -19,7 +19,7 @@ import Testing
     #expect(Batch(bytes: .max / 2).body.capacity < 32 << 20)
   }
 
-  @Test func whatIsTooMuchIsKnownBeforeItIsMade() throws {
+  @Test func sizeLimitIsCheckedBeforeABatchIsBuilt() throws {
     let most = LogFormat.frameBodyBytesMax - CommitBody.prefixBytes
     try Batch.check(bytes: most)
     #expect(throws: ByteStoreError.self) { try Batch.check(bytes: most + 1) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ByteCountWithoutZerosTests {
   /// Every length around two words, with every position of the last nonzero byte, or none.
-  @Test func onlyTheZerosAtTheEndAreLeftOut() {
+  @Test func onlyTrailingZerosAreExcluded() {
     var wrong: [[UInt8]] = []
     for count in 0..<40 {
       for last in -1..<count {

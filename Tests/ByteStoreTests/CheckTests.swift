@@ -34,7 +34,7 @@ import Testing
 
   // MARK: Healthy stores
 
-  @Test func aSoundStoreHasNoFindingsAndItsNumbersAreRight() throws {
+  @Test func healthyStoreHasNoFindingsAndCorrectTotals() throws {
     let machine = try Self.flushedStore()
     var steps: [CheckProgress] = []
     let report = try machine.check { steps.append($0) }
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// Regression: the bytes that a failed sync had left after the last commit were reported as damage.
-  @Test func aStoreThatTakesNoMoreCommitsIsSoundAsFarAsItGoes() throws {
+  @Test func poisonedStoreHasNoFindings() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "a")
@@ -64,7 +64,7 @@ import Testing
     store.abandon()
   }
 
-  @Test func everyKeyAndValueIsShownToTheLayerAbove() throws {
+  @Test func everyKeyAndValueIsInspected() throws {
     var shown: [[UInt8]: [UInt8]] = [:]
     let machine = try Self.flushedStore()
     _ = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 1)) { key, value in
@@ -84,7 +84,7 @@ import Testing
     #expect(report.findings.first?.file.contains("/segment-") == true)
   }
 
-  @Test func aTornTailIsToldAndIsNoDamage() throws {
+  @Test func tornTailIsReportedAndIsNoDamage() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "a")
@@ -96,7 +96,7 @@ import Testing
     #expect(report.keys == 1)
   }
 
-  @Test func leftoversAreToldAndStay() throws {
+  @Test func leftoversAreReportedAndKept() throws {
     var image = try Self.flushedStore().disk.image
     image.replace("/store/segment-0000000099", with: PagedBytes([1, 2, 3]))
     image.replace("/store/MANIFEST.new", with: PagedBytes([1]))
@@ -110,14 +110,14 @@ import Testing
   }
 
   @Test(arguments: 1...2 as ClosedRange<UInt64>)
-  func whatACrashLeavesIsNoDamage(seed: UInt64) {
+  func crashLeftoversAreNoDamage(seed: UInt64) {
     let summary = CheckCampaign.run(states: 60, seed: seed)
     #expect(summary.failures == 0, "\(summary)")
   }
 
   // MARK: No store, and locked stores
 
-  @Test func aDirectoryThatIsNoStoreIsRefusedAndLeftAlone() throws {
+  @Test func checkRefusesADirectoryWithoutAStore() throws {
     let machine = TestStore()
     guard case .noStore = try storeError({ () throws(ByteStoreError) in _ = try machine.check() }) else {
       Issue.record("there is no directory")
@@ -162,7 +162,7 @@ import Testing
 
   // MARK: Damage
 
-  @Test func allDamageIsListedWithItsPlace() throws {
+  @Test func allDamageIsListedWithItsOffset() throws {
     var machine = try Self.flushedStore()
     let segment = try #require(machine.paths("/segment-").first)
     let checkpoint = try #require(machine.paths("/checkpoint-").first)
@@ -181,7 +181,7 @@ import Testing
       ])
   }
 
-  @Test func bytesThatNoChecksumCoversAreLookedAtAsWell() throws {
+  @Test func bytesWithoutAChecksumAreChecked() throws {
     let machine = try Self.flushedStore()
     let segment = try #require(machine.paths("/segment-").first)
     let log = try #require(machine.paths("/log-").first)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func withoutAManifestEveryOtherFileIsStillLookedAt() throws {
+  @Test func withoutAManifestAllOtherFilesAreChecked() throws {
     let machine = try Self.flushedStore()
     let segment = try #require(machine.paths("/segment-").first)
     let data = try machine.dataStart(of: segment)
@@ -203,7 +203,7 @@ import Testing
     #expect(found == ["/store/MANIFEST", segment])
   }
 
-  @Test func aPageThatTheDeviceDoesNotGiveIsAFinding() throws {
+  @Test func unreadablePageIsAFinding() throws {
     let machine = try Self.flushedStore()
     machine.disk.setFault(FaultPlan(.inputOutput, at: 40, isSticky: false))
     // A page that fails once is read again.
@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: Forgery.allCases)
-  func aCheckpointThatIsMadeUpIsFoundOut(forgery: Forgery) throws {
+  func craftedCheckpointIsDetected(forgery: Forgery) throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
     let forged = try machine.changing(path) { bytes in
@@ -233,7 +233,7 @@ import Testing
   }
 
   /// Regression: the duplicate went into every later checkpoint, because no missing ordinal was noticed.
-  @Test func aListOfFreeOrdinalsThatNamesOneTwiceIsRightAfterAFlush() throws {
+  @Test func duplicateInTheFreeListIsGoneAfterAFlush() throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
     let forged = try machine.changing(path) { bytes in
@@ -251,7 +251,7 @@ import Testing
   /// Regression: overflow slots were not validated, and the first read used an ordinal that did not
   /// exist.
   @Test(arguments: [UInt64(0), 700, 0xFFFF_FFFF])
-  func aSlotInTheOverflowThatHasNoOrdinalIsRefused(ordinal: UInt64) throws {
+  func overflowSlotWithAnInvalidOrdinalIsRefused(ordinal: UInt64) throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
     var overflowing = machine
@@ -270,7 +270,7 @@ import Testing
 
   /// Regression: a checkpoint with the largest possible commit number opened, and the next commit
   /// stopped the process.
-  @Test func aCheckpointOfTheLastCommitThereCanBeIsRefused() throws {
+  @Test func checkpointWithTheLargestCommitNumberIsRefused() throws {
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
     let forged = try machine.changing(path) { bytes in
@@ -283,7 +283,7 @@ import Testing
   }
 
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func noForgedPageEndsTheProcess(seed: UInt64) throws {
+  func noCraftedPageTrapsTheProcess(seed: UInt64) throws {
     var dice = SeededRandom(seed: seed)
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
@@ -298,7 +298,7 @@ import Testing
 
   // MARK: Open stores
 
-  @Test func aStoreInUseIsCheckedAsOfItsLastCommit() throws {
+  @Test func openStoreIsCheckedAtItsLastCommit() throws {
     let machine = try Self.flushedStore()
     let store = try machine.open()
     try store.put(Self.value(9), for: "key9")
@@ -315,7 +315,7 @@ import Testing
     #expect(throws: ByteStoreError.self) { try store.check() }
   }
 
-  @Test func commitsGoOnWhileAStoreIsChecked() async throws {
+  @Test func commitsContinueDuringACheck() async throws {
     let machine = try Self.flushedStore()
     let store = try machine.open()
     await withTaskGroup(of: Void.self) { group in
@@ -336,7 +336,7 @@ import Testing
     #expect(try store.check().keys == store.count)
   }
 
-  @Test func damageUnderAStoreInUseIsFound() throws {
+  @Test func damageInAnOpenStoreIsFound() throws {
     let machine = try Self.flushedStore()
     let segment = try #require(machine.paths("/segment-").first)
     let data = try machine.dataStart(of: segment)

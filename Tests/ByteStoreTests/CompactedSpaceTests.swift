@@ -7,13 +7,13 @@ import Testing
 
 struct CompactedSpaceTests {
   /// Simulates indexes of 8 MiB, of which a checkpoint on a full disk contains one page.
-  private struct Pages: LayerAbove, CheckpointPages {
+  private struct Pages: UpperLayer, CheckpointPages {
     var count = 2048
     func freeze() -> any CheckpointPages { self }
-    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, count)] }
+    func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfUpperLayer, count)] }
     func payload(_ region: CheckpointRegion, _ page: Int) -> [UInt8] { [UInt8](repeating: 1, count: 4088) }
     var least: any CheckpointPages { Pages(count: 1) }
-    var leastPageBytes: UInt64 { 4096 }
+    var essentialPageBytes: UInt64 { 4096 }
   }
 
   private let disk = SimulatedDisk()
@@ -38,9 +38,9 @@ struct CompactedSpaceTests {
       .reduce(0) { $0 + (disk.image.contents(of: $1)?.size ?? 0) }
   }
 
-  @Test func aReserveIsMadeForWhatAFullDiskNeeds() throws {
+  @Test func reserveHasTheSizeThatAFullDiskNeeds() throws {
     let store = try open {
-      $0.layerAbove = Pages()
+      $0.upperLayer = Pages()
       $0.maintenance = .inBackground(afterMilliseconds: 60_000)
     }
     for number in 0..<4 {
@@ -52,7 +52,7 @@ struct CompactedSpaceTests {
     try store.close()
   }
 
-  @Test func aCompactionKeepsNothingForLater() throws {
+  @Test func compactionDeletesRecycledLogAndExcessReserve() throws {
     let store = try open()
     for number in 0..<36 {
       try store.put([UInt8](repeating: UInt8(number), count: 1 << 20), for: "\(number)")
@@ -73,7 +73,7 @@ struct CompactedSpaceTests {
 
   /// Regression: the recycled log file that the last commits had ordered was created after the
   /// compaction, which kept 32 MiB.
-  @Test func aSpareOnItsWayIsNotKeptEither() throws {
+  @Test func recycledLogInPreparationIsNotKeptByACompaction() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 60_000) }
     for round in 0..<3 {
       var number = 0
@@ -81,7 +81,7 @@ struct CompactedSpaceTests {
       repeat {
         try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(round)-\(number)")
         number += 1
-      } while !store.state.withLock({ $0.isPreparingSpare }) && number < 100
+      } while !store.state.withLock({ $0.isPreparingRecycledLog }) && number < 100
       try store.flush(.everything)
       #expect(bytes("SPARE") == 0, "after \(number) puts")
       #expect(bytes("RESERVE") > 0)
@@ -90,7 +90,7 @@ struct CompactedSpaceTests {
   }
 
   /// A compaction also shrinks an empty large log, and a log of an earlier opening.
-  @Test(arguments: [false, true]) func thereNeedBeNothingElseToDo(reopens: Bool) throws {
+  @Test(arguments: [false, true]) func compactionReplacesALargeEmptyLog(reopens: Bool) throws {
     var store = try open()
     // A segment with almost full pages, so that nothing in it looks dead.
     var random = SeededRandom(seed: 1)
@@ -112,7 +112,7 @@ struct CompactedSpaceTests {
 }
 
 struct PagedWordsTests {
-  @Test(arguments: [0, 1, 127, 128, 129, 300, 1024]) func pagesOnDiskAreReadOneByOne(count: Int) {
+  @Test(arguments: [0, 1, 127, 128, 129, 300, 1024]) func pagesOnDiskAreLoadedOneByOne(count: Int) {
     var words = PagedWords(pagesOnDisk: count)
     #expect(words.pageCount == count)
     #expect(words.firstMissing == (count > 0 ? 0 : nil))

@@ -44,11 +44,11 @@ struct CrashCampaignTests {
 
   /// Regression: two commits both needed a recycled log file and each prepared one. The second
   /// preparation deleted the first file, which was already in use as a log.
-  @Test func twoSparesAtOnceAreFound() {
+  @Test func campaignDetectsTwoRecycledLogsAtOnce() {
     let runs = (1...5 as ClosedRange<UInt64>).lazy.map { seed in
       CrashCampaign.run(
         states: 3_000, seed: seed, stop: .atFirstFinding, commitsWaiting: commitsWaiting,
-        breaking: .oneSpareAtATime)
+        breaking: .oneRecycledLogAtATime)
     }
     #expect(runs.contains { !$0.findings.isEmpty })
   }
@@ -65,7 +65,7 @@ struct CrashCampaignTests {
 }
 
 struct CorruptionMatrixTests {
-  @Test func noDamageDoesHarmInSilence() {
+  @Test func noDamageGoesUndetected() {
     let summary = CorruptionMatrix.run(flips: .random(300), seed: 1)
     #expect(summary.harm == 0, "\(summary)")
     for (part, counts) in summary.byPart {
@@ -76,7 +76,7 @@ struct CorruptionMatrixTests {
 }
 
 struct LargeMatrixTests {
-  @Test func flipsInAStoreThatIsNotReadWholeAreNoticed() {
+  @Test func bitFlipsInAPartlyReadStoreAreDetected() {
     let summary = LargeMatrix.run(flips: 300, bytes: 1 << 20, flipsPerCheck: 100, seed: 1)
     #expect(summary.harm == 0, "\(summary)")
     #expect(summary.total.detected > 150, "\(summary)")
@@ -87,7 +87,7 @@ struct LargeMatrixTests {
 }
 
 struct WrongWriteTests {
-  @Test func deviceThatKeepsOtherBytesIsNoticedBeforeLogsAreDeleted() {
+  @Test func misdirectedWritesAreDetectedBeforeLogsAreDeleted() {
     let summary = WrongWrites.run(rounds: 40, seed: 1)
     #expect(summary.failures == 0, "\(summary)")
     #expect(summary.noticed > 20, "\(summary)")
@@ -99,11 +99,11 @@ struct MutantTests {
   /// rules with more states.
   private static let rare: Set<Rule> = [
     .writeManifestBeforeDeletingOnOpen, .keepReserve, .laterFrameIsNoDamage, .noMarkerAfterPoison,
-    .syncDirectoryAfterCreating, .oneSpareAtATime, .neverRetrySync, .checkBodies, .writeAgainOnOpen,
+    .syncDirectoryAfterCreating, .oneRecycledLogAtATime, .neverRetrySync, .checkBodies, .rewriteOnOpen,
   ]
   /// Rules whose violation only damage shows.
   private static let ofDamage: Set<Rule> = [
-    .laterDurableFrameIsDamage, .watermarkWhenQuiet, .recordEndWhenClosing,
+    .laterDurableFrameIsDamage, .watermarkWhenIdle, .recordEndWhenClosing,
   ]
 
   @Test(arguments: Set(Rule.allCases).subtracting(Rule.ofContents).subtracting(rare).subtracting(ofDamage))

@@ -12,7 +12,7 @@ import Testing
 @Suite struct DirectoryLockTests {
   /// Regression: one thread closed a store whose directory had already been deleted. Another thread's
   /// new store got that inode number and was refused as already open in this process.
-  @Test func directoriesThatComeAndGoAreNeverTakenForEachOther() throws {
+  @Test func reusedInodeNumbersDoNotConfuseLocks() throws {
     let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -35,7 +35,7 @@ import Testing
   /// A longer number that was in the file before does not remain visible, whatever else the file
   /// contained.
   @Test(arguments: ["", "4000000000\nand more", String(repeating: "7", count: 5000)])
-  func theHolderIsTheOneWhoHasItNow(before: String) throws {
+  func lockFileNamesTheCurrentHolder(before: String) throws {
     let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

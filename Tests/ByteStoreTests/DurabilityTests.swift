@@ -16,14 +16,14 @@ struct DurabilityTests {
   }
 
   @Test(arguments: [0x6573_5546, 0x794C_7630, 0x0102_1997, 0x1234_5678] as [UInt32])
-  func fileSystemsThatPassSyncsOnAreOpenedAndTheVerdictIsLeftOpen(type: UInt32) throws {
+  func layeredFileSystemsAreOpenedWithAnUnknownVerdict(type: UInt32) throws {
     let store = try TestStore { $0.durability = .linux(type: type) }.open()
     try store.put([1], for: "a")
     #expect(store.durability.verdict == .unknown)
   }
 
   @Test(arguments: [0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x00C3_6400] as [UInt32])
-  func networkFileSystemIsRefusedAndNothingIsWrittenThere(type: UInt32) throws {
+  func networkFileSystemIsRefusedWithoutWriting(type: UInt32) throws {
     let machine = TestStore { $0.mounts = ["/mounted": .linux(type: type)] }
     try machine.disk.createDirectory("/mounted")
     for path in ["/mounted", "/mounted/new", "/mounted/new/deeper"] {

@@ -9,7 +9,7 @@ import Testing
   // MARK: Round trips
 
   @Test(arguments: [0, 1, 3, 4, 100, 5000, EntryDictionary.bytesMax])
-  func entriesComeBackAsTheyWere(dictionaryBytes: Int) {
+  func entriesRoundTrip(dictionaryBytes: Int) {
     var dice = SeededRandom(seed: UInt64(dictionaryBytes))
     let dictionary = EntryDictionary(Array(documents(40_000, &dice).prefix(dictionaryBytes)))
     let compressor = TestCompressor(dictionary)
@@ -25,7 +25,7 @@ import Testing
 
   /// Alternates between more segments than the buffer has blocks for dictionaries.
   @Test(arguments: [2, 8, 9, 20])
-  func entriesOfSeveralDictionariesComeBackAsTheyWere(count: Int) {
+  func entriesOfSeveralDictionariesRoundTrip(count: Int) {
     var dice = SeededRandom(seed: UInt64(count))
     let dictionaries = (0..<count).map { _ in EntryDictionary(documents(10_000, &dice)) }
     let compressors = dictionaries.map { TestCompressor($0) }
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func aLargeEntryComesBackAsItWas() throws {
+  @Test func largeEntryRoundTrips() throws {
     var dice = SeededRandom(seed: 1)
     let raw = documents(1 << 20, &dice)
     let dictionary = EntryDictionary(documents(20_000, &dice))
@@ -51,7 +51,7 @@ import Testing
     #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
   }
 
-  @Test func aDictionarySavesWhatAnEntryHasInCommonWithIt() throws {
+  @Test func dictionaryReducesTheSizeOfSimilarEntries() throws {
     var dice = SeededRandom(seed: 2)
     let dictionary = EntryDictionary(documents(16 << 10, &dice))
     let with = TestCompressor(dictionary)
@@ -61,7 +61,7 @@ import Testing
     #expect(2 * stored.count < (without.compressed(raw) ?? raw).count)
   }
 
-  @Test func whatWouldNotGetShorterIsLeftAlone() {
+  @Test func incompressibleEntryIsNotCompressed() {
     var dice = SeededRandom(seed: 3)
     let compressor = TestCompressor(EntryDictionary(documents(1000, &dice)))
     for count in [0, 1, 2, 12, 300, 100_000] {
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: The buffer
 
-  @Test func plainBytesComeBackAsTheyWere() {
+  @Test func uncompressedBytesRoundTrip() {
     var dice = SeededRandom(seed: 6)
     let buffer = TestBuffer()
     #expect(buffer.bytes == [])
@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func aSampleOfLittleIsAllOfIt() {
+  @Test func sampleOfASmallInputIsComplete() {
     var sampler = DictionarySampler(rawBytesTotal: 6)
     for entry: [UInt8] in [[1, 2, 3], [], [4, 5], [6]] { sampler.offer(entry.rawSpan) }
     #expect(sampler.dictionary().bytes == [1, 2, 3, 4, 5, 6])
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func oneLongEntryIsNotAllOfTheSample() {
+  @Test func longEntryDoesNotFillTheSample() {
     var sampler = DictionarySampler(rawBytesTotal: 1_001_000)
     sampler.offer([UInt8](repeating: 1, count: 1_000_000).rawSpan)
     sampler.offer([UInt8](repeating: 2, count: 1000).rawSpan)

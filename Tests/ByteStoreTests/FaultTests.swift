@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 struct FaultTests {
-  @Test func fullDiskRefusesACommitAndTakesItOnceThereIsRoom() throws {
+  @Test func fullDiskRefusesACommitUntilThereIsRoom() throws {
     let machine = TestStore()
     let store = try machine.open()
     machine.disk.failNext(.noSpace, isSticky: true)
@@ -16,7 +16,7 @@ struct FaultTests {
       Issue.record("a full disk is no reason to poison the writer")
       return
     }
-    #expect(failure.meansFull)
+    #expect(failure.isOutOfSpace)
     #expect(try store.value(for: "a") == nil)
 
     machine.disk.setFault(nil)
@@ -49,7 +49,7 @@ struct FaultTests {
   /// write, however. After a power loss the commit was gone, the recorded end was beyond the last frame,
   /// and the store was reported as corrupted.
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func commitShownAfterAFailedSyncIsThereToStay(seed: UInt64) throws {
+  func commitVisibleAfterAFailedSyncIsDurable(seed: UInt64) throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "a")
@@ -115,7 +115,7 @@ struct FaultTests {
 
   /// Regression: a power loss interrupted the writing of a checkpoint, whose blocks still held the
   /// checkpoint of another store, a backup on that disk. The open took it for a foreign file.
-  @Test func staleBlocksOfAnotherStoreInAnUnnamedCheckpointAreNoForeignFile() throws {
+  @Test func staleBlocksInAnUnnamedCheckpointAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
     let name = "/store/checkpoint-0000000004"
@@ -127,7 +127,7 @@ struct FaultTests {
 
   /// Regression: as before, but the stale checkpoint had the number of the one that the manifest names.
   /// The open looked for its segments, found the store's own, and reported a foreign file.
-  @Test func staleBlocksWithTheNumberOfOurCheckpointAreNoForeignFile() throws {
+  @Test func staleBlocksWithOurCheckpointNumberAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 1, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
     let name = "/store/checkpoint-0000000004"
@@ -138,7 +138,7 @@ struct FaultTests {
   }
 
   /// Together with its segments, it is another store whose manifest was replaced.
-  @Test func unnamedCheckpointOfAnotherStoreIsNotDeletedBesideItsSegments() throws {
+  @Test func foreignCheckpointWithItsSegmentsIsNotDeleted() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
     for name in ["/store/segment-0000000003", "/store/checkpoint-0000000004"] {
@@ -163,7 +163,7 @@ struct FaultTests {
     return TestStore(machine.disk.image(after: .kill))
   }
 
-  @Test func shortTransfersGoUnnoticed() throws {
+  @Test func shortTransfersAreCompleted() throws {
     let machine = TestStore()
     machine.disk.setFault(FaultPlan(.short, at: 0, isSticky: true))
     let value = [UInt8](repeating: 3, count: 10_000)

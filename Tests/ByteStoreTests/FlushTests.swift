@@ -17,7 +17,7 @@ import Testing
 
   private func value(_ number: Int) -> [UInt8] { Array("value \(number) \(number &* 7919)".utf8) }
 
-  @Test func whatWasFlushedIsReadFromSegments() throws {
+  @Test func flushedValuesAreReadFromSegments() throws {
     let machine = TestStore()
     var store = try machine.open()
     try fill(store, keys: 3000, value)
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// An open reads a few pages, whatever the size of the store.
-  @Test func anOpenDoesWorkForTheTailAndNotForTheData() throws {
+  @Test func openCostDependsOnTheWALAndNotOnTheData() throws {
     func bytesReadByOpen(keys: Int) throws -> Int {
       let machine = TestStore()
       let store = try machine.open()
@@ -51,7 +51,7 @@ import Testing
     #expect(large <= small + 4096)
   }
 
-  @Test func aFirstReadAfterAnOpenTouchesAFewPages() throws {
+  @Test func firstReadAfterAnOpenLoadsFewPages() throws {
     let machine = TestStore()
     var store = try machine.open()
     try fill(store, keys: 20_000, value)
@@ -115,7 +115,7 @@ import Testing
         == .closed(directory: "/store"))
   }
 
-  @Test func spaceOfOverwrittenValuesComesBack() throws {
+  @Test func compactionFreesTheSpaceOfOverwrittenValues() throws {
     let machine = TestStore()
     let store = try machine.open()
     var dice = SeededRandom(seed: 1)
@@ -129,7 +129,7 @@ import Testing
     try store.checkInvariants()
   }
 
-  @Test func theOldLogBecomesTheSpare() throws {
+  @Test func oldLogIsRecycled() throws {
     let machine = TestStore()
     var options = ByteStore.Options()
     // The next log is never larger than the last one.
@@ -150,7 +150,7 @@ import Testing
 
   // MARK: The upper layer
 
-  private struct Pages: CheckpointPages, LayerAbove {
+  private struct Pages: CheckpointPages, UpperLayer {
     func regions() -> [(region: CheckpointRegion, pages: Int)] {
       [(CheckpointRegion(rawValue: 256), 3), (CheckpointRegion(rawValue: 300), 1)]
     }
@@ -165,12 +165,12 @@ import Testing
   private func openWithLayer(_ machine: TestStore) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
     options.maintenance = .manual
-    options.layerAbove = Pages()
+    options.upperLayer = Pages()
     return try ByteStore.open(
       TestStore.path, options: options, platform: machine.disk.platform(seed: 9))
   }
 
-  @Test func theLayerAboveGetsItsPagesBack() throws {
+  @Test func upperLayerGetsItsPagesBack() throws {
     let machine = TestStore()
     let store = try openWithLayer(machine)
     try store.put([1], for: "a")
@@ -187,13 +187,13 @@ import Testing
   }
 
   /// An upper layer with one page that contains its version.
-  private final class Version: LayerAbove {
+  private final class Version: UpperLayer {
     let number = Locked<UInt8>(1)
 
     private struct Page: CheckpointPages {
       let number: UInt8
 
-      func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfLayerAbove, 1)] }
+      func regions() -> [(region: CheckpointRegion, pages: Int)] { [(.firstOfUpperLayer, 1)] }
 
       func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] { [number] }
     }
@@ -206,19 +206,19 @@ import Testing
   ) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
     options.maintenance = .manual
-    options.layerAbove = layer
+    options.upperLayer = layer
     options.betweenFlushSteps = step
     return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: 9))
   }
 
   private func version(_ store: ByteStore) throws -> UInt8? {
-    try store.checkpoint?.payload(.firstOfLayerAbove, 0).first
+    try store.checkpoint?.payload(.firstOfUpperLayer, 0).first
   }
 
   /// Regression: an index was created or dropped while there was nothing else to flush, and the next
   /// open did not know about it.
   @Test(arguments: [true, false])
-  func aChangeOfTheLayerAboveIsWrittenThoughNothingWasCommitted(isEmpty: Bool) throws {
+  func upperLayerChangeIsFlushedWithoutACommit(isEmpty: Bool) throws {
     let machine = TestStore()
     let layer = Version()
     var store = try open(machine, layer)
@@ -226,7 +226,7 @@ import Testing
     try store.flush(.everything)
     #expect(!store.isFlushDue)
     layer.number.withLock { $0 = 2 }
-    store.noteLayerAboveChanged()
+    store.noteUpperLayerChanged()
     #expect(store.isFlushDue)
     try store.flush()
     #expect(!store.isFlushDue)
@@ -234,7 +234,7 @@ import Testing
     store = try open(machine, layer)
     #expect(try version(store) == 2)
     layer.number.withLock { $0 = 3 }
-    store.noteLayerAboveChanged()
+    store.noteUpperLayerChanged()
     // Without a flush before it.
     try store.close()
     store = try open(machine, layer)
@@ -249,7 +249,7 @@ import Testing
     #expect(try machine.check().isSound)
   }
 
-  @Test func aChangeOfTheLayerAboveDuringAFlushIsWrittenByTheNext() throws {
+  @Test func upperLayerChangeDuringAFlushIsWrittenByTheNext() throws {
     let machine = TestStore()
     let layer = Version()
     let opened = Locked<ByteStore?>(nil)
@@ -257,7 +257,7 @@ import Testing
       guard step == .checkpointWritten, let store = opened.withLock({ $0 }) else { return }
       opened.withLock { $0 = nil }
       layer.number.withLock { $0 = 2 }
-      store.noteLayerAboveChanged()
+      store.noteUpperLayerChanged()
     }
     opened.withLock { $0 = store }
     try store.put([1], for: "a")
@@ -274,7 +274,7 @@ import Testing
 
   /// Whichever disk call fails during such a close: the error is reported, or the store is closed
   /// cleanly.
-  @Test func aCloseThatWritesChangesAboveTellsWhatFails() throws {
+  @Test func closeReportsAFailureToWriteUpperLayerChanges() throws {
     var (call, told) = (0, 0)
     while true {
       let (machine, layer) = (TestStore(), Version())
@@ -282,10 +282,10 @@ import Testing
       try store.put([1], for: "a")
       try store.flush()
       layer.number.withLock { $0 = 2 }
-      store.noteLayerAboveChanged()
+      store.noteUpperLayerChanged()
       machine.disk.setFault(FaultPlan(.inputOutput, at: machine.disk.counters.operations + call))
       let result = Result { () throws(ByteStoreError) in try store.close() }
-      let hasStruck = machine.disk.counters.faults > 0
+      let faultOccurred = machine.disk.counters.faults > 0
       machine.disk.setFault(nil)
       let again = try open(machine, layer)
       #expect(try again.value(for: "a") == [1])
@@ -295,13 +295,13 @@ import Testing
         #expect(again.recoveryReport.wasClosedCleanly, "call \(call)")
       }
       try again.close()
-      guard hasStruck else { break }
+      guard faultOccurred else { break }
       call += 1
     }
     #expect(call > 5 && told > 0)
   }
 
-  @Test func aDamagedPageOfTheLayerAboveIsRefusedOnFirstTouch() throws {
+  @Test func damagedUpperLayerPageFailsOnFirstAccess() throws {
     let machine = TestStore()
     let store = try openWithLayer(machine)
     try store.put([1], for: "a")
@@ -322,7 +322,7 @@ import Testing
   // MARK: Damage and full disks
 
   /// Regression: a flush and a scan reported byte 0, whichever entry was damaged.
-  @Test func anEntryThatDoesNotDecodeIsNamedByItsByte() throws {
+  @Test func undecodableEntryIsReportedWithItsOffset() throws {
     let machine = TestStore()
     var random = SeededRandom(seed: 1)
     var store = try machine.open()
@@ -333,7 +333,7 @@ import Testing
     try store.close()
     let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
     var place: UInt64 = 0
-    store = try machine.changing(segment) { place = try $0.spoilLargeEntry() }.open()
+    store = try machine.changing(segment) { place = try $0.corruptLargeEntry() }.open()
 
     func byte(_ body: () throws(ByteStoreError) -> Void) throws -> UInt64 {
       guard case .corrupted(let damage) = try storeError(body) else { throw NothingThrown() }
@@ -353,7 +353,7 @@ import Testing
       } == place)
   }
 
-  @Test func aDamagedPageCostsItsKeysAndNoOthers() throws {
+  @Test func damagedPageLosesOnlyItsOwnKeys() throws {
     let machine = TestStore()
     var store = try machine.open()
     try fill(store, keys: 3000, value)
@@ -385,7 +385,7 @@ import Testing
   }
 
   @Test(arguments: [DiskFault.noSpace, .inputOutput, .tooManyOpenFiles])
-  func aFlushThatFailsLosesNothingAndIsDoneLater(fault: DiskFault) throws {
+  func failedFlushLosesNothingAndIsRepeated(fault: DiskFault) throws {
     let machine = TestStore()
     let store = try machine.open()
     try fill(store, keys: 800, value)
@@ -412,7 +412,7 @@ import Testing
 
   // MARK: The plan
 
-  @Test func theEmptiestSegmentsAreWrittenAnewUntilTheSpaceIsRight() {
+  @Test func segmentsWithMostGarbageAreCompactedFirst() {
     func segment(_ slot: Int, _ live: UInt64) -> FlushPlan.Segment {
       FlushPlan.Segment(slot: slot, dataBytes: 64 << 20, liveBytes: live << 20)
     }
@@ -429,7 +429,7 @@ import Testing
     #expect(victims(worn, budget: 1) == [0])
   }
 
-  @Test func manySmallSegmentsBecomeOne() {
+  @Test func manySmallSegmentsAreMerged() {
     let small = (0..<9).map { FlushPlan.Segment(slot: $0, dataBytes: 1 << 20, liveBytes: 1 << 20) }
     #expect(FlushPlan.victims(of: small, segmentBytesMax: 64 << 20, budgetBytes: 1 << 40).count == 9)
     #expect(
@@ -440,7 +440,7 @@ import Testing
 extension [UInt8] {
   /// Corrupts the last compressed entry that is larger than half a page, so that it does not decompress,
   /// and fixes the page's checksum. Returns the offset of the entry.
-  fileprivate mutating func spoilLargeEntry() throws -> UInt64 {
+  fileprivate mutating func corruptLargeEntry() throws -> UInt64 {
     let header = try SegmentHeader(decoding: rawSpan, file: "")
     let entries = (0..<header.smallPages).compactMap { page in
       StoredEntry(decoding: rawSpan.extracting(droppingFirst: Int(header.offset(ofPage: page))), at: 0)

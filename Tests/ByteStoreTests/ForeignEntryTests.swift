@@ -97,7 +97,7 @@ import Glibc
   /// Regression: a pipe with the name of a log blocked the open until its other end was opened. A pipe
   /// with the name of the lock file blocked a read-only open.
   @Test(arguments: ["LOCK", "MANIFEST", "log-", "segment-", "checkpoint-"], Stranger.allCases)
-  func inTheLockOrAFilesPlaceItIsRefusedAndNotWaitedFor(part: String, stranger: Stranger) throws {
+  func foreignEntryInPlaceOfAFileIsRefusedWithoutBlocking(part: String, stranger: Stranger) throws {
     for isReadOnly in [false, true] {
       try withStore { folder in
         let name = try #require(
@@ -117,7 +117,7 @@ import Glibc
   /// an entry. If it had the name of the reserve, a salvage called the store healthy.
   @Test(
     arguments: ["MANIFEST", "log-", "segment-", "checkpoint-", "SPARE", "RESERVE"], Stranger.allCases)
-  func aCheckReportsItAndASalvageSetsItAside(part: String, stranger: Stranger) throws {
+  func checkReportsAForeignEntryAndSalvageQuarantinesIt(part: String, stranger: Stranger) throws {
     try withStore(changesWhatWasFlushed: true) { folder in
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       let name = names.last { $0.hasPrefix(part) } ?? part
@@ -147,7 +147,7 @@ import Glibc
   /// Regression: a check missed most of these entries. The open failed with the system's error or
   /// deleted the entry. An entry with such a log name also stopped the check and the salvage.
   @Test(arguments: freeNames, Stranger.allCases)
-  func aFreeNameThatIsTakenIsToldByTheOpenAndTheCheckAndFreedByASalvage(
+  func foreignEntryWithAnUnusedStoreNameIsReportedAndQuarantined(
     name: String, stranger: Stranger
   ) throws {
     try withStore { folder in
@@ -192,7 +192,7 @@ import Glibc
   /// Regression: a check and a salvage could not start. The directory has a lock of its own, which every
   /// opener takes first.
   @Test(arguments: Stranger.allCases)
-  func withoutALockFileACheckAndASalvageTakeTheLockOfTheDirectory(stranger: Stranger) throws {
+  func checkAndSalvageLockTheDirectoryWithoutALockFile(stranger: Stranger) throws {
     try withStore { folder in
       try stranger.take(place: "LOCK", in: folder)
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/LOCK"])
@@ -216,7 +216,7 @@ import Glibc
   /// Regression: the manifest is written before anything else, so a directory named MANIFEST.new made
   /// the open fail with "File exists".
   @Test(arguments: ["MANIFEST.new", "SPARE", "BACKUP", "log-0000000001", "LOCK"], Stranger.allCases)
-  func aDirectoryWithNothingElseGetsNoStore(name: String, stranger: Stranger) throws {
+  func noStoreIsCreatedBesideAForeignEntry(name: String, stranger: Stranger) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -231,7 +231,7 @@ import Glibc
 
   /// Several entries at once, in addition to damage: a check reports all of them, and a salvage handles
   /// both.
-  @Test func aSalvageOfADamagedStoreFreesNamesToo() throws {
+  @Test func salvageOfADamagedStoreAlsoClearsNames() throws {
     try withStore { folder in
       let taken = [
         "MANIFEST.new", "salvaged-MANIFEST.new", "salvaged-MANIFEST", "segment-0000000099", "LOCK",
@@ -262,7 +262,7 @@ import Glibc
 
   /// Regression: an entry with a name from a record stopped the check, and the others were not reported.
   @Test(arguments: contentNames, Stranger.allCases)
-  func amongContentsItIsToldByACheckAndFreedByASalvage(name: String, stranger: Stranger) throws {
+  func foreignEntryAmongContentsIsReportedAndQuarantined(name: String, stranger: Stranger) throws {
     try withStore { folder in
       try FileManager.default.createDirectory(atPath: "\(folder)/blobs", withIntermediateDirectories: false)
       try stranger.take(place: name, in: "\(folder)/blobs")
@@ -281,7 +281,7 @@ import Glibc
   }
 
   @Test(arguments: [Stranger.pipe, .socket])
-  func inThePlaceOfTheFolderOfContentsItIsToldAndFreed(stranger: Stranger) throws {
+  func foreignEntryInPlaceOfTheContentsFolderIsQuarantined(stranger: Stranger) throws {
     try withStore { folder in
       try stranger.take(place: "blobs", in: folder)
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/blobs"])
@@ -296,7 +296,7 @@ import Glibc
 
   /// Regression: a salvage rewrote a healthy store each time, because its `blobs` was a link to a file.
   @Test(arguments: ["/etc/hostname", "blobs", "/nowhere/at/all"])
-  func aLinkInThePlaceOfContentsThatLeadsToNoDirectoryIsToldAndFreed(destination: String) throws {
+  func danglingContentsLinkIsReportedAndQuarantined(destination: String) throws {
     try withStore { folder in
       let blobs = "\(folder)/blobs"
       try? FileManager.default.removeItem(atPath: blobs)
@@ -309,7 +309,7 @@ import Glibc
     }
   }
 
-  @Test func aLinkToADirectoryIsAPlaceForContents() throws {
+  @Test func contentsFolderMayBeALinkToADirectory() throws {
     try withStore { folder in
       let elsewhere = "\(folder)-contents"
       try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: false)
@@ -328,7 +328,7 @@ import Glibc
   @Test(
     arguments: ["LOCK", "MANIFEST", "MANIFEST.new", "BACKUP", "segment-0000000001", "blobs"],
     Stranger.allCases)
-  func aBackupGoesToNoDirectoryThatHoldsOne(name: String, stranger: Stranger) throws {
+  func backupRefusesADirectoryWithAForeignEntry(name: String, stranger: Stranger) throws {
     try withStore { folder in
       let target = "\(folder)-backup"
       defer { try? FileManager.default.removeItem(atPath: target) }
@@ -347,7 +347,7 @@ import Glibc
 
   /// These files contain no data, so only an entry that cannot be deleted like a file is an obstacle.
   @Test(arguments: ["SPARE", "RESERVE"], Stranger.allCases)
-  func inThePlaceOfSpaceItIsNotWrittenTo(name: String, stranger: Stranger) throws {
+  func foreignEntryInPlaceOfAReserveIsNotWritten(name: String, stranger: Stranger) throws {
     for isReadOnly in [true, false] {
       try withStore { folder in
         try stranger.take(place: name, in: folder)
@@ -366,7 +366,7 @@ import Glibc
 
   /// Regression: a read-only open created no lock file and therefore locked nothing. A writer opened the
   /// store at the same time, compacted it, and deleted files that the reader was using.
-  @Test func aReaderWithoutALockFileKeepsWritersOut() throws {
+  @Test func readerWithoutALockFileExcludesWriters() throws {
     try withStore { folder in
       try FileManager.default.removeItem(atPath: "\(folder)/LOCK")
       let reader = try open(folder, isReadOnly: true)

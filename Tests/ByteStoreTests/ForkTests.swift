@@ -17,17 +17,17 @@ import Glibc
   private struct Answers: OptionSet {
     let rawValue: Int32
     static let commitRefused = Answers(rawValue: 1)
-    static let halfRefused = Answers(rawValue: 2)
+    static let enqueueRefused = Answers(rawValue: 2)
     static let readRefused = Answers(rawValue: 4)
     static let flushRefused = Answers(rawValue: 8)
-    static let doesNoMaintenance = Answers(rawValue: 16)
+    static let skipsMaintenance = Answers(rawValue: 16)
     static let parentHoldsTheLock = Answers(rawValue: 32)
     static let all = Answers(rawValue: 63)
   }
 
   /// Regression: in a child, the list of locks claimed that the child held its parent's locks. `enqueue`
   /// and `finish`, called separately, wrote to the parent's log.
-  @Test func aChildMayNotUseTheStoreAndKnowsWhoHoldsIt() throws {
+  @Test func forkedChildIsRefusedAndSeesTheParentsLock() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -46,13 +46,13 @@ import Glibc
       if error({ () throws(ByteStoreError) in _ = try store.enqueue(Batch()) }) == forked,
         error({ () throws(ByteStoreError) in try store.finish(half) }) == forked
       {
-        answers.insert(.halfRefused)
+        answers.insert(.enqueueRefused)
       }
       if error({ () throws(ByteStoreError) in _ = try store.value(for: "key") }) == forked {
         answers.insert(.readRefused)
       }
       if error({ () throws(ByteStoreError) in try store.flush() }) == forked { answers.insert(.flushRefused) }
-      if !store.performMaintenance() { answers.insert(.doesNoMaintenance) }
+      if !store.performMaintenance() { answers.insert(.skipsMaintenance) }
       let held = error { () throws(ByteStoreError) in _ = try ByteStore.open(folder, options: options) }
       if held == .locked(directory: folder, holder: parent) { answers.insert(.parentHoldsTheLock) }
       try? store.close()
@@ -65,7 +65,7 @@ import Glibc
   }
 
   /// After the parent has closed the store, a child may open it again.
-  @Test func aChildMayOpenWhatItsParentHasClosed() throws {
+  @Test func forkedChildMayOpenAStoreThatItsParentClosed() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -102,7 +102,7 @@ import Glibc
 
   /// The umask belongs to the process. In a child, changing it does not affect other tests.
   @Test(arguments: [0, 0o077, 0o277, 0o777] as [mode_t])
-  func whatAStoreMakesIsPrivateWhateverTheMask(mask: mode_t) throws {
+  func filesArePrivateWithAnyUmask(mask: mode_t) throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-mask-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -8,7 +8,7 @@ import Testing
 @testable import ByteStore
 
 @Suite struct FullDiskContextTests {
-  private struct Context: LayerAbove, CheckpointPages {
+  private struct Context: UpperLayer, CheckpointPages {
     let entry: (key: [UInt8], value: [UInt8])
     var logContext: [(key: [UInt8], value: [UInt8])] { [entry] }
     var logContextBytesMax: Int { Batch.bytes(ofPutOf: entry.value.count, for: entry.key) }
@@ -21,7 +21,7 @@ import Testing
     var options = ByteStore.Options()
     options.logBytesMin = 64 << 10
     options.maintenance = .manual
-    options.layerAbove = Context(entry: (Array("shared".utf8), [UInt8](repeating: 7, count: context)))
+    options.upperLayer = Context(entry: (Array("shared".utf8), [UInt8](repeating: 7, count: context)))
     let seed = UInt64(machine.disk.counters.operations)
     return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: seed))
   }
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 400_000])
-  func aSmallPutIsTakenThoughRemovalsBeganTheLog(context: Int) throws {
+  func smallPutIsAcceptedInALogThatRemovalsStarted(context: Int) throws {
     let machine = TestStore(DiskImage()) { $0.capacity = 8 << 20 }
     var store = try open(machine, context)
     for number in 0..<100 { try store.put([UInt8](repeating: 1, count: 500), for: "key\(number)") }
@@ -75,7 +75,7 @@ import Testing
   }
 
   /// The disk has no space for another log.
-  @Test func aLogGivesUpAContextThatLeavesNoRoomForAPut() throws {
+  @Test func logDropsAContextThatLeavesNoRoomForAPut() throws {
     let machine = TestStore(DiskImage())
     let platform = machine.disk.platform(seed: 1)
     try machine.disk.createDirectory("/logs")
@@ -92,12 +92,12 @@ import Testing
     #expect(log.hasRoom(for: [removal]))
     var large = Batch()
     try large.put([UInt8](repeating: 3, count: 60_000), for: Array("large".utf8))
-    let givesUpForLarge = log.giveUpContext(for: [large])
+    let givesUpForLarge = log.dropContext(for: [large])
     #expect(!givesUpForLarge)
     var put = Batch()
     try put.put([2], for: Array("small".utf8))
     #expect(!log.hasRoom(for: [put]))
-    let givesUp = log.giveUpContext(for: [put])
+    let givesUp = log.dropContext(for: [put])
     #expect(givesUp)
     try log.append([put])
     let bytes = try #require(machine.disk.image.contents(of: "/logs/\(StoreFile.log(LogNumber(1)))")).bytes

@@ -17,7 +17,7 @@ struct FullDiskTests {
       do throws(ByteStoreError) {
         try store.put(value, for: key)
       } catch {
-        guard case .system(let cause) = error, cause.meansFull else { throw error }
+        guard case .system(let cause) = error, cause.isOutOfSpace else { throw error }
         return false
       }
       model[key] = value
@@ -88,7 +88,7 @@ struct FullDiskTests {
   // MARK: Complete cycles
 
   @Test(arguments: [512, 2048], [48 << 10, 300 << 10, 64 << 20] as [UInt64])
-  func whatIsDeletedOnAFullDiskGivesItsSpaceBack(kibibytes: Int, flushBytes: UInt64) throws {
+  func deletesOnAFullDiskFreeSpace(kibibytes: Int, flushBytes: UInt64) throws {
     let machine = machine(kibibytes)
     var pair = Pair(store: try open(machine, flushBytes: flushBytes))
     try fill(&pair)
@@ -119,7 +119,7 @@ struct FullDiskTests {
 
   /// Regression: on a full disk, a flush that failed for lack of descriptors was retried with every
   /// commit.
-  @Test func aFlushThatFailsForAnotherReasonThanSpaceIsNotTriedAllTheTime() throws {
+  @Test func flushFailingForAnotherReasonIsNotRetriedConstantly() throws {
     let machine = machine(512)
     let clock = SimulatedClock()
     var platform = machine.disk.platform(seed: 1)
@@ -133,7 +133,7 @@ struct FullDiskTests {
     store.performMaintenance()
     machine.disk.setFault(nil)
     let failure = try #require(store.statistics.flushFailure)
-    #expect(!failure.asksForSpace)
+    #expect(!failure.isRecoverableOutOfSpace)
     #expect(!store.isFlushDue)
     clock.advance(nanoseconds: 3_000_000_000)
     #expect(store.isFlushDue)
@@ -142,7 +142,7 @@ struct FullDiskTests {
   }
 
   /// Repeatedly, because the reserve must not shrink over time.
-  @Test func diskMayFillUpAndBeClearedAgainAndAgain() throws {
+  @Test func diskMayFillUpAndBeClearedRepeatedly() throws {
     let machine = machine(1024)
     var pair = Pair(store: try open(machine))
     for round in 0..<6 {
@@ -190,7 +190,7 @@ struct FullDiskTests {
     let tight = self.machine(room, on: machine.disk.image(after: .kill))
     let reopened = try open(tight)
     let error = try storeError { () throws(ByteStoreError) in try reopened.put([2], for: "b") }
-    guard case .system(let cause) = error, cause.meansFull else {
+    guard case .system(let cause) = error, cause.isOutOfSpace else {
       Issue.record("\(error)")
       return
     }
@@ -202,7 +202,7 @@ struct FullDiskTests {
 
   /// Regression: after a crash that lost the reserve, or after restoring a backup, the first put wrote
   /// the whole reserve before it returned. That was a quarter of a gigabyte with ten million keys.
-  @Test func aReserveThatIsGoneIsMadeInPartsAndAPutWritesAFew() throws {
+  @Test func missingReserveIsRecreatedInParts() throws {
     let machine = TestStore()
     var store = try open(machine)
     // For commits that are not flushed yet, the reserve contains at most 8 MiB.
@@ -227,7 +227,7 @@ struct FullDiskTests {
   }
 
   /// Puts cannot use the reserved end of a log, but removals can.
-  @Test func lastPagesOfALogAreForRemovals() throws {
+  @Test func lastPagesOfALogAreReservedForRemovals() throws {
     let machine = machine(4096)
     var pair = Pair(store: try open(machine))
     #expect(try pair.put("a", [1]))
@@ -245,7 +245,7 @@ struct FullDiskTests {
     #expect(pair.store.count == 0)
   }
 
-  @Test func removalsOfAGroupAreTakenThoughItsPutsAreRefused() throws {
+  @Test func removalsOfAGroupSucceedThoughItsPutsAreRefused() throws {
     let machine = machine(512)
     var pair = Pair(store: try open(machine))
     try fill(&pair)
@@ -317,7 +317,7 @@ struct FullDiskTests {
 
   /// A power loss brought back a deleted file that an older manifest may name, and there is no room even
   /// for a new manifest.
-  @Test func openLeavesWhatItCannotDeleteUntilThereIsSpace() throws {
+  @Test func openKeepsUndeletableFilesUntilThereIsSpace() throws {
     let machine = machine(2048)
     var pair = Pair(store: try open(machine))
     for number in 0..<50 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 500))) }
@@ -369,7 +369,7 @@ struct FullDiskTests {
     try pair.check()
   }
 
-  @Test func aFlushWithNothingToDoFindsThatThereIsRoomAgain() throws {
+  @Test func emptyFlushDetectsFreeSpace() throws {
     let machine = machine(4096)
     var pair = Pair(store: try open(machine))
     #expect(try pair.put("key", [1]))
@@ -384,7 +384,7 @@ struct FullDiskTests {
     try pair.check()
   }
 
-  @Test func afterDeletionsAFlushComesByItselfAndPutsAreTakenAgain() throws {
+  @Test func deletesTriggerAFlushAndPutsAreAcceptedAgain() throws {
     let machine = machine(512)
     var pair = Pair(store: try open(machine))
     try fill(&pair)
@@ -402,7 +402,7 @@ struct FullDiskTests {
 
   #if os(Linux)
   @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
-  func realFullFileSystemGivesSpaceBackToo() throws {
+  func realFullFileSystemFreesSpaceToo() throws {
     let mount = try SmallMount(megabytes: 4)
     defer { mount.unmount() }
     for background in [false, true] {

@@ -29,7 +29,7 @@ import Testing
 
 /// A target that fails for one kind of input.
 @Suite struct FuzzCampaignTests {
-  private struct Picky: FuzzTarget {
+  private struct OneInputTarget: FuzzTarget {
     static let name = "picky"
     let seeds: [[UInt8]] = [[0, 0]]
 
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func aPropertyThatFailsIsFoundWithItsInput() {
-    let summary = FuzzCampaign.run(Picky.self, seed: 1, corpus: []) { $0 >= 10_000 }
+    let summary = FuzzCampaign.run(OneInputTarget.self, seed: 1, corpus: []) { $0 >= 10_000 }
     #expect(summary.finding == "found")
     #expect(summary.findingInput?.first == 0x80)
   }

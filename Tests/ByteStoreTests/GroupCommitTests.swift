@@ -40,7 +40,7 @@ struct GroupCommitTests {
 
   /// Regression: a commit was enqueued but never finished, for example because the caller failed in
   /// between. A close waited for it forever.
-  @Test func aCloseTakesAlongWhatNobodyFinishes() throws {
+  @Test func closeCommitsUnfinishedEnqueuedCommits() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "first")
@@ -54,7 +54,7 @@ struct GroupCommitTests {
     try again.close()
   }
 
-  @Test func whatNobodyFinishedBeforeTheStoreWasAbandonedDidNotHappen() throws {
+  @Test func abandonDropsUnfinishedEnqueuedCommits() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "first")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeyHashTests {
   /// The seed's words, in the order in which they are written, are the words of SipHash's key. This is
   /// SipHash-1-3 with the key 00 to 0F, and existing stores depend on these values.
-  @Test func aHashOnDiskStaysTrue() {
+  @Test func keyHashIsStable() {
     let hash = KeyHash(seed: RandomID(high: 0x0706_0504_0302_0100, low: 0x0F0E_0D0C_0B0A_0908))
     #expect(hash.hash([UInt8]().rawSpan) == 0xABAC_0158_050F_C4DC)
     #expect(hash.hash([UInt8](0..<15).rawSpan) == 0xD320_D86D_2A51_9956)

@@ -9,7 +9,7 @@ import Testing
 @testable import StoreTools
 
 @Suite struct LogContextTests {
-  private struct Context: LayerAbove, CheckpointPages {
+  private struct Context: UpperLayer, CheckpointPages {
     var logContext: [(key: [UInt8], value: [UInt8])]
     var logContextBytesMax: Int { logContext.reduce(0) { $0 + 7 + $1.key.count + $1.value.count } }
     func freeze() -> any CheckpointPages { self }
@@ -21,7 +21,7 @@ import Testing
     var options = ByteStore.Options()
     options.logBytesMin = 64 << 10
     options.maintenance = .manual
-    options.layerAbove = Context(
+    options.upperLayer = Context(
       logContext: [(Array("shared".utf8), [UInt8](repeating: 7, count: context))])
     let seed = UInt64(machine.disk.counters.operations)
     return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: seed))
@@ -32,7 +32,7 @@ import Testing
     return bytes.firstRange(of: Array("shared".utf8)) != nil
   }
 
-  @Test func theFirstPutsOfALogTakeTheContextAlong() throws {
+  @Test func firstPutsOfALogCarryTheContext() throws {
     let machine = TestStore()
     let store = try open(machine, 100)
     let before = machine.disk.counters.fileSyncs
@@ -57,7 +57,7 @@ import Testing
 
   /// A torn context loses no commit: its group was never acknowledged, or the group is complete without
   /// it.
-  @Test func commitsBeforeATornContextAreThere() throws {
+  @Test func commitsBeforeATornContextSurvive() throws {
     let machine = TestStore()
     let store = try open(machine, 10_000)
     try store.put([1], for: "a", .buffered)
@@ -84,7 +84,7 @@ import Testing
     try store.close()
   }
 
-  @Test func removalsLeaveTheContextToTheFirstPuts() throws {
+  @Test func removalsDoNotCarryTheContext() throws {
     let machine = TestStore()
     var store = try open(machine, 1000)
     try store.put([1], for: "a")
@@ -103,7 +103,7 @@ import Testing
     #expect(bytes.ranges(of: Array("shared".utf8)).count == 1)
   }
 
-  @Test func aSalvageTakesFromTheContextWhatIsNowhereElse() throws {
+  @Test func salvageUsesTheContextForMissingEntries() throws {
     let machine = TestStore()
     var store = try open(machine, 1000)
     try store.put([UInt8](repeating: 7, count: 1000), for: "shared")

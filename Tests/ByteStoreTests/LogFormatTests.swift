@@ -19,15 +19,15 @@ struct LogFormatTests {
     #expect(FrameHeader(decoding: encoded.rawSpan, file: file, offset: 8192) == header)
   }
 
-  @Test func frameHeaderOfAnotherPlaceIsNone() {
+  @Test func frameHeaderAtAnotherOffsetIsInvalid() {
     #expect(FrameHeader(decoding: encoded.rawSpan, file: file, offset: 12288) == nil)
   }
 
-  @Test func frameHeaderOfAnotherFileIsNone() {
+  @Test func frameHeaderOfAnotherFileIsInvalid() {
     #expect(FrameHeader(decoding: encoded.rawSpan, file: RandomID(high: 1, low: 3), offset: 8192) == nil)
   }
 
-  @Test func frameBodyOfAnotherPlaceHasAnotherChecksum() {
+  @Test func frameBodyAtAnotherOffsetHasAnotherChecksum() {
     let body = [UInt8](repeating: 9, count: 100)
     let here = FrameHeader.checksum(ofBody: body.rawSpan, file: file, offset: 8192)
     #expect(here != FrameHeader.checksum(ofBody: body.rawSpan, file: file, offset: 12288))

@@ -41,7 +41,7 @@ struct LogRecoveryTests {
     #expect(loss.offset + loss.length > UInt64(thirdFrame) + 3000)
   }
 
-  @Test func uncleanStopIsReportedAndCleanCloseIsNot() throws {
+  @Test func onlyAnUncleanStopIsReported() throws {
     let machine = TestStore()
     try machine.open().put([1], for: "a")
     let killed = machine.after(.kill)
@@ -64,7 +64,7 @@ struct LogRecoveryTests {
 
   /// Regression: maintenance syncs buffered commits, but it waits for its turn. Under continuous
   /// buffered commits it never got one.
-  @Test func whereBufferedCommitsNeverCeaseOneOfThemSyncsThoseBefore() throws {
+  @Test func continuousBufferedCommitsAreSyncedInTime() throws {
     let machine = TestStore()
     let clock = SimulatedClock()
     var options = ByteStore.Options()
@@ -91,7 +91,7 @@ struct LogRecoveryTests {
     try store.close()
   }
 
-  @Test func bufferedCommitSurvivesTheProcessAndASyncedOneThePowerLoss() throws {
+  @Test func bufferedCommitsSurviveAKillAndSyncedOnesAPowerLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "synced")
@@ -116,14 +116,14 @@ struct LogRecoveryTests {
     #expect(damage.offset > 4096 && damage.offset <= UInt64(secondFrame))
   }
 
-  @Test func nothingIsChangedByAnOpenThatFindsDamage() throws {
+  @Test func openThatFindsDamageChangesNothing() throws {
     let machine = try storeWithThreeCommits().changing(log) { $0[secondFrame + 1000] ^= 1 }
     let before = machine.disk.image.contents(of: log)?.bytes
     for _ in 1...2 { #expect(throws: ByteStoreError.self) { try machine.open() } }
     #expect(machine.disk.image.contents(of: log)?.bytes == before)
   }
 
-  @Test func watermarkVouchesForTheLastCommit() throws {
+  @Test func watermarkProtectsTheLastCommit() throws {
     let machine = TestStore()
     let store = try machine.open()
     for key in ["a", "b", "c"] { try store.put(value, for: key) }
@@ -158,7 +158,7 @@ struct LogRecoveryTests {
     try store.close()
   }
 
-  @Test func directoryOfSomethingElseIsRefusedAndLeftAlone() throws {
+  @Test func foreignDirectoryIsRefusedAndUnchanged() throws {
     let machine = TestStore()
     try machine.disk.createDirectory(TestStore.path)
     _ = try machine.disk.openDirectory(TestStore.path).createFile("holiday.jpg")
@@ -167,7 +167,7 @@ struct LogRecoveryTests {
     #expect(machine.disk.image.paths == ["/store/holiday.jpg"])
   }
 
-  @Test func missingStoreIsNotMadeUnlessAskedFor() throws {
+  @Test func missingStoreIsOnlyCreatedOnRequest() throws {
     let machine = TestStore()
     let error = try storeError { () throws(ByteStoreError) in
       _ = try machine.open(createsIfMissing: false)
@@ -195,7 +195,7 @@ struct LogRecoveryTests {
 
   /// Regression: one bit of the version number flipped, and the open asked for a newer release, while
   /// the check reported the damage.
-  @Test func aVersionWhoseChecksumIsThatOfAnotherIsDamage() throws {
+  @Test func corruptedVersionNumberIsDamage() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put(value, for: "a")

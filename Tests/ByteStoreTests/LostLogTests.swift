@@ -79,7 +79,7 @@ import Testing
   }
 
   /// Regression: only the last log was lost, and the salvage reported no loss.
-  @Test(arguments: Loss.allCases) func aLogInUseThatIsNotWholeIsTold(loss: Loss) throws {
+  @Test(arguments: Loss.allCases) func incompleteCurrentLogIsReported(loss: Loss) throws {
     let machine = try store()
     let log = try log(machine)
     let struck = try loss.strike(machine, log, try store(seed: 2))
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// Regression: one unreadable page made the whole log unreadable.
-  @Test func aPageThatTheDeviceDoesNotGiveCostsNoOther() throws {
+  @Test func unreadableLogPageLosesNoOtherPage() throws {
     let machine = TestStore()
     let store = try machine.open()
     for key in 0..<3 { try store.put([UInt8](repeating: UInt8(key), count: 3000), for: "key\(key)") }
@@ -109,7 +109,7 @@ import Testing
   }
 
   /// Its frames prove themselves, and nothing after them is missing.
-  @Test func aLogOfWhichOnlyTheHeaderIsDamagedHasNoGap() throws {
+  @Test func logWithOnlyADamagedHeaderHasNoGap() throws {
     let machine = try store()
     let damaged = try machine.changing(try log(machine)) { $0[40] ^= 1 }
     #expect(try salvage(damaged).gaps == [])
@@ -131,7 +131,7 @@ import Testing
   }
 
   /// Damage elsewhere does not turn an unclosed log into a loss.
-  @Test func aSoundLogThatNobodyClosedIsNoLoss() throws {
+  @Test func intactUnclosedLogIsNoLoss() throws {
     let machine = try store()
     let checkpoint = try #require(machine.paths("/checkpoint-").first)
     let report = try salvage(try machine.changing(checkpoint) { $0[4096 + 100] ^= 1 })
@@ -139,7 +139,7 @@ import Testing
   }
 
   /// An older manifest lists a log as open that was closed and deleted later. Newer files tell its end.
-  @Test func aLogThatAnOlderManifestNamesIsNoLoss() throws {
+  @Test func logNamedByAnOlderManifestIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "flushed")
@@ -155,7 +155,7 @@ import Testing
   }
 
   /// A crash may leave MANIFEST.new without the log that it names, which never held a commit.
-  @Test func aLogThatOnlyTheNextManifestNamesIsNoLoss() throws {
+  @Test func logNamedOnlyByTheNextManifestIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([1], for: "flushed")
@@ -179,7 +179,7 @@ import Testing
 
   /// Regression: a store had rotated its log, and the manifest with the new log was lost. The missing
   /// commits of the old log went unnoticed, because only the header of the new log mentions them.
-  @Test func theNextLogTellsWhatTheOneBeforeItHad() throws {
+  @Test func nextLogRevealsLostCommitsOfThePreviousOne() throws {
     let machine = try store()
     let log = try log(machine)
     var image = machine.disk.image
@@ -202,7 +202,7 @@ import Testing
 
   /// Regression: the disk refused the manifest of a rotation, and the store continued with the old log.
   /// A power loss brought back the new log, and a salvage trusted its record of the old log's end.
-  @Test func aLogThatWasNeverNamedTellsNothingOfTheOneBeforeIt() throws {
+  @Test func unnamedLogIsNotTrustedAboutThePreviousOne() throws {
     let machine = try store()
     let log = try log(machine)
     var image = machine.disk.image
@@ -228,7 +228,7 @@ import Testing
   }
 
   /// Regression: without a manifest, one intact file was enough for a salvage to report no loss.
-  @Test(arguments: [false, true]) func withoutAManifestEachLogThatCannotBeReadIsTold(hasCheckpoint: Bool)
+  @Test(arguments: [false, true]) func withoutAManifestUnreadableLogsAreReported(hasCheckpoint: Bool)
     throws
   {
     let machine = try store()

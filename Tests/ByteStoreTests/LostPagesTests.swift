@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
-  func whatAPageHeldIsFoundInTheSegments(region: CheckpointRegion) throws {
+  func lostPageIsRebuiltFromSegments(region: CheckpointRegion) throws {
     let filled = try filled()
     let pages = filled.header.pages(of: region)
     try #require(pages > 0)
@@ -106,7 +106,7 @@ import Testing
 
   /// Regression: a page was being loaded while another thread rebuilt lost pages. The rebuilt hash table
   /// had fewer pages, and installing the loaded page stopped the process.
-  @Test func aPageThatComesTooLateIsNotPutIntoATableWithFewer() throws {
+  @Test func latePageIsNotInstalledAfterARebuild() throws {
     let machine = TestStore()
     var store = try open(machine)
     let keys = (0..<4000).map { Array("key\($0)".utf8) }
@@ -150,7 +150,7 @@ import Testing
   /// Regression: two readers met lost pages. The second one failed to rebuild them, because the first
   /// one had already installed them.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations])
-  func whoeverFindsThemMeanwhileIsInNobodysWay(region: CheckpointRegion) throws {
+  func concurrentRebuildsDoNotConflict(region: CheckpointRegion) throws {
     let filled = try filled()
     var reads = 0
     let isBetween = Locked(true)
@@ -184,7 +184,7 @@ import Testing
     #expect(reads > 3)
   }
 
-  @Test func severalPagesAreFoundAtOnce() throws {
+  @Test func severalPagesAreRebuiltAtOnce() throws {
     let filled = try filled()
     func all(_ regions: [CheckpointRegion]) -> [(CheckpointRegion, Int)] {
       regions.flatMap { region in (0..<filled.header.pages(of: region)).map { (region, $0) } }
@@ -216,7 +216,7 @@ import Testing
   /// Regression: a backup rebuilt the page, and later commits depended on it. The next open could not
   /// apply them to the key directory without the page.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
-  func commitsOnWhatWasFoundAreThereAfterAnOpening(region: CheckpointRegion) throws {
+  func commitsOnRebuiltPagesSurviveAReopen(region: CheckpointRegion) throws {
     let filled = try filled()
     for page in 0..<filled.header.pages(of: region) {
       let machine = try losing([(region, page)], of: filled)
@@ -239,7 +239,7 @@ import Testing
     }
   }
 
-  @Test func aBackupHasWhatWasInALostPage() throws {
+  @Test func backupContainsTheKeysOfALostPage() throws {
     let filled = try filled()
     let machine = try losing([(.slots, 0)], of: filled)
     let store = try open(machine)
@@ -251,7 +251,7 @@ import Testing
   }
 
   /// Nothing more is read for pages that cannot be rebuilt.
-  @Test func whereSlotsAndLocationsAreLostTheFlushGivesUpAtOnce() throws {
+  @Test func flushFailsAtOnceIfSlotsAndLocationsAreLost() throws {
     let filled = try filled()
     let pages = filled.header.pages(of: .directory) + filled.header.pages(of: .slots)
     let locations = filled.header.pages(of: .locations)
@@ -270,7 +270,7 @@ import Testing
 
   /// If the segments are damaged as well, nothing is rebuilt. The WAL grows up to its limit, then writes
   /// are refused while reads still work.
-  @Test func withoutTheSegmentsTheLogsAreBounded() throws {
+  @Test func logsAreBoundedIfPagesCannotBeRebuilt() throws {
     let filled = try filled()
     var machine = try losing([(.locations, 0)], of: filled)
     let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })

@@ -9,12 +9,12 @@ import Testing
 
 @Suite(.serialized) struct ManyThreadsTests {
   @Test(arguments: [1, 2] as [UInt64])
-  func everythingAtOnceLosesNothing(seed: UInt64) throws {
+  func concurrentOperationsLoseNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
-    let storm = try Storm(on: machine, seed: seed)
+    let storm = try StressRun(on: machine, seed: seed)
     storm.run()
     #expect(storm.failures == [])
-    #expect(storm.store.lastCommit == SequenceNumber(UInt64(Storm.writers * Storm.commitsEach)))
+    #expect(storm.store.lastCommit == SequenceNumber(UInt64(StressRun.writers * StressRun.commitsEach)))
     try storm.compare(with: storm.store)
     try storm.store.checkInvariants()
     try storm.store.close()
@@ -24,16 +24,16 @@ import Testing
 
   /// Late operations fail with an error. Everything acknowledged before exists after the next open.
   @Test(arguments: [3, 4] as [UInt64])
-  func closeInTheMiddleOfEverythingLosesNothing(seed: UInt64) throws {
+  func closeDuringConcurrentOperationsLosesNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
-    let storm = try Storm(on: machine, seed: seed)
-    storm.run(closingAfterCommits: Storm.writers * Storm.commitsEach / 3)
+    let storm = try StressRun(on: machine, seed: seed)
+    storm.run(closingAfterCommits: StressRun.writers * StressRun.commitsEach / 3)
     #expect(storm.failures == [])
-    #expect(storm.commits < Storm.writers * Storm.commitsEach)
+    #expect(storm.commits < StressRun.writers * StressRun.commitsEach)
     try compareAfterOpening(machine, storm)
   }
 
-  private func compareAfterOpening(_ machine: TestStore, _ storm: Storm) throws {
+  private func compareAfterOpening(_ machine: TestStore, _ storm: StressRun) throws {
     let again = try machine.open()
     try storm.compare(with: again)
     try again.checkInvariants()
@@ -44,13 +44,13 @@ import Testing
 }
 
 /// Threads that perform all operations on one store.
-private final class Storm: Sendable {
+private final class StressRun: Sendable {
   static let writers = 4
   static let commitsEach = 60
   private static let keysEach = 25
 
   private struct State {
-    var writersLeft = Storm.writers
+    var writersLeft = StressRun.writers
     var commits = 0
     var flushes = 0
     var backups = 0

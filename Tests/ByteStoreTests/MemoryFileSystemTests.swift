@@ -29,7 +29,7 @@ import Testing
     #expect(try directory.names().isEmpty)
   }
 
-  @Test func aStoreInMemoryKeepsWhatItWasGivenForAsLongAsItsFileSystem() throws {
+  @Test func storeInMemoryLivesAsLongAsItsFileSystem() throws {
     let platform = Platform.memory
     var options = ByteStore.Options()
     let store = try ByteStore.open("/memory", options: options, platform: platform)

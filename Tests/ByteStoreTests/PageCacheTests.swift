@@ -13,7 +13,7 @@ import Testing
   /// Budgets for no page, for one, for one in some of the shards, for many slabs, and for more than
   /// needed.
   @Test(arguments: [0, 1, 10, 16, 100, 1500, 40_000])
-  func itHoldsWhatWasLoaded(pagesMax: Int) throws {
+  func cacheReturnsLoadedPages(pagesMax: Int) throws {
     var dice = SeededRandom(seed: UInt64(pagesMax))
     let cache = PageCache(bytesMax: pagesMax * Self.pageBytes, pageBytes: Self.pageBytes)
     for step in 0..<20_000 {
@@ -46,16 +46,16 @@ import Testing
   private final class Gauge: MemoryGauge {
     let share = Locked<Double?>(0.5)
 
-    func shareLeft() -> Double? { share.withLock { $0 } }
+    func fractionAvailable() -> Double? { share.withLock { $0 } }
   }
 
-  @Test func whereMemoryIsScarceItMakesDoWithLessForAsLong() throws {
+  @Test func budgetShrinksWhileMemoryIsScarce() throws {
     let gauge = Gauge()
     let asked = 8 << 20
     let cache = PageCache(bytesMax: asked, pageBytes: Self.pageBytes, memory: gauge)
     var page: UInt32 = 0
     func load() throws {
-      for _ in 0..<PageCache.loadsBetweenLooks {
+      for _ in 0..<PageCache.loadsBetweenChecks {
         try cache.expectPage(.init(file: 1, page: page))
         page += 1
       }
@@ -68,30 +68,30 @@ import Testing
     #expect(cache.statistics.bytesMax == asked / 2)
     #expect(cache.statistics.bytesUsed <= asked / 2)
     for _ in 0..<9 { try load() }
-    #expect(cache.statistics.bytesMax == PageCache.leastBytes)
+    #expect(cache.statistics.bytesMax == PageCache.budgetBytesMin)
     // Neither scarce nor ample, then unknown.
     gauge.share.withLock { $0 = 0.07 }
     try load()
     gauge.share.withLock { $0 = nil }
     try load()
-    #expect(cache.statistics.bytesMax == PageCache.leastBytes)
+    #expect(cache.statistics.bytesMax == PageCache.budgetBytesMin)
     gauge.share.withLock { $0 = 0.5 }
     for _ in 0..<9 { try load() }
     #expect(cache.statistics.bytesMax == asked)
   }
 
-  @Test func theGaugeReadsWhatTheSystemSays() {
+  @Test func gaugeParsesSystemStatistics() {
     let machine = "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable:    250 kB\n"
-    #expect(SystemMemoryGauge.ofMachine(machine) == 0.25)
-    #expect(SystemMemoryGauge.ofMachine("MemTotal: 1000 kB\n") == nil)
-    #expect(SystemMemoryGauge.ofMachine("") == nil)
+    #expect(SystemMemoryGauge.machineFraction(machine) == 0.25)
+    #expect(SystemMemoryGauge.machineFraction("MemTotal: 1000 kB\n") == nil)
+    #expect(SystemMemoryGauge.machineFraction("") == nil)
     let statistics = "anon 5\ninactive_file 100\n"
     #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "900\n", statistics: statistics) == 0.2)
     #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "1200\n", statistics: "") == 0)
     #expect(SystemMemoryGauge.ofGroup(limit: "max\n", used: "900\n", statistics: statistics) == nil)
     #expect(SystemMemoryGauge.ofGroup(limit: "", used: "", statistics: "") == nil)
     #if os(Linux)
-    if let share = SystemMemoryGauge().shareLeft() {
+    if let share = SystemMemoryGauge().fractionAvailable() {
       #expect(0...1 ~= share)
     } else {
       Issue.record("no share")
@@ -101,7 +101,7 @@ import Testing
 
   /// A 32-bit fingerprint does not identify a page. The hash is invertible, so colliding pages are easy
   /// to construct.
-  @Test func pagesOfOneFingerprintAreToldApart() throws {
+  @Test func pagesWithEqualFingerprintsAreDistinguished() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let ids = (0..<50 as Range<UInt64>).map { PageCache.PageID(hashingTo: 0xA000_0000_1234_5678 | $0 << 32) }
     for _ in 0..<3 {
@@ -119,7 +119,7 @@ import Testing
     #expect(cache.statistics.bytesUsed == 0)
   }
 
-  @Test func theResultOfTheBodyMayBeNothing() throws {
+  @Test func bodyMayReturnNil() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     var loads = 0
     for _ in 0..<2 {
@@ -134,7 +134,7 @@ import Testing
     #expect(loads == 1)
   }
 
-  @Test func onlyWhoLoadsAPageHasWaitedForIt() throws {
+  @Test func onlyALoadReportsAWait() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let waits = try (0..<2).map { _ in
       try cache.withPage(.init(file: 1, page: 1), load: { _ in true }, { _ in () }).hasWaited
@@ -142,7 +142,7 @@ import Testing
     #expect(waits == [true, false])
   }
 
-  @Test func pagesThatAreAskedForOftenOutliveAScan() throws {
+  @Test func frequentlyUsedPagesSurviveAScan() throws {
     let cache = PageCache(bytesMax: 1600 * Self.pageBytes, pageBytes: Self.pageBytes)
     let isPopular = { (page: UInt32) in page < 160 }
     for page in 0..<20_000 as Range<UInt32> {

@@ -10,7 +10,7 @@ import Testing
   /// Regression: two commits both needed a recycled log file and each prepared one. The second
   /// preparation deleted the first file, which was already in use as a log. The commits in that log were
   /// lost at the next open.
-  @Test func noCommitIsLostWhileSparesAreMade() throws {
+  @Test func noCommitIsLostWhileLogsAreRecycled() throws {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-bytestore-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -56,7 +56,7 @@ import Testing
 
   /// Regression: a flush before a log was half full wrote the next log file while all commits waited for
   /// its turn.
-  @Test func aFlushMakesTheNextLogBeforeItsTurn() throws {
+  @Test func flushPreparesTheNextLogBeforeItsTurn() throws {
     let disk = SimulatedDisk()
     var platform = disk.platform(seed: 1)
     let watched = WatchedFileSystem(disk)
@@ -78,20 +78,20 @@ import Testing
 
   /// Regression: a commit that had waited through a rotation waited for ten syncs, because a flush
   /// rotated again between that group and the commit's own.
-  @Test func aFlushDoesNotTurnRightBehindAnotherTurnWhileSomebodyWaits() throws {
+  @Test func flushDoesNotRotateTwiceWhileACommitWaits() throws {
     let store = try TestStore().open()
     try store.put([1], for: "turns to the first log")
-    func letsFlushTurn(_ groups: UInt64? = nil) -> Bool {
-      store.state.withLock { $0.letsFlushTurn(since: groups ?? $0.groups) }
+    func mayFlushRotate(_ groups: UInt64? = nil) -> Bool {
+      store.state.withLock { $0.mayFlushRotate(since: groups ?? $0.groups) }
     }
-    #expect(letsFlushTurn(), "nobody waits")
+    #expect(mayFlushRotate(), "nobody waits")
     var batch = Batch()
     try batch.put([2], for: Array("waits".utf8))
     let waiting = try store.enqueue(batch)
-    #expect(letsFlushTurn(), "it may be long until somebody finishes this one")
+    #expect(mayFlushRotate(), "it may be long until somebody finishes this one")
     store.state.withLock { _ in waiting.ticket.isAwaited = true }
-    #expect(!letsFlushTurn())
-    #expect(!store.state.withLock { $0.letsFlushTurn(since: $0.groups - 1) })
+    #expect(!mayFlushRotate())
+    #expect(!store.state.withLock { $0.mayFlushRotate(since: $0.groups - 1) })
     let flush = WorkerThread { try? store.flush() }
     for _ in 0..<10_000 where store.state.withLock({ !$0.isFlushing }) { WorkerThread.yield() }
     for _ in 0..<1000 { WorkerThread.yield() }
@@ -103,7 +103,7 @@ import Testing
 
   /// Regression: during the preparation of a recycled log file, a flush rotated to a log of 64 KiB. The
   /// next group had to rotate again.
-  @Test func aFlushWhileTheSpareIsMadeLeavesALogForTheNextGroup() throws {
+  @Test func flushDuringRecyclingLeavesRoomForTheNextGroup() throws {
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 400_000)
     try store.put(value, for: "before")
@@ -118,7 +118,7 @@ import Testing
 
   /// Regression: the flush came when the log had just begun, and the next log was sized by the little
   /// that it contained.
-  @Test func aFlushOfALogThatHasJustBegunLeavesOneForTheNextGroups() throws {
+  @Test func flushOfANewLogLeavesRoomForTheNextGroups() throws {
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 300_000)
     try store.put(value, for: "large")
@@ -133,20 +133,20 @@ import Testing
   }
 
   /// With logs that hold one group each, the flush would otherwise wait forever.
-  @Test func aFlushTurnsBehindTwoGroupsAtMost() throws {
+  @Test func flushWaitsForTwoGroupsAtMost() throws {
     let store = try TestStore().open()
     var state = ByteStore.State()
     let ticket = try store.enqueue(Batch()).ticket
     ticket.isAwaited = true
     state.queue = [ticket]
-    state.groupEnded(turnedToNewLog: true)
-    #expect(!state.letsFlushTurn(since: 1))
-    state.groupEnded(turnedToNewLog: true)
-    #expect(!state.letsFlushTurn(since: 1))
-    state.groupEnded(turnedToNewLog: true)
-    #expect(state.letsFlushTurn(since: 1))
-    state.groupEnded(turnedToNewLog: false)
-    #expect(state.letsFlushTurn(since: 4), "the last one did not turn")
+    state.groupEnded(hasRotated: true)
+    #expect(!state.mayFlushRotate(since: 1))
+    state.groupEnded(hasRotated: true)
+    #expect(!state.mayFlushRotate(since: 1))
+    state.groupEnded(hasRotated: true)
+    #expect(state.mayFlushRotate(since: 1))
+    state.groupEnded(hasRotated: false)
+    #expect(state.mayFlushRotate(since: 4), "the last one did not turn")
     store.abandon()
   }
 }

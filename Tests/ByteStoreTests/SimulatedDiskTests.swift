@@ -125,7 +125,7 @@ struct SimulatedDiskTests {
     #expect(contents(after: everything) == nil)
   }
 
-  @Test func directoryMadeByCreateDirectorySurvives() throws {
+  @Test func createdDirectorySurvives() throws {
     try disk.createDirectory("/a/b/c")
     let next = SimulatedDisk(disk.image(after: nothing))
     _ = try next.openDirectory("/a/b/c")
@@ -133,7 +133,7 @@ struct SimulatedDiskTests {
 
   // MARK: Faults
 
-  @Test func retriedSyncDoesNotBringBackWhatTheFirstOneDropped() throws {
+  @Test func retriedSyncDoesNotRestoreDroppedBytes() throws {
     let lost = try (0..<20 as Range<UInt64>).count { seed in
       var options = SimulatedDisk.Options()
       options.seed = seed
@@ -153,7 +153,7 @@ struct SimulatedDiskTests {
     #expect(lost > 0 && lost < 20)
   }
 
-  @Test func writingAgainAfterAFailedSyncHelps() throws {
+  @Test func rewritingAfterAFailedSyncHelps() throws {
     let file = try durableFile([0])
     try write([1], to: file)
     disk.failNext(.inputOutput)
@@ -163,7 +163,7 @@ struct SimulatedDiskTests {
     #expect(contents(after: nothing) == [1])
   }
 
-  @Test func faultStrikesOnceOrFromThenOn() throws {
+  @Test func faultIsTransientOrPermanent() throws {
     let file = try durableFile([0])
     disk.failNext(.noSpace)
     #expect(throws: SystemFailure.self) { try write([1], to: file) }
@@ -176,7 +176,7 @@ struct SimulatedDiskTests {
   }
 
   @Test(arguments: DiskFault.allCases)
-  func everyFaultStrikesSomeCall(fault: DiskFault) {
+  func everyFaultAffectsSomeCall(fault: DiskFault) {
     #expect(DiskOperation.allCases.contains { fault.strikes($0) })
   }
 
@@ -225,7 +225,7 @@ struct SimulatedDiskTests {
     #expect(disk.traceText.hasSuffix("5 write /d/file 5+2 = 2\n6 syncFile /d/file\n"))
   }
 
-  @Test func clockGoesOnlyWhereItIsTold() {
+  @Test func clockOnlyMovesOnRequest() {
     let clock = SimulatedClock(wallMicroseconds: 1000)
     clock.advance(nanoseconds: 5000)
     #expect(clock.wallMicroseconds() == 1005)

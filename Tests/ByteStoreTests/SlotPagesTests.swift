@@ -8,13 +8,13 @@ import Testing
   /// Regression: every home position was 0, because a shift binds tighter than a product in Swift.
   /// Lookups still worked, but scanned half a page.
   @Test(arguments: [(0x0000_0000, 0), (0x0000_8000, 255), (0x0000_FFFF, 509), (0x7FFF_0081, 1)])
-  func aSlotStandsAtTheHomeThatItsFingerprintTells(fingerprint: UInt32, home: Int) {
+  func slotIsStoredAtItsHomePosition(fingerprint: UInt32, home: Int) {
     var slots = SlotPages()
     slots.insert(fingerprint, 6)
     #expect(slots.pages[0, home] == UInt64(fingerprint) << 32 | 7)
   }
 
-  @Test func aSearchGoesThroughThePageAndThenTheOverflow() {
+  @Test func lookupScansThePageAndThenTheOverflow() {
     let wanted: UInt32 = 0x1234_0000
     func slot(_ fingerprint: UInt32, _ ordinal: UInt32) -> UInt64 {
       UInt64(fingerprint) << 32 | UInt64(ordinal + 1)

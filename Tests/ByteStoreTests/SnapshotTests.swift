@@ -7,7 +7,7 @@ import Testing
 @Suite struct SnapshotTests {
   /// Regression: a snapshot was closed while one of its reads waited for the disk. Its key directory was
   /// empty by then, and the read reported a missing key.
-  @Test func aReadDuringACloseDoesNotSayThatThereIsNothing() throws {
+  @Test func readDuringACloseDoesNotReportAMissingKey() throws {
     let machine = TestStore()
     let first = try machine.open()
     try first.put([1], for: "key")

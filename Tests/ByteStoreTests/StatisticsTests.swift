@@ -12,7 +12,7 @@ struct StatisticsTests {
     for key in keys { try store.put([UInt8](repeating: UInt8(key & 255), count: 3000), for: "key\(key)") }
   }
 
-  @Test func commitsAreInTheTailAndTheLogUntilAFlushMovesThem() throws {
+  @Test func commitsAreInMemtableAndWALUntilAFlush() throws {
     let store = try machine.open()
     #expect(store.statistics.logs == Statistics.Logs(count: 0, bytes: 0))
     try fill(store, 0..<10)
@@ -42,7 +42,7 @@ struct StatisticsTests {
     #expect(try machine.open().statistics.logs == Statistics.Logs(count: 1, bytes: bytes))
   }
 
-  @Test func deadBytesAreDataAndNotAlive() throws {
+  @Test func deadBytesCountAsDataButNotAsLive() throws {
     let store = try machine.open()
     try fill(store, 0..<10)
     try store.flush()
@@ -53,7 +53,7 @@ struct StatisticsTests {
     #expect(after.liveBytes < before.liveBytes)
   }
 
-  @Test func directoryBytesAreThoseOnDisk() throws {
+  @Test func directoryBytesMatchTheFiles() throws {
     let store = try machine.open()
     try fill(store, 0..<40)
     store.performMaintenance()
@@ -65,7 +65,7 @@ struct StatisticsTests {
     #expect(store.statistics.directoryBytes == UInt64(onDisk), "\(files)")
   }
 
-  @Test func forgottenSnapshotIsReportedWithItsAgeItsCommitAndTheSpaceThatItHolds() throws {
+  @Test func leakedSnapshotIsReported() throws {
     let clock = SimulatedClock()
     let platform = Platform(fileSystem: machine.disk, clock: clock, random: SimulatedDice(seed: 1))
     var options = ByteStore.Options()
@@ -96,7 +96,7 @@ struct StatisticsTests {
     #expect(store.statistics.snapshots == Statistics.Snapshots())
   }
 
-  @Test func failedFlushIsToldUntilOneSucceeds() throws {
+  @Test func failedFlushIsReportedUntilOneSucceeds() throws {
     let store = try machine.open()
     try fill(store, 0..<3)
     machine.disk.failNext(.tooManyOpenFiles, isSticky: true)
@@ -125,7 +125,7 @@ struct StatisticsTests {
     #expect(store.statistics.writing == .closed)
   }
 
-  @Test func damagedSegmentIsNamedOnceAFlushFoundIt() throws {
+  @Test func damagedSegmentIsReportedAfterAFlush() throws {
     let store = try machine.open()
     var random = SeededRandom(seed: 1)
     for key in 10..<30 { try store.put(random.bytes(3000), for: "key\(key)") }

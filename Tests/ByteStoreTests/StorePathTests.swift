@@ -9,7 +9,7 @@ import Testing
 @Suite struct StorePathTests {
   /// Regression: the system cuts a path at its first NUL, so another store was opened, or one was
   /// created at an unwanted path.
-  @Test func aPathWithANulIsRefusedAndLeadsNowhere() throws {
+  @Test func pathWithANulIsRefused() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -36,7 +36,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store").sorted() == before)
   }
 
-  @Test func noNameOfAFileIsCutEither() throws {
+  @Test func fileNameWithANulIsRefused() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path
     defer { try? FileManager.default.removeItem(atPath: folder) }

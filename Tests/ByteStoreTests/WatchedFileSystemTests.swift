@@ -25,7 +25,7 @@ import Testing
   }
 
   /// Creates a log like a rotation without a recycled log file.
-  private static func madeLog(in directory: any OpenDirectory) throws -> String {
+  private static func createLog(in directory: any OpenDirectory) throws -> String {
     try writeAndSync("log-1", in: directory)
     try directory.sync()
     try writeAndSync("MANIFEST.new", in: directory)
@@ -34,7 +34,7 @@ import Testing
     return "log-1"
   }
 
-  @Test func commitsWaitForWritesAndSyncsOfThoseWhoCommit() throws {
+  @Test func commitsWaitForLogWritesAndSyncs() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
       try Self.writeAndSync("segment-1", in: directory)
@@ -42,7 +42,7 @@ import Testing
       watched.followThisThread()
       try Self.writeAndSync("segment-2", in: directory)
       #expect(watched.blocked(since: start, until: .now).calls.isEmpty)
-      let log = try directory.openFile(try Self.madeLog(in: directory), .readAndWrite)
+      let log = try directory.openFile(try Self.createLog(in: directory), .readAndWrite)
       defer { log.close() }
       let made = watched.blocked(since: start, until: .now).calls.count
       _ = try log.write(Self.bytes.rawSpan, at: 0)
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// The calls of a flush during its turn, and its calls in parallel to commits.
-  @Test func commitsWaitForWhoMakesALogOrAManifest() throws {
+  @Test func commitsWaitForRotationAndManifest() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
       func kinds() -> [String] { watched.blocked(since: start, until: .now).calls.map(\.kind) }
@@ -83,7 +83,7 @@ import Testing
   }
 
   /// Filling a log during a rotation does not count as waiting for the disk.
-  @Test func whatIsFilledInATurnDoesNotCountAndATurnThatFailsEnds() throws {
+  @Test func zeroFillInARotationDoesNotCount() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
       func calls() -> [BlockingCalls.Call] { watched.blocked(since: start, until: .now).calls }
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func aCommitWaitsForTwoGroupsAtMostAndWhatOverlapsCountsOnce() {
+  @Test func commitWaitCountsOverlapsOnce() {
     var blocking = BlockingCalls()
     blocking.follow(1)
     let start = ContinuousClock.now

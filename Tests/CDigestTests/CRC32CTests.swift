@@ -39,7 +39,7 @@ struct CRC32CTests {
   }
 
   @Test(arguments: Implementation.allCases)
-  func nothingLeavesTheValueAsItWas(implementation: Implementation) {
+  func emptyInputKeepsTheValue(implementation: Implementation) {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)[...]
     for crc: UInt32 in [0, 1, 0xE306_9283, .max] {
       #expect(crc32c(nothing, after: crc, by: implementation) == crc)

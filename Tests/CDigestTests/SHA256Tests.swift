@@ -88,7 +88,7 @@ struct SHA256Tests {
     #expect(sha256Finished(&original) == sha256("abX".utf8, by: implementation))
   }
 
-  @Test func initStartsAfreshWhateverTheContextHeld() {
+  @Test func initIgnoresTheOldContent() {
     var context = sha256Started(by: .portable)
     dugout_sha256_update(&context, "leftover", 8)
     _ = sha256Finished(&context)

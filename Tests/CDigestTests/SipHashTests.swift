@@ -51,7 +51,7 @@ struct SipHashTests {
     }
   }
 
-  @Test func nothingMayHaveNoAddress() {
+  @Test func emptyInputMayBeNull() {
     let expected = sipHashByDefinition(Self.key, [], compressions: 1, finalisations: 3)
     #expect(dugout_siphash13(Self.key.0, Self.key.1, nil, 0) == expected)
   }

@@ -33,7 +33,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aClockThatJumpsBackIsWaitedForMicrosecondByMicrosecond() throws {
+  @Test func commitTimesAdvanceByMicrosecondsAfterTheClockJumpsBack() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
     try store.commit(write)
@@ -75,7 +75,7 @@ import Testing
     try again.close()
   }
 
-  @Test func aClockBefore1970IsNotBelieved() throws {
+  @Test func aClockBefore1970IsRejected() throws {
     for time: Int64 in [-1, .min] {
       let directory = TemporaryDirectory()
       let clock = HandClock(time)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func aClockBeyondTheYear9999WritesNothingAndSpoilsNothing() throws {
+  @Test func aClockBeyondTheYear9999FailsCommitsWithoutDamage() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
     for time: Int64 in [253_402_300_800_000_000, .max] {
@@ -105,7 +105,7 @@ import Testing
 
   /// Guards against a store that a clock in the last microsecond of 9999 makes unusable. The last year is
   /// reserved for later commits, so the clock is rejected.
-  @Test func aClockInTheYear9999IsNotBelieved() throws {
+  @Test func aClockInTheYear9999IsRejected() throws {
     let yearBegins: Int64 = 253_370_764_800_000_000
     let clock = HandClock(yearBegins - 1)
     var store = try DocumentStore.open(directory, clock)
@@ -145,7 +145,7 @@ import Testing
 
   /// A forged file can contain any stamp; adding a microsecond to it must not crash the process.
   @Test(arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max, 253_402_300_800_000_000])
-  func aStampThatIsNoTimeIsCorruption(stamp: UInt64) async {
+  func anInvalidStampIsCorruption(stamp: UInt64) async {
     await #expect(processExitsWith: .success) { [stamp] in
       let directory = TemporaryDirectory()
       let bytes = try ByteStore.open(directory.path)

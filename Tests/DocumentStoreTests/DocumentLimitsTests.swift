@@ -118,7 +118,7 @@ import Testing
 
   // MARK: Depth
 
-  @Test func twentyFloorsAreAllowedAndTwentyOneAreNot() {
+  @Test func twentyLevelsAreAllowedAndTwentyOneAreNot() {
     for (depth, isAllowed) in [(19, true), (20, true), (21, false), (22, false), (500, false)] {
       let maps = (0..<depth).reduce(StoredValue.null) { inner, _ in .map(StoredMap([("m", inner)])) }
       let byTurns = Values.tower(depth)
@@ -204,7 +204,7 @@ import Testing
   // MARK: Pending times
 
   /// A record with a nested pending time could be written, but never read.
-  @Test func aPendingTimeHoldsNoOtherAndWhatItHoldsIsWithinTheLimits() throws {
+  @Test func aPendingTimeIsNotNestedAndItsValueIsLimited() throws {
     let time = StoredTimestamp.first
     func nest(_ depth: Int) -> StoredValue {
       (0..<depth).reduce(.null) { value, _ in .map(StoredMap([("d", value)])) }
@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  @Test func whateverIsAllowedHasARecordThatTheStoreTakes() {
+  @Test func allowedDocumentsHaveStorableRecords() {
     let nulls = StoredValue.array([StoredValue](repeating: .null, count: 1_048_487))
     let shortNames = StoredMap(
       (0..<100_000).map { (name: String(100_000 + $0), value: StoredValue.boolean(true)) })

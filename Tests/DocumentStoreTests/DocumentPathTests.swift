@@ -70,7 +70,7 @@ import Testing
 
   /// Swift treats `_\u{301}` as one character that does not equal `_`; the rule applies to bytes.
   @Test(arguments: ["__\u{301}a__", "__\u{301}__", "__a\u{600}__", "__\u{200D}__", "__\u{FE0F}__"])
-  func reservedNamesAreRefusedEvenIfTheirUnderscoresMergeWithWhatIsBetween(name: String) {
+  func reservedNamesAreRefusedEvenWithCombiningMarks(name: String) {
     #expect(!isName(name))
   }
 

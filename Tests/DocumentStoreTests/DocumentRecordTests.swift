@@ -31,7 +31,7 @@ import Testing
     #expect(accepted > 1000)
   }
 
-  @Test func whatIsLookedUpIsWhatIsDecoded() throws {
+  @Test func lookupsEqualTheDecodedDocument() throws {
     var dice = Dice(seed: 32)
     for _ in 0..<500 {
       let bytes = randomRecord(&dice)

@@ -33,7 +33,7 @@ import Glibc
 
   // MARK: Persistence
 
-  @Test func whatWasCommittedIsReadAndSurvivesReopening() throws {
+  @Test func committedDocumentsSurviveReopening() throws {
     let store = try DocumentStore.open(directory.path)
     #expect(store.path == directory.path)
     #expect(try store.document(at: place) == nil)
@@ -137,7 +137,7 @@ import Glibc
     try again.close()
   }
 
-  @Test func deletingWhatIsNotThereSucceeds() throws {
+  @Test func deletingAMissingDocumentSucceeds() throws {
     let store = try DocumentStore.open(directory.path)
     try store.commit([.delete(place), .delete(place)])
     #expect(store.count == 0)
@@ -147,7 +147,7 @@ import Glibc
   // MARK: The number of documents
 
   /// Reserved documents are recognized by their names, whatever names the higher layers choose.
-  @Test func whatIsKeptBesideTheDocumentsOfUsersIsNotCounted() throws {
+  @Test func reservedDocumentsAreNotCounted() throws {
     let long = "__" + String(repeating: "x", count: 1000)
     let own = [
       path("__id5__", "a"), path("__rooms", "a"), path("__rooms", "b"), path("a", "b", "__c", "d"),
@@ -172,7 +172,7 @@ import Glibc
     try again.close()
   }
 
-  @Test func ofADamagedStoreTheNumberIsRightOrRefused() throws {
+  @Test func theCountOfADamagedStoreIsRightOrFails() throws {
     let store = try DocumentStore.open(directory.path)
     for round in 0..<2 {
       let ids = (0..<300).map { "\(round * 300 + $0)" }
@@ -209,7 +209,7 @@ import Glibc
 
   // MARK: Backups
 
-  @Test func aBackupHasTheDocumentsOfItsCommitWhileTheStoreGoesOn() throws {
+  @Test func aBackupIsOneSnapshotWhileCommitsContinue() throws {
     let store = try DocumentStore.open(directory.path)
     try store.commit([.set(place, fields)])
     let target = TemporaryDirectory()
@@ -262,7 +262,7 @@ import Glibc
     try again.close()
   }
 
-  @Test func aTransformMayNotBuildMoreThanTwentyFloors() throws {
+  @Test func aTransformMayNotNestMoreThanTwentyLevels() throws {
     let store = try DocumentStore.open(directory.path)
     func commit(names: Int) -> DocumentStoreError? {
       let field = StoredFieldPath(unchecked: Array(repeating: "m", count: names))
@@ -343,7 +343,7 @@ import Glibc
 
   // MARK: Ownership of the directory
 
-  @Test func aSecondOpenIsToldWhichProcessHoldsTheStore() throws {
+  @Test func aSecondOpenReportsTheProcessThatHoldsTheStore() throws {
     let store = try DocumentStore.open(directory.path)
     for _ in 0..<2 {
       guard case .locked(let evidence) = openingFails() else {
@@ -379,7 +379,7 @@ import Glibc
     for _ in 0..<200 { try DocumentStore.open(directory.path).close() }
   }
 
-  @Test func aDirectoryOfSomeoneElseIsRefusedAndLeftAlone() throws {
+  @Test func aForeignDirectoryIsRefusedAndUnchanged() throws {
     try directory.create()
     try directory.write([1, 2, 3], to: "notes.txt")
     for createsIfMissing in [true, false] {
@@ -393,7 +393,7 @@ import Glibc
     }
   }
 
-  @Test func aStoreThatIsMissingAndNotWantedLeavesNothingBehind() throws {
+  @Test func openWithoutCreatingLeavesNoFiles() throws {
     guard case .notAStore(let evidence) = openingFails(createsIfMissing: false) else {
       Issue.record("a missing store was opened")
       return
@@ -464,7 +464,7 @@ import Glibc
     #expect(try directory.contents() == before)
   }
 
-  @Test func aRecordThatIsNoneNamesItsDocumentAndSparesTheOthers() throws {
+  @Test func anUndecodableRecordNamesItsDocumentAndSparesOthers() throws {
     let bytes = try ByteStore.open(directory.path)
     var batch = Batch(stamp: 5)
     try batch.put([9, 9, 9], for: DocumentKey.encode(place))

@@ -20,7 +20,7 @@ import Glibc
     SystemFailure(operation: "fdatasync", path: "/d/log", code: code)
   }
 
-  @Test func whatTheDirectoryHoldsIsPassedOn() {
+  @Test func errorsAboutDirectoriesAreTranslated() {
     expect(.notAStore(directory: "/d", found: "notes"), becomes: DocumentStoreError.notAStore) {
       $0.file = "/d"
       $0.found = "notes"
@@ -56,7 +56,7 @@ import Glibc
     }
   }
 
-  @Test func aPathThatIsNoneIsAnArgument() {
+  @Test func anInvalidPathIsAnInvalidArgument() {
     guard case .invalidArgument(let message) = DocumentStoreError(ByteStoreError.invalidPath("/d\0e")) else {
       Issue.record("another error")
       return
@@ -64,7 +64,7 @@ import Glibc
     #expect(message.contains("/d\\0e has a NUL in it"))
   }
 
-  @Test func whatABackupFindsIsPassedOn() {
+  @Test func errorsOfABackupAreTranslated() {
     expect(.incompleteBackup(directory: "/d"), becomes: DocumentStoreError.notAStore) { $0.file = "/d" }
     expect(.notEmpty(directory: "/d", found: "notes"), becomes: DocumentStoreError.unsuitableDirectory) {
       $0.file = "/d"
@@ -72,7 +72,7 @@ import Glibc
     }
   }
 
-  @Test func whatAFileHoldsIsPassedOn() {
+  @Test func errorsAboutFilesAreTranslated() {
     expect(.newerFormat(file: "/d/f", found: 7, supported: 3), becomes: DocumentStoreError.newerFormat) {
       $0.file = "/d/f"
       $0.expected = "version 3 or earlier"
@@ -97,12 +97,12 @@ import Glibc
     }
   }
 
-  @Test func whatIsTooLargeIsAnInvalidArgument() {
+  @Test func tooLargeIsAnInvalidArgument() {
     let error = ByteStoreError.tooLarge(what: "A batch", limit: 10, found: 11)
     #expect(DocumentStoreError(error) == .invalidArgument("A batch has 11 bytes, and the limit is 10."))
   }
 
-  @Test func aFullDiskIsToldFromOtherFailedCalls() {
+  @Test func aFullDiskDiffersFromOtherFailedCalls() {
     for code in [ENOSPC, EDQUOT, EFBIG] {
       expect(.system(Self.call(code)), becomes: DocumentStoreError.full) { $0.describeCall(code) }
     }
@@ -125,8 +125,8 @@ import Glibc
     #expect(cause.description.contains("dugout salvage"))
   }
 
-  @Test func whatARefusedCommitTakesWithItFailedAndWroteNothing() {
-    expect(.foundationRefused, becomes: DocumentStoreError.failed) { _ in }
+  @Test func dependentsOfARefusedCommitFailWithoutWriting() {
+    expect(.dependencyRefused, becomes: DocumentStoreError.failed) { _ in }
     #expect(
       DocumentStoreError(.readOnly(directory: "/d"))
         == .failedPrecondition(
@@ -175,7 +175,7 @@ import Glibc
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
       .notEmpty, .insideStore, .nameTaken, .invalidPath, .corrupted, .tooLarge, .full, .flushImpossible,
       .outcomeUnknown,
-      .foundationRefused, .readOnly, .system, .closed, .forked:
+      .dependencyRefused, .readOnly, .system, .closed, .forked:
       break
     }
   }

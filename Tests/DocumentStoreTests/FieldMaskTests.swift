@@ -17,7 +17,7 @@ import Testing
     #expect(mask.paths == [field("a"), field("a\0", "b"), field("ab")])
   }
 
-  @Test func aMaskCoversItsPathsAndWhatIsBelowThem() {
+  @Test func aMaskCoversItsPathsAndEverythingBelow() {
     let mask = FieldMask([field("a"), field("b", "c"), field("b", "e")])
     for path in [field("a"), field("a", "x"), field("a", "x", "y"), field("b", "c"), field("b", "e", "f")] {
       #expect(mask.covers(path), "\(path)")
@@ -28,7 +28,7 @@ import Testing
     #expect(!FieldMask([]).covers(field("a")))
   }
 
-  @Test func aUnionCoversWhatEitherCovers() {
+  @Test func aUnionCoversBothMasks() {
     let union = FieldMask([field("a", "b"), field("c")]).union(FieldMask([field("a"), field("c", "d")]))
     #expect(union == FieldMask([field("a"), field("c")]))
   }

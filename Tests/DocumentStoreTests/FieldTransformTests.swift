@@ -48,7 +48,7 @@ import Testing
     #expect(value(.increment(.double(-0.0)), of: .integer(0)) == .double(0))
   }
 
-  @Test(arguments: noNumbers) func whatIsNoNumberBecomesTheOperandWithItsType(stored: StoredValue?) {
+  @Test(arguments: noNumbers) func otherValuesBecomeTheOperand(stored: StoredValue?) {
     for number: StoredNumber in [.integer(7), .double(7), .double(-0.0), .double(.nan), .integer(.min)] {
       #expect(value(.increment(number), of: stored) == number.value)
       #expect(value(.minimum(number), of: stored) == number.value)
@@ -88,7 +88,7 @@ import Testing
     #expect(value(.minimum(.double(0x1p63)), of: .integer(.max)) == .integer(.max))
   }
 
-  @Test func aNumberThatIsNoneWins() {
+  @Test func NaNWinsMinimumAndMaximum() {
     for number: StoredNumber in [.integer(1), .double(-.infinity), .double(.infinity), .double(.nan)] {
       for operation in [FieldTransform.Operation.minimum, FieldTransform.Operation.maximum] {
         #expect(value(operation(.double(.nan)), of: number.value) == .double(.nan))
@@ -101,7 +101,7 @@ import Testing
 
   private func array(_ elements: StoredValue...) -> StoredValue { .array(elements) }
 
-  @Test func aUnionAppendsWhatIsMissingInItsOrderAndOnce() {
+  @Test func aUnionAppendsMissingElementsInOrderAndOnce() {
     #expect(
       value(
         .arrayUnion([.integer(3), .integer(1), .string("x"), .integer(3)]),
@@ -127,7 +127,7 @@ import Testing
 
   @Test(
     arguments: [nil, .null, .integer(1), .string("a"), .vector([1]), .map(StoredMap())] as [StoredValue?])
-  func whatIsNoArrayCountsAsAnEmptyOne(stored: StoredValue?) {
+  func otherValuesCountAsEmptyArrays(stored: StoredValue?) {
     #expect(value(.arrayUnion([.integer(1), .integer(1)]), of: stored) == array(.integer(1)))
     #expect(value(.arrayUnion([]), of: stored) == array())
     #expect(value(.arrayRemove([.integer(1)]), of: stored) == array())

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// A document after another one with equal field names, so it has a shape.
-  @Test func theShapeAndTheRecordOfThePageAreWhatIsWritten() throws {
+  @Test func theWrittenShapeAndRecordAreAsDocumented() throws {
     let page = try ExamplePage.read()
     let time = try #require(StoredTimestamp(microseconds: Example.time))
     let document = StoredDocument(
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// The store is closed after the shape is defined, so the next commit starts a log file.
-  @Test func theContextOfThePageIsWhatTheNextLogHas() throws {
+  @Test func theNextLogFileHasTheDocumentedContext() throws {
     let shown = try ExamplePage.read().block("context")
     let found = try Example.context()
     let agrees = shown.bytes == found

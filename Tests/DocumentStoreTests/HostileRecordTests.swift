@@ -51,7 +51,7 @@ import Glibc
 
   /// Each document has exactly one valid record, so a second one would mean that some bytes were not
   /// validated.
-  @Test func aDamagedRecordIsRefusedOrIsTheRecordOfWhatItDecodesTo() throws {
+  @Test func aDamagedRecordFailsToDecodeOrIsCanonical() throws {
     let seed: UInt64 = 23
     var dice = Dice(seed: seed)
     let records = (0..<600).map { _ in randomRecord(&dice) }.filter { $0.count < 500 }
@@ -80,7 +80,7 @@ import Glibc
   // MARK: Deliberate faults
 
   /// The inputs that the tests below vary are valid themselves.
-  @Test func theRawMaterialIsSound() {
+  @Test func theUnmodifiedInputsAreValid() {
     #expect(isRecord(Raw.record(Raw.map([] as [Raw.Field]))))
     #expect(isRecord(Raw.record(Raw.map([("a", [0]), ("b", Raw.array([[0], [1]]))]))))
     #expect(isRecord(Raw.record(Raw.map([("m", Raw.inner(Raw.map([("a", [2])])))]))))
@@ -210,7 +210,7 @@ import Glibc
   }
 
   @Test(arguments: ["", "/", "a", "a/b/c", "a/", "/a/b", "a/b/", "a//b", "a/.", "a/..", "a/__b__"])
-  func referencesToWhatIsNoDocumentAreRefused(text: String) {
+  func referencesToInvalidPathsAreRefused(text: String) {
     #expect(!isRecord(Raw.field(Raw.reference(text))))
   }
 

@@ -4,7 +4,7 @@ import Harness
 import Testing
 
 @Suite struct LostFilesTests {
-  @Test(arguments: 1...3) func whatLiesInTheOtherFilesIsThere(seed: UInt64) {
+  @Test(arguments: 1...3) func dataInTheOtherFilesIsRecovered(seed: UInt64) {
     let summary = LostFiles.run(stores: 3, seed: seed)
     #expect(summary.failures == 0, "\(summary)")
     #expect(summary.losses > 10, "\(summary)")

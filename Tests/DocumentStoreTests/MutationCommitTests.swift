@@ -29,7 +29,7 @@ import Testing
 
   // MARK: Dependencies
 
-  @Test func patchesBuildOnWhatIsStored() throws {
+  @Test func patchesBuildOnStoredDocuments() throws {
     let made = try store.commit([.set(place, fields)])
     try store.commit([.merge(place, StoredMap([("m", .map(StoredMap([("x", .null)])))]))])
     let time = try store.commit([
@@ -94,7 +94,7 @@ import Testing
     #expect(try store.document(at: place) == nil)
   }
 
-  @Test func aWriteThatChangesNothingKeepsTheUpdateTimeAndCommitsAllTheSame() throws {
+  @Test func aWriteWithoutChangesCommitsAndKeepsTheUpdateTime() throws {
     let first = try store.commit([.set(place, fields)])
     let second = try store.commit([.set(place, fields), .merge(place, StoredMap()), .update(place, [])])
     #expect(second > first)
@@ -226,7 +226,7 @@ import Testing
   }
 
   /// 27 for the name, 4 for the path m.f, 8 for the number, and the rest for the bytes of m.b.
-  @Test func aPatchCountsWhatItsMaskNamesAndNothingElse() throws {
+  @Test func aPatchCountsOnlyMaskedFields() throws {
     func patch(_ count: Int, only: StoredFieldPath...) throws -> Mutation {
       let bytes = StoredValue.bytes([UInt8](repeating: 0, count: count))
       let data = StoredMap([("m", .map(StoredMap([("b", bytes), ("f", .integer(1))])))])
@@ -259,7 +259,7 @@ import Testing
     for path in paths { #expect(try store.document(at: path)?.fields["n"] == .integer(1)) }
   }
 
-  @Test func whatDoesNotFitIntoOneCommitIsRefusedAndNothingChanges() throws {
+  @Test func anOversizedCommitIsRefusedWithoutEffect() throws {
     let paths = try storeLargeDocuments(17)
     let message = failure {
       try store.commit(
@@ -312,7 +312,7 @@ import Testing
     }
   }
 
-  @Test func aValueMayNotBuildMoreThanTwentyFloorsAndADeletionBuildsNone() throws {
+  @Test func aValueMayNotNestMoreThanTwentyLevels() throws {
     let deepest = StoredFieldPath(unchecked: Array(repeating: "m", count: 21))
     let tooDeep = StoredFieldPath(unchecked: Array(repeating: "m", count: 22))
     for write in try writes(naming: deepest).map({ try $0() })

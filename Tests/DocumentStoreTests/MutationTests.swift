@@ -79,7 +79,7 @@ import Testing
     arguments: [
       .null, .integer(1), .string("a"), .array([.map(StoredMap())]), .vector([1]), .timestamp(.first),
     ] as [StoredValue])
-  func whatIsInTheWayOfATransformAndNoMapIsReplacedByOne(obstacle: StoredValue) throws {
+  func aScalarInTheWayOfATransformIsReplacedByAMap(obstacle: StoredValue) throws {
     #expect(
       try afterTransforms(StoredMap([("a", obstacle)]), [["a", "b"]])
         == StoredMap([("a", .map(StoredMap([("b", .timestamp(now))])))]))
@@ -173,7 +173,7 @@ import Testing
       try after(.merge(place, map(["a": .array([])])), on: before) == map(["a": .array([]), "m": inner]))
   }
 
-  @Test func aMergeTurnsWhatIsNoMapIntoOne() throws {
+  @Test func aMergeReplacesScalarsByMaps() throws {
     let data = map(["a": .map(map(["b": .map(map(["c": .integer(1)]))]))])
     for obstacle: StoredValue in [.null, .integer(1), .array([.map(StoredMap())]), .vector([1])] {
       #expect(
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func aMergeRemovesWhatItDeletesAndKeepsTheMapsAround() throws {
+  @Test func aMergeRemovesDeletedFieldsAndKeepsTheirParents() throws {
     let before = map(["a": .integer(1), "m": .map(map(["x": .map(map(["y": .null]))]))])
     #expect(
       try after(
@@ -192,7 +192,7 @@ import Testing
         == map(["b": .null, "m": .map(map(["x": .map(StoredMap())]))]))
   }
 
-  @Test func theTransformsOfAMergeSeeWhatIsStored() throws {
+  @Test func theTransformsOfAMergeSeeStoredFields() throws {
     let before = map(["m": .map(map(["n": .integer(5)])), "n": .integer(1)])
     let transforms = [
       FieldTransform(field("m", "n"), .increment(.integer(1))),
@@ -259,7 +259,7 @@ import Testing
   }
 
   /// A listed map is replaced as a whole, so its transforms start from nothing.
-  @Test func aListedMapOfSentinelsIsAMapAllTheSame() throws {
+  @Test func aListedMapOfSentinelsIsStillAMap() throws {
     let before = map([
       "d": .map(map(["x": .integer(1)])), "e": .null, "m": .map(map(["n": .integer(3), "x": .null])),
     ])
@@ -329,7 +329,7 @@ import Testing
     #expect(try after(.update(place, [(field("m"), .delete)]), on: before) == StoredMap())
   }
 
-  @Test func deletingWhatIsNotThereMakesAndReplacesNothing() throws {
+  @Test func deletingAMissingFieldChangesNothing() throws {
     let before = map(["a": .integer(1), "m": .map(map(["x": .integer(1)]))])
     for place in [
       field("b"), field("b", "c", "d"), field("a", "b"), field("m", "y"), field("m", "x", "y"),
@@ -358,7 +358,7 @@ import Testing
         == map(["a": .map(map(["b": .integer(2)]))]))
   }
 
-  @Test func theTransformsOfAnUpdateSeeWhatIsStoredUnlessTheirMapIsReplaced() throws {
+  @Test func theTransformsOfAnUpdateSeeStoredFieldsUnlessReplaced() throws {
     let before = map(["m": .map(map(["n": .integer(5), "x": .null])), "n": .integer(1)])
     let increment = FieldTransform.Operation.increment(.integer(1))
     #expect(
@@ -417,14 +417,14 @@ import Testing
     failure { try mutation.apply(to: base, at: now) }
   }
 
-  @Test func whatMustExistAndDoesNotIsNotFound() throws {
+  @Test func aMissingRequiredDocumentIsNotFound() throws {
     for (write, verb) in try writes(.exists(true)) {
       #expect(result(write, on: nil) == .notFound("No document to \(verb): rooms/eros"))
       #expect(result(write, on: existing(StoredMap())) == nil)
     }
   }
 
-  @Test func whatMustNotExistAndDoesAlreadyExists() throws {
+  @Test func anExistingForbiddenDocumentAlreadyExists() throws {
     for (write, _) in try writes(.exists(false)) {
       #expect(
         result(write, on: existing(StoredMap())) == .alreadyExists("Document already exists: rooms/eros"))
@@ -432,7 +432,7 @@ import Testing
     }
   }
 
-  @Test func whatMustHaveAnUpdateTimeHasItToTheMicrosecond() throws {
+  @Test func aRequiredUpdateTimeMustMatchToTheMicrosecond() throws {
     for (write, _) in try writes(.updateTime(past)) {
       #expect(result(write, on: existing(StoredMap())) == nil)
     }
@@ -458,7 +458,7 @@ import Testing
     }
   }
 
-  @Test func anUpdateNeedsItsDocumentUnlessToldOtherwise() throws {
+  @Test func anUpdateNeedsItsDocumentUnlessThePreconditionDiffers() throws {
     let update = try Mutation.update(place, [])
     #expect(update.precondition == .exists(true))
     #expect(result(update, on: nil) == .notFound("No document to update: rooms/eros"))
@@ -476,7 +476,7 @@ import Testing
 
   // MARK: Nested fields
 
-  @Test func aPathFindsWhatIsThere() {
+  @Test func aPathFindsNestedValues() {
     let fields = map([
       "a": .map(map(["b": .map(map(["c": .integer(1)]))])), "a.b": .integer(2), "\u{E9}": .integer(3),
     ])

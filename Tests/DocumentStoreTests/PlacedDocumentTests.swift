@@ -16,7 +16,7 @@ import Testing
   }
 
   /// Cached documents are not part of a request, and a commit can write more than a request may contain.
-  @Test func namesOfWhatIsPlacedAreNoPartOfTheRequest() throws {
+  @Test func namesOfPlacedDocumentsDoNotCountTowardTheRequest() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
     let paths = (0..<3600).map {
@@ -46,7 +46,7 @@ import Testing
 
   /// A deletion alone need not read the document. Here it must, because the new document must get a later
   /// time.
-  @Test func whatIsSetInTheCommitThatRemovesADocumentIsLaterThanThat() throws {
+  @Test func aSetAfterADeletionInOneCommitIsLater() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])
     let ahead = StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0)!

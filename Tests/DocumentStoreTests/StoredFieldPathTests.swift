@@ -113,7 +113,7 @@ import Testing
     (0...dice.roll(4)).map { _ in dice.pick(letters) }.joined()
   }
 
-  @Test func whatAPathPrintsIsReadAsTheSamePathAndNoOther() throws {
+  @Test func canonicalTextRoundTrips() throws {
     let seed: UInt64 = 51
     var dice = Dice(seed: seed)
     var paths: [[UInt8]: StoredFieldPath] = [:]
@@ -127,7 +127,7 @@ import Testing
   }
 
   /// Any text is refused, or is a path that prints as this text, except for unnecessary quotes.
-  @Test func whateverIsReadIsPrintedAgain() throws {
+  @Test func parsedTextPrintsCanonically() throws {
     let seed: UInt64 = 52
     var dice = Dice(seed: seed)
     var accepted = 0
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func aPathIsAPrefixOfItselfAndOfWhatIsBelowIt() {
+  @Test func aPathIsAPrefixOfItselfAndOfPathsBelow() {
     #expect(field("a").isPrefix(of: field("a")))
     #expect(field("a").isPrefix(of: field("a", "b")))
     #expect(field("a", "b").isPrefix(of: field("a", "b", "c")))

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func ofSeveralFieldsWithOneNameTheLastCounts() {
+  @Test func ofDuplicateFieldsTheLastWins() {
     let map = StoredMap([("b", .integer(1)), ("a", .integer(2)), ("b", .integer(3)), ("a", .integer(4))])
     #expect(map == StoredMap([("a", .integer(4)), ("b", .integer(3))]))
   }
@@ -46,7 +46,7 @@ import Testing
     #expect(map["\u{E9}"] == .integer(1))
   }
 
-  @Test func removingWhatIsNotThereChangesNothing() {
+  @Test func removingAMissingFieldChangesNothing() {
     var map = StoredMap([("a", .null), ("c", .null)])
     for name in ["", "b", "d", "a\0"] { map[name] = nil }
     #expect(map == StoredMap([("a", .null), ("c", .null)]))

@@ -64,7 +64,7 @@ private final class TwoClocks: StoreClock {
     try store.close()
   }
 
-  @Test func namesThatWouldRemoveWhatNobodyMeantAreRefused() throws {
+  @Test func reservedCollectionGroupsCannotHaveATimeToLive() throws {
     let store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "caf\u{e9}")
     func complaint(_ id: String, _ path: StoredFieldPath = field("until")) -> String? {
@@ -81,7 +81,7 @@ private final class TwoClocks: StoreClock {
     #expect(store.timeToLivePolicies.isEmpty)
   }
 
-  @Test func aStoredTimeToLiveForAReservedCollectionIsPassedOver() throws {
+  @Test func aStoredTimeToLiveForAReservedCollectionIsIgnored() throws {
     let policies = ["__objects__": field("until"), "sessions": field("until"), "a/b": field("until")]
     #expect(FeedFormat.policies(FeedFormat.encode(policies)) == ["sessions": field("until")])
   }
@@ -102,7 +102,7 @@ private final class TwoClocks: StoreClock {
     try store.close()
   }
 
-  @Test func eachSweepIsGentleAndListenersAndTheFeedAreTold() throws {
+  @Test func sweepsAreBatchedAndNotifyListenersAndTheFeed() throws {
     let store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
     try store.commit((0..<250).map { session("s\($0)", until: 1) })
@@ -115,7 +115,7 @@ private final class TwoClocks: StoreClock {
   }
 
   /// Guards against an unreadable expired document that stops the sweeps of all collection groups.
-  @Test func whatCannotBeReadIsPassedOverAndTold() throws {
+  @Test func unreadableDocumentsAreSkippedAndReported() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
     try store.setTimeToLive(field("until"), ofCollectionGroup: "tokens")
@@ -128,7 +128,7 @@ private final class TwoClocks: StoreClock {
     #expect(try store.sweepExpired() == 0)
     store = try damage(path("users", "x", "sessions", "s2"), of: store)
     clock.pass(seconds: 5)
-    store.sweepForAWhile()
+    store.runExpirySweeps()
     #expect(store.count == 1)
     #expect(store.timeToLiveReports["sessions"]?.unreadable == 1)
     #expect(store.timeToLiveReports["tokens"]?.unreadable == 0)
@@ -152,12 +152,12 @@ private final class TwoClocks: StoreClock {
     return try open()
   }
 
-  @Test func aSweepGoesOnUntilNothingIsLeft() throws {
+  @Test func aSweepContinuesUntilNothingIsLeft() throws {
     let store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
     try store.commit((0..<250).map { session("s\($0)", until: 1) })
     clock.pass(seconds: 2)
-    store.sweepForAWhile()
+    store.runExpirySweeps()
     #expect(store.count == 0)
     try store.close()
   }

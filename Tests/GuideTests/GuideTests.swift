@@ -24,7 +24,7 @@ import Testing
     try ServerGuide().open(folder.url.appendingPathComponent(name))
   }
 
-  @Test func theGuidesShowWhatIsRun() throws {
+  @Test func theGuidesShowTheCodeThatRuns() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let code = Self.plain(
       try String(contentsOf: root.appendingPathComponent("Guides.swift"), encoding: .utf8))
@@ -51,7 +51,7 @@ import Testing
 
   // MARK: One database
 
-  @Test func aServerOpensReadsBacksUpAndEnds() async throws {
+  @Test func aServerOpensReadsBacksUpAndShutsDown() async throws {
     let server = ServerGuide()
     let shop = try database()
     try await shop.document("articles/tea").setData(["price": 3])

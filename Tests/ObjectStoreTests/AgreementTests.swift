@@ -33,11 +33,11 @@ import Testing
     return store
   }
 
-  @Test func aSoundStoreAgrees() throws {
+  @Test func aHealthyStoreAgrees() throws {
     let store = try makeStore()
     let agreement = try store.agreement()
     #expect(agreement.contradictions == [])
-    #expect(agreement.contents == 1 && agreement.contentsOfNoObject == 0)
+    #expect(agreement.contents == 1 && agreement.unreferencedContents == 0)
     #expect(agreement.objects == 1 && agreement.records == 102 && agreement.documents == 100)
     #expect(agreement.indexes >= 3 && agreement.indexKeys >= 50 + 100)
     try store.close()
@@ -75,26 +75,26 @@ import Testing
     try store.close()
   }
 
-  @Test func aContentThatNoObjectHasIsCounted() throws {
+  @Test func anUnreferencedContentIsCounted() throws {
     let store = try makeStore()
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
     try store.commit([.delete(path.document)])
     var agreement = try store.agreement()
     #expect(agreement.contradictions == [])
-    #expect(agreement.objects == 0 && agreement.contents == 1 && agreement.contentsOfNoObject == 1)
+    #expect(agreement.objects == 0 && agreement.contents == 1 && agreement.unreferencedContents == 1)
     try store.objects.sweep(.everything)
     agreement = try store.agreement()
-    #expect(agreement.contents == 0 && agreement.contentsOfNoObject == 0)
+    #expect(agreement.contents == 0 && agreement.unreferencedContents == 0)
     try store.close()
   }
 
   /// A pending change is not an object, but its content is still referenced.
-  @Test func aContentThatWaitsForARemoteIsOfItsChange() throws {
+  @Test func aPendingChangeReferencesItsContent() throws {
     let store = try makeStore()
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
     let record = try #require(try store.document(at: path.document))
     try store.commit([.set(OutboxRecord.base(path), record.fields), .delete(path.document)])
-    #expect(try store.agreement().contentsOfNoObject == 0)
+    #expect(try store.agreement().unreferencedContents == 0)
     try store.close()
   }
 }

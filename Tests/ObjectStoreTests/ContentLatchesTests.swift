@@ -10,35 +10,35 @@ import Testing
 struct ContentLatchesTests {
   private let latches = ContentLatches()
   private let order = Locked<[String]>([])
-  private let isSuspect = Locked(false)
+  private let needsCheck = Locked(false)
 
   /// Guards against starvation: frequent puts of a content must not block a sweep that moves it.
-  @Test(.timeLimit(.minutes(5))) func whoWaitsToHaveOneAloneKeepsNewSharesOut() async throws {
+  @Test(.timeLimit(.minutes(5))) func aWaitingExclusiveHolderBlocksNewShares() async throws {
     let content: [UInt8] = [1, 2, 3]
     let id = try #require(BlobID(ContentDigest.sha256(of: content.rawSpan)))
     latches.share(id)
     #expect(latches.isOpen(id))
-    let taker = WorkerThread { [latches, order, isSuspect] in
+    let taker = WorkerThread { [latches, order, needsCheck] in
       latches.take(id)
       order.withLock { $0.append("alone") }
       let mayBeGone = latches.giveBack(id)
-      isSuspect.withLock { $0 = mayBeGone }
+      needsCheck.withLock { $0 = mayBeGone }
     }
     // It is waiting now.
     while latches.isOpen(id) { try await Task.sleep(for: .milliseconds(1)) }
     let sharer = WorkerThread { [latches, order] in
       latches.share(id)
       order.withLock { $0.append("shared") }
-      _ = latches.unshare(id)
+      _ = latches.releaseShare(id)
     }
     // A thread is waiting, so the one that releases its share is not the last holder.
-    #expect(!latches.takeIfFree(id))
-    #expect(!latches.unshare(id))
+    #expect(!latches.tryTake(id))
+    #expect(!latches.releaseShare(id))
     while order.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
     taker.join()
     sharer.join()
     #expect(order.withLock { $0 } == ["alone", "shared"])
-    #expect(isSuspect.withLock { $0 })
-    #expect(latches.isOpen(id) && latches.takeIfFree(id))
+    #expect(needsCheck.withLock { $0 })
+    #expect(latches.isOpen(id) && latches.tryTake(id))
   }
 }

@@ -46,7 +46,7 @@ struct ObjectStoreTests {
   }
 
   /// Guards against discarding uploaded bytes in favor of a damaged copy.
-  @Test(arguments: [500, 50_000]) func whoBringsAContentAgainReplacesADamagedOne(count: Int) throws {
+  @Test(arguments: [500, 50_000]) func anUploadReplacesADamagedCopy(count: Int) throws {
     let store = try open()
     try put(bytes(count), "a", in: store)
     let folder = try disk.openDirectory("/store/blobs")
@@ -66,7 +66,7 @@ struct ObjectStoreTests {
     #expect(try content("b", in: open()) == bytes(count))
   }
 
-  @Test func damageThatAReadHasMetIsKnownUntilASoundCopyHasCome() throws {
+  @Test func damageFoundByAReadIsKnownUntilAnIntactCopyIsStored() throws {
     let store = try open()
     let object = try put(bytes(3 << 20), "a", in: store)
     #expect(!store.objects.isKnownDamaged(object.blob))
@@ -98,7 +98,7 @@ struct ObjectStoreTests {
   /// Guards against trusting a copy whose damage another process has found: after a check reports it, a new
   /// upload must replace the content.
   @Test(arguments: [1500, 50_000, 3 << 20])
-  func whoBringsAContentAgainReplacesOneWhoseDamageNobodyHasMet(count: Int) throws {
+  func anUploadReplacesACopyWithUndetectedDamage(count: Int) throws {
     let store = try open()
     try put(bytes(count), "a", in: store)
     try store.close()
@@ -111,7 +111,7 @@ struct ObjectStoreTests {
     #expect(try content("a", in: open()) == bytes(count))
   }
 
-  @Test func aContentThatIsBroughtAgainAndAgainIsReadOnce() throws {
+  @Test func aContentUploadedRepeatedlyIsVerifiedOnce() throws {
     let store = try open()
     try put(bytes(500_000), "a", in: store)
     func bytesRead(_ name: String) throws -> Int {
@@ -153,7 +153,7 @@ struct ObjectStoreTests {
   }
 
   /// Guards against trusting an earlier verification after a backup has found damage.
-  @Test(arguments: [1500, 50_000]) func whatABackupFoundDamagedIsReplacedByWhoBringsItAgain(count: Int) throws
+  @Test(arguments: [1500, 50_000]) func aContentFoundDamagedByABackupIsReplacedByTheNextUpload(count: Int) throws
   {
     let store = try open()
     for name in ["a", "b"] { try put(bytes(count), name, in: store) }
@@ -165,7 +165,7 @@ struct ObjectStoreTests {
   }
 
   /// Guards against statistics that leave out the contents of files.
-  @Test func contentsAndWhatTheyTakeAreCounted() throws {
+  @Test func contentsAndTheirSizeAreCounted() throws {
     let store = try open()
     #expect(try store.contentStatistics().contents == 0 && store.contentStatistics().bytes == 0)
     for name in ["a", "b"] { try put(bytes(50_000), name, in: store) }
@@ -228,7 +228,7 @@ struct ObjectStoreTests {
 
   // MARK: Lists
 
-  @Test func listsAreWhatALookAtAllNamesGives() throws {
+  @Test func listsEqualAScanOfAllNames() throws {
     let store = try open()
     var random = SeededRandom(seed: 4)
     var names = Set<String>()
@@ -344,7 +344,7 @@ struct ObjectStoreTests {
 
   // MARK: Sweeps
 
-  @Test func aPackThatIsMostlyDeadIsEmptied() throws {
+  @Test func aPackWithMostlyGarbageIsEmptied() throws {
     let store = try open()
     for number in 0..<60 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     let full = try store.objects.blobs.usage().bytes

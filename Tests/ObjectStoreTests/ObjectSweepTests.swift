@@ -54,7 +54,7 @@ struct ObjectSweepTests {
   // MARK: Packs
 
   /// Guards against packs that are only swept after a crash.
-  @Test func whatDiesInPacksIsGivenBackWhileTheStoreIsOpen() throws {
+  @Test func packGarbageIsReclaimedWhileTheStoreIsOpen() throws {
     let store = try open()
     for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     #expect(!store.objects.isSweepDue)
@@ -75,7 +75,7 @@ struct ObjectSweepTests {
   }
 
   /// Garbage that appears while a sweep scans must count for the next sweep.
-  @Test func whatDiesWhileASweepBeginsCountsForTheNextOne() throws {
+  @Test func garbageDuringASweepCountsForTheNextOne() throws {
     let watched = WatchedFileSystem(disk)
     let store = try open("/store", watched)
     for number in 0..<9 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -96,7 +96,7 @@ struct ObjectSweepTests {
 
   /// Guards against a pack that stays: a sweep skipped a content that was being deleted, and nothing
   /// checked the pack again.
-  @Test func deletionsBesideASweepKeepNoPack() throws {
+  @Test func concurrentDeletionsDoNotKeepAPackFromBeingSwept() throws {
     for round in 0..<40 as Range<UInt64> {
       let store = try open("/\(round)")
       for number in 0..<9 as Range<UInt64> {
@@ -120,7 +120,7 @@ struct ObjectSweepTests {
     }
   }
 
-  @Test func whatDiedBeforeACleanCloseIsGivenBackByTheNextOpening() throws {
+  @Test func garbageFromBeforeACleanCloseIsReclaimed() throws {
     let store = try open()
     for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     for number in 0..<18 { _ = try store.objects.delete(path("\(number)")) }
@@ -132,7 +132,7 @@ struct ObjectSweepTests {
 
   /// Live contents cannot be moved out of the first pack for lack of space. The next pack has none and is
   /// removed anyway.
-  @Test func aFullDiskKeepsNoDeadPack() throws {
+  @Test func aFullDiskDoesNotKeepAPackWithoutLiveContents() throws {
     let store = try open()
     for number in 0..<40 { try put(bytes(1900, seed: UInt64(number) + 1), "\(number)", in: store) }
     for number in 1..<40 { _ = try store.objects.delete(path("\(number)")) }
@@ -142,13 +142,13 @@ struct ObjectSweepTests {
     let full = SimulatedDisk(disk.image, options: options)
     let again = try open("/store", full)
     let swept = try again.objects.sweep(.packs)
-    #expect(swept.packs >= 1 && (swept.moved > 0 || swept.packsWithoutRoom > 0), "\(swept)")
+    #expect(swept.packs >= 1 && (swept.moved > 0 || swept.packsNotEmptied > 0), "\(swept)")
     #expect(try content("0", in: again) == bytes(1900, seed: 1))
     try again.close()
   }
 
   /// A small content that was added alone takes a page, which is no reason to move it repeatedly.
-  @Test func whatIsAliveIsNotMovedByEverySweep() throws {
+  @Test func liveContentsAreNotMovedByEverySweep() throws {
     var store = try open()
     for number in 0..<30 { try put(bytes(100, seed: UInt64(number) + 1), "\(number)", in: store) }
     for _ in 0..<3 {
@@ -158,7 +158,7 @@ struct ObjectSweepTests {
     }
   }
 
-  @Test func putsBesideSweepsLoseNothing() async throws {
+  @Test func concurrentPutsAndSweepsLoseNothing() async throws {
     let store = try open()
     let isOver = Locked(false)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -212,7 +212,7 @@ struct ObjectSweepTests {
     #expect(!store.objects.isSweepDue)
   }
 
-  @Test func anUploadFromAClockThatWasAheadIsSweptAllTheSame() throws {
+  @Test func anUploadWithAFutureStartIsStillSwept() throws {
     let store = try open()
     try leave("a", in: store)
     try store.close()
@@ -227,7 +227,7 @@ struct ObjectSweepTests {
   }
 
   /// An upload is either resumed or cancelled, never both.
-  @Test func goingOnAndCancellingExcludeEachOther() async throws {
+  @Test func resumingAndCancellingExcludeEachOther() async throws {
     let store = try open()
     for round in 0..<40 {
       try leave("a", in: store)
@@ -248,7 +248,7 @@ struct ObjectSweepTests {
   }
 
   /// Guards against one final sync for all bytes that were read back, without progress until then.
-  @Test func whatIsRegainedIsSyncedOnTheWay() throws {
+  @Test func rereadStagedBytesAreSyncedInSteps() throws {
     let store = try open(syncBytes: 512 << 10)
     let upload = try begin("a", 2 << 20, in: store)
     try upload.append(bytes(1 << 20))
@@ -258,7 +258,7 @@ struct ObjectSweepTests {
     let again = try #require(try store.objects.goOn(with: stored))
     let before = disk.counters.fileSyncs
     var synced: [UInt64] = []
-    while try again.regain() != nil { synced.append(again.bytesSynced) }
+    while try again.rereadStaged() != nil { synced.append(again.bytesSynced) }
     #expect(synced == [0, 512 << 10, 512 << 10, 1 << 20])
     #expect(disk.counters.fileSyncs == before + 2)
     again.cancel()
@@ -311,18 +311,18 @@ struct ObjectSweepTests {
   }
 
   /// Another server, or a reinstalled one, may use equal generation numbers.
-  @Test func anotherContentOfTheSameNumberIsNotGoneOnWith() throws {
+  @Test func anotherContentWithAnEqualGenerationIsNotResumed() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
     let same = try arrival(in: store)
-    #expect(same.isRegaining)
+    #expect(same.isRereadingStaged)
     same.leave()
     let other = try arrival(in: store, md5: 2)
-    #expect(!other.isRegaining && other.byteCount == 0)
+    #expect(!other.isRereadingStaged && other.byteCount == 0)
     #expect(try store.objects.blobs.inventory().staged.isEmpty)
     try other.append(bytes(300_000))
     other.leave()
-    #expect(try !arrival(in: store, md5: nil).isRegaining)
+    #expect(try !arrival(in: store, md5: nil).isRereadingStaged)
     #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
@@ -347,7 +347,7 @@ struct ObjectSweepTests {
     #expect(try next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func anArrivalFromAClockThatWasAheadIsSweptAllTheSame() throws {
+  @Test func anArrivalWithAFutureStartIsStillSwept() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
     try store.close()
@@ -392,14 +392,14 @@ struct ObjectSweepTests {
     let store = try open()
     let first = store.objects.beginDownload(in: "/somewhere")
     let second = store.objects.beginDownload(in: "/elsewhere")
-    #expect(try store.objects.leftDownloads().isEmpty)
+    #expect(try store.objects.abandonedDownloads().isEmpty)
     store.objects.endDownload(first)
     #expect(store.count == 0)
     try store.close()
     let next = try open()
-    let left = try next.objects.leftDownloads()
+    let left = try next.objects.abandonedDownloads()
     #expect(left.map(\.number) == [second] && left.map(\.folder) == ["/elsewhere"])
     next.objects.endDownload(second)
-    #expect(try next.objects.leftDownloads().isEmpty)
+    #expect(try next.objects.abandonedDownloads().isEmpty)
   }
 }

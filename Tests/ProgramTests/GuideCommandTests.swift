@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(.enabled(if: sqlite != nil, "needs sqlite3 to bring a table over: apt-get install sqlite3"))
-  func theCommandsOfThePageAboutSQLiteBringATableOver() throws {
+  func theCommandsOfTheSQLitePageImportATable() throws {
     let folder = try TemporaryFolder()
     let dugout = Program("dugout")
     let table = """

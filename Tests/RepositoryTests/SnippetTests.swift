@@ -167,7 +167,7 @@ import Testing
     ),
     ("```swift\nlet a = 1", 1, "The code fence has no end."),
   ])
-  func anInstructionThatMeansNothingIsNamed(text: String, line: Int, sentence: String) {
+  func anUnknownSnippetInstructionIsReported(text: String, line: Int, sentence: String) {
     let found = Snippet.all(on: "a.md", text: text).violations
     #expect(found.map(\.description) == ["a.md:\(line): \(sentence)"])
   }

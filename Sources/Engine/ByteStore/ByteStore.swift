@@ -35,7 +35,7 @@ package final class ByteStore: Sendable {
     /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
     /// The upper layer. Its pages are part of checkpoints.
-    package var layerAbove: (any LayerAbove)?
+    package var upperLayer: (any UpperLayer)?
     package var blobs = BlobStore.Options()
     /// Called between the steps of a flush with no lock held, so that tests can run other operations
     /// there.
@@ -57,15 +57,15 @@ package final class ByteStore: Sendable {
   package let directory: any OpenDirectory
   package let lock: any DirectoryLock
   private let generation: UInt64
-  private let isShut = Atomic(false)
+  private let refusesReads = Atomic(false)
   /// The size of the WAL at the last commit, which a flush has to process.
-  let logBytesBehind = Atomic<UInt64>(0)
+  let logBytesToFlush = Atomic<UInt64>(0)
   /// The size of the WAL that starts a flush.
   let logBytesDue = Atomic<UInt64>(0)
   /// The size of the commits that are being throttled.
-  let bytesPaced = Atomic<Int>(0)
-  private let hasBegunToClose = Atomic(false)
-  let table: SharedTable
+  let bytesThrottled = Atomic<Int>(0)
+  private let hasBegunClosing = Atomic(false)
+  let table: SharedKeyDirectory
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
@@ -82,27 +82,27 @@ package final class ByteStore: Sendable {
     private(set) var host: Ticket?
     /// The number of completed groups, now and at the last rotation.
     private(set) var groups: UInt64 = 0
-    private var groupsAtTurn: UInt64 = 0
-    var gathering = Gathering()
+    private var groupsAtRotation: UInt64 = 0
+    var gathering = GroupWaitPolicy()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
     /// A thread prepares a recycled log file without holding a lock. The directory is not released
     /// meanwhile.
-    var isPreparingSpare = false
+    var isPreparingRecycledLog = false
     /// A flush is running. The directory is not released meanwhile.
     var isFlushing = false
     /// The number of running backups. A close ends them early.
-    var backupsUnderWay = 0
+    var backupsInProgress = 0
     /// The last flush, if it failed.
     var failedFlush: FailedFlush?
     /// A commit needed a checkpoint page that cannot be read.
-    var lacksPage = false
+    var needsLostPage = false
     /// The number of changes that the upper layer made without a commit, and how many of them the last
     /// checkpoint contains.
-    var changesAbove: UInt64 = 0
-    var changesAboveWritten: UInt64 = 0
+    var upperLayerChanges: UInt64 = 0
+    var upperLayerChangesWritten: UInt64 = 0
     /// The last checkpoint contains only the upper layer's essential pages, because the disk was full.
-    var lacksPagesAbove = false
+    var lacksUpperLayerPages = false
     /// Segments that a flush could not read, with the errors. Later flushes skip them.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
     /// At most one thread at a time leads, and uses the log and applies commits.
@@ -111,13 +111,13 @@ package final class ByteStore: Sendable {
       host = nil
     }
 
-    mutating func waitForCompany(_ ticket: Ticket) { host = ticket }
+    mutating func waitForGroup(_ ticket: Ticket) { host = ticket }
 
-    mutating func stopWaitingForCompany() { host = nil }
+    mutating func stopWaitingForGroup() { host = nil }
 
     /// Wakes the waiting thread if the group is full. The thread that filled it leads if it reaches
     /// `finish` first.
-    func wakeHostOfCompany() {
+    func wakeWaitingLeader() {
       if let host, gathering.isComplete(queue.count) { host.signal.wake() }
     }
 
@@ -130,23 +130,23 @@ package final class ByteStore: Sendable {
       queue.first(where: \.isAwaited)?.signal.wake()
     }
 
-    mutating func groupEnded(turnedToNewLog: Bool) {
+    mutating func groupEnded(hasRotated: Bool) {
       groups += 1
-      if turnedToNewLog { groupsAtTurn = groups }
+      if hasRotated { groupsAtRotation = groups }
     }
 
     /// Whether a flush that has waited since group `groupsBefore` may rotate. A commit that waited for a
     /// group with a rotation should not wait for a second rotation, so one more group comes first. The
     /// flush yields at most twice, because otherwise it would never run if every group rotates.
-    func letsFlushTurn(since groupsBefore: UInt64) -> Bool {
+    func mayFlushRotate(since groupsBefore: UInt64) -> Bool {
       guard !isLeading else { return false }
-      let isTooSoon = groups == groupsAtTurn && groups - groupsBefore < 2
+      let isTooSoon = groups == groupsAtRotation && groups - groupsBefore < 2
       return !isTooSoon || end != nil || !queue.contains(where: \.isAwaited)
     }
 
-    var isBusyWithFiles: Bool { isPreparingSpare || isFlushing || backupsUnderWay > 0 }
+    var isBusyWithFiles: Bool { isPreparingRecycledLog || isFlushing || backupsInProgress > 0 }
 
-    var hasChangesAbove: Bool { changesAbove != changesAboveWritten }
+    var hasUpperLayerChanges: Bool { upperLayerChanges != upperLayerChangesWritten }
 
     /// The reason why writing has ended: the first failure with an unknown outcome, or closing.
     var end: ByteStoreError?
@@ -157,9 +157,9 @@ package final class ByteStore: Sendable {
     var manifest: Manifest
     /// If false, the manifest is written again before the first log. A power loss could otherwise drop
     /// the manifest and keep the log.
-    var isManifestSure = true
+    var isManifestDurable = true
     var log: LogWriter?
-    var spare = Spare.none
+    var spare = RecycledLogState.none
     var reserve = SpaceReserve()
     var reserveGrowth = ReserveGrowth.none
     /// Files that an open could not delete without space for a manifest. They are deleted after the next
@@ -170,7 +170,7 @@ package final class ByteStore: Sendable {
     /// The live bytes when a put was refused because the disk was full; nil once there was room.
     var liveBytesWhenFull: UInt64?
     /// The end of the log at the last maintenance run.
-    var endAtLastLook: UInt64 = 0
+    var endAtLastMaintenance: UInt64 = 0
     /// The position after the last commit, for the header of the next log.
     var last: LogHeader.LogEnd
     /// The last commit in the checkpoint.
@@ -192,10 +192,10 @@ package final class ByteStore: Sendable {
   /// The recycled log file. A thread that wants to prepare one sets `underWay` before it releases the
   /// writer's lock. Two threads preparing one at once could delete a file that is already in use as a
   /// log.
-  enum Spare {
+  enum RecycledLogState {
     case none
     case underWay
-    case ready(SpareLog)
+    case ready(RecycledLog)
     /// The disk had no room for it. Not retried while the current log is in use.
     case failed
   }
@@ -217,7 +217,7 @@ package final class ByteStore: Sendable {
     state = Locked(State())
     writer = Locked(
       Writer(
-        manifest: opened.manifest, isManifestSure: opened.isManifestSure, log: opened.oldLog,
+        manifest: opened.manifest, isManifestDurable: opened.isManifestDurable, log: opened.oldLog,
         reserve: opened.reserve,
         leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
@@ -233,15 +233,15 @@ package final class ByteStore: Sendable {
   package var isForked: Bool { generation != ProcessGeneration.current }
 
   /// Set when a close begins. Long operations check this regularly and stop.
-  package var isClosing: Bool { hasBegunToClose.load(ordering: .acquiring) }
+  package var isClosing: Bool { hasBegunClosing.load(ordering: .acquiring) }
 
-  func beginToClose() { hasBegunToClose.store(true, ordering: .releasing) }
+  func beginClosing() { hasBegunClosing.store(true, ordering: .releasing) }
 
-  func shut() { isShut.store(true, ordering: .releasing) }
+  func shut() { refusesReads.store(true, ordering: .releasing) }
 
   package func checkReadable() throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
-    guard !isShut.load(ordering: .acquiring) else { throw .closed(directory: path) }
+    guard !refusesReads.load(ordering: .acquiring) else { throw .closed(directory: path) }
   }
 
   // MARK: Reading

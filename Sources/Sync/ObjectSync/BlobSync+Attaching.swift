@@ -13,10 +13,10 @@ extension BlobSync {
     _ scheduler: any SyncScheduler = QueueScheduler(label: "dugout.objects.sync")
   ) throws(DocumentStoreError) -> BlobSync {
     let outbox = objects.outbox
-    if try !outbox.isRemotes() {
-      let own = try outbox.ownObjects()
+    if try !outbox.isRemoteMirror() {
+      let own = try outbox.localObjects()
       if !own.isEmpty { try settle(own, attachment, objects) }
-      try outbox.belongToRemote()
+      try outbox.becomeRemoteMirror()
     }
     return try BlobSync(objects, remote, scheduler)
   }
@@ -39,7 +39,7 @@ extension BlobSync {
   /// Throws if the buckets are those of a remote: what is here is not all, and not the newest. They are from the first
   /// change on that waits for it, also if attaching was cut off.
   package static func checkAreOwn(_ objects: ObjectStore) throws(DocumentStoreError) {
-    let areRemotes = try objects.outbox.isRemotes()
+    let areRemotes = try objects.outbox.isRemoteMirror()
     let hasChanges = try objects.outbox.hasChanges()
     guard areRemotes || hasChanges else { return }
     throw .failedPrecondition(

@@ -219,7 +219,7 @@ extension BlobSync {
 
   private func bring(_ search: Search) {
     guard let object = search.object, let arrival = search.arrival, enter(search) else { return }
-    if arrival.isRegaining { return regain(search, object, arrival) }
+    if arrival.isRereadingStaged { return rereadStaged(search, object, arrival) }
     do throws(BlobSyncError) {
       let bytes = try found { () throws(BlobRemoteError) in
         try remote.read(object, from: arrival.byteCount, count: Self.pieceBytes)
@@ -248,9 +248,9 @@ extension BlobSync {
   }
 
   /// One piece of what somebody has left. What cannot be read again is brought again.
-  private func regain(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
+  private func rereadStaged(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
     do throws(DocumentStoreError) {
-      let isMore = try arrival.regain()
+      let isMore = try arrival.rereadStaged()
       if arrival.byteCount > object.byteCount {
         forgetLeft(search)
       } else if isMore {

@@ -111,7 +111,7 @@ package final class BlobSync: @unchecked Sendable {
   private var lastElsewhere = 0
 
   private enum Outcome {
-    case done(ObjectStanding?)
+    case done(RemoteObjectMetadata?)
     /// There is no such object.
     case absent
     case takenBack(BlobSyncError)
@@ -540,10 +540,10 @@ package final class BlobSync: @unchecked Sendable {
         let object = try objects.outbox.acknowledge(change, standing)
         settled(change, .success(object ?? nil))
       case .absent:
-        try objects.outbox.findAbsent(change)
+        try objects.outbox.acknowledgeAbsence(change)
         settled(change, .failure(.remote(.notFound)))
       case .takenBack(let reason):
-        try objects.outbox.takeBack(change)
+        try objects.outbox.rollBackChange(change)
         // What its user deleted was here, and may never have come to the remote.
         if change.put != nil, let next = nextOfItsOwn(behind: change), case .delete = next.kind {
           mayBeGone.insert(next.number)

@@ -15,8 +15,8 @@ extension RemoteObject {
     downloadTokens = object.tokens
   }
 
-  package var standing: ObjectStanding {
-    ObjectStanding(
+  package var standing: RemoteObjectMetadata {
+    RemoteObjectMetadata(
       generation: generation, metageneration: metageneration > 0 ? metageneration : nil, made: created,
       changed: updated ?? created)
   }
@@ -70,7 +70,7 @@ extension StoredObject {
     let standing = object.standing
     var described = self
     described.attributes = object.attributes
-    described.countChange()
+    described.incrementMetageneration()
     described.metageneration = standing.metageneration ?? described.metageneration
     described.made = standing.made ?? made
     described.changed = standing.changed ?? changed

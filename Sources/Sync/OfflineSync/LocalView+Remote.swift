@@ -26,7 +26,7 @@ extension LocalView {
     try attached.withLock { attached throws(DocumentStoreError) in
       if let driver = attached { return driver }
       let isUpload = try prepare(attachment)
-      store.leaveTimeToLiveToOthers()
+      store.disableTimeToLive()
       let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
       if isUpload { try upload(local) }
       var options = options

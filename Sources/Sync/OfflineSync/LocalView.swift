@@ -133,12 +133,12 @@ public final class LocalView: Sendable {
   }
 
   /// The first half of a write: its place in the order of all. Has to be followed by `finish`.
-  package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitUnderWay {
+  package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitInProgress {
     try store.begin(mutations)
   }
 
   @discardableResult
-  package func finish(_ write: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
+  package func finish(_ write: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
     try store.finish(write)
   }
 

@@ -10,7 +10,7 @@ struct BlobFolderTests {
     return random.bytes(count)
   }
 
-  private func keep(_ bytes: [UInt8], in store: ByteStore) throws -> (BlobID, BlobPlace) {
+  private func keep(_ bytes: [UInt8], in store: ByteStore) throws -> (BlobID, BlobLocation) {
     let writer = store.blobs.writer()
     do {
       try writer.append(bytes.rawSpan)
@@ -32,7 +32,7 @@ struct BlobFolderTests {
 
   /// Regression: a sweep deleted all packs of the inventory that no record named. The pack being created
   /// was among them, although the contents being added to it could not have records yet.
-  @Test func aPackThatIsBeingMadeOrRotatedIsNoneToSweep() throws {
+  @Test func inventoryExcludesThePackBeingCreated() throws {
     let machine = TestStore()
     let store = try open(machine, packBytesMax: 20_000)
     let seen = Locked<[[UInt64]]>([])
@@ -56,7 +56,7 @@ struct BlobFolderTests {
   /// Regression: a content that is stored again because its copy was damaged replaces the file. When the
   /// sync of its name failed, the file was deleted, although a record named it.
   @Test(arguments: [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.everything, seed: 1)])
-  func aFailedSyncOfTheNamesTakesNoContentAwayThatIsNamedAlready(crash: Crash) throws {
+  func failedNameSyncDeletesNoReferencedContent(crash: Crash) throws {
     let bytes = content(2 << 20)
     let healthy = TestStore()
     let first = try healthy.open()
@@ -84,7 +84,7 @@ struct BlobFolderTests {
   /// Regression: the system may drop a name that it could not write, and the next sync succeeds without
   /// it (F4). A content stored after that was acknowledged and then lost in a power failure.
   @Test(arguments: [3000, 2 << 20])
-  func afterAFailedSyncOfTheNamesNothingMoreIsKept(count: Int) throws {
+  func noContentIsAcceptedAfterAFailedNameSync(count: Int) throws {
     // Finds the call number of the sync on a healthy disk.
     let healthy = TestStore()
     let first = try healthy.open()

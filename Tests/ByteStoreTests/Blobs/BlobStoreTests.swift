@@ -18,7 +18,7 @@ struct BlobStoreTests {
 
   private func keep(
     _ bytes: [UInt8], in blobs: BlobStore, pieces: Int = 100_000
-  ) throws -> (BlobID, BlobPlace) {
+  ) throws -> (BlobID, BlobLocation) {
     let writer = blobs.writer()
     do {
       for start in stride(from: 0, to: bytes.count, by: pieces) {
@@ -56,7 +56,7 @@ struct BlobStoreTests {
     }
   }
 
-  @Test func aFullDiskBesideTheHashIsTold() throws {
+  @Test func fullDiskDuringParallelHashingIsReported() throws {
     let machine = TestStore()
     let store = try machine.open()
     let writer = store.blobs.writer()
@@ -84,7 +84,7 @@ struct BlobStoreTests {
     }
   }
 
-  @Test func whatShrinksIsStoredSmallerAndTheRestAsItIs() throws {
+  @Test func onlyCompressibleContentsAreCompressed() throws {
     let machine = TestStore()
     let store = try machine.open()
     let text = [UInt8](repeating: 65, count: 2 << 20)
@@ -98,7 +98,7 @@ struct BlobStoreTests {
     #expect(try store.blobs.usage().bytes - between < (2 << 20) + 20_000)
   }
 
-  @Test func aContentThatIsAbandonedLeavesNothing() throws {
+  @Test func abandonedContentLeavesNoFile() throws {
     let machine = TestStore()
     let store = try machine.open()
     for count in [1000, 3 << 20] {
@@ -114,7 +114,7 @@ struct BlobStoreTests {
     #expect(machine.disk.image.paths.filter { $0.contains("/blobs/") }.isEmpty)
   }
 
-  @Test func whatWasStagedIsGoneOnWithByAnotherProcess() throws {
+  @Test func stagedContentIsResumedByAnotherProcess() throws {
     let machine = TestStore()
     let store = try machine.open()
     let bytes = content(5 * Self.chunk + 99)
@@ -124,7 +124,7 @@ struct BlobStoreTests {
     let next = try machine.after(.powerLoss(.nothing, seed: 1)).open()
     var staged: [UInt8] = []
     let resumed = try #require(try next.blobs.resume(writer.number))
-    while let piece = try resumed.regain() { staged += piece }
+    while let piece = try resumed.rereadStaged() { staged += piece }
     #expect(staged == Array(bytes.prefix(3 * Self.chunk)))
     #expect(resumed.byteCount == UInt64(staged.count))
     try append(Array(bytes.dropFirst(staged.count)), to: resumed)
@@ -136,7 +136,7 @@ struct BlobStoreTests {
 
   /// Regression: the bytes counted as synced, but the file's name was never synced, so a power loss made
   /// the file unreachable.
-  @Test func whatIsSyncedHasItsName() throws {
+  @Test func syncedStagedFileHasADurableName() throws {
     let machine = TestStore()
     let store = try machine.open(syncBytes: 2 << 20)
     let writer = store.blobs.writer()
@@ -144,13 +144,13 @@ struct BlobStoreTests {
     #expect(writer.bytesSynced == 2 << 20)
     let next = try machine.after(.powerLoss(.nothing, seed: 1)).open()
     let resumed = try #require(try next.blobs.resume(writer.number))
-    while try resumed.regain() != nil {}
+    while try resumed.rereadStaged() != nil {}
     #expect(resumed.byteCount >= writer.bytesSynced)
   }
 
   /// After a failed sync, reads may show bytes that no later sync writes (F4). A resumed content must
   /// write them again.
-  @Test func whatAFailedSyncDroppedIsWrittenAgain() throws {
+  @Test func chunksDroppedByAFailedSyncAreRewritten() throws {
     let machine = TestStore()
     let store = try machine.open()
     let bytes = content(3 << 20)
@@ -161,7 +161,7 @@ struct BlobStoreTests {
     store.abandon()
     let next = try machine.open()
     let resumed = try #require(try next.blobs.resume(writer.number))
-    while try resumed.regain() != nil {}
+    while try resumed.rereadStaged() != nil {}
     try append(Array(bytes.dropFirst(Int(resumed.byteCount))), to: resumed)
     let blob = try resumed.finish()
     let place = try next.blobs.keep(blob)
@@ -194,7 +194,7 @@ struct BlobStoreTests {
 
   @Test func manyThreadsShareSyncs() async throws {
     let store = try TestStore { $0.recordsTrace = false }.open()
-    let places = try await withThrowingTaskGroup(of: (BlobID, BlobPlace, [UInt8]).self) { group in
+    let places = try await withThrowingTaskGroup(of: (BlobID, BlobLocation, [UInt8]).self) { group in
       for number in 0..<24 {
         group.addTask {
           let bytes = content(3000 + number, seed: UInt64(number) + 1)
@@ -210,7 +210,7 @@ struct BlobStoreTests {
     }
   }
 
-  @Test func aFullDiskRefusesAContentAndLeavesNothingOfIt() throws {
+  @Test func fullDiskRefusesAContentAndLeavesNoFile() throws {
     let machine = TestStore { $0.capacity = 2 << 20 }
     let store = try machine.open()
     #expect(throws: ByteStoreError.self) { _ = try self.keep(self.content(3 << 20), in: store.blobs) }
@@ -218,7 +218,7 @@ struct BlobStoreTests {
     #expect(try store.blobs.reader(id, at: place).readAll() == content(100_000))
   }
 
-  @Test func idsAreReadFromTheirTexts() {
+  @Test func idsAreParsedFromText() {
     let id = BlobID((0..<32).map { UInt8($0) })
     #expect(id?.description == "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f")
     #expect(id.map { BlobID($0.description) } == id)

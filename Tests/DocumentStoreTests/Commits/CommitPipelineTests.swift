@@ -14,7 +14,7 @@ import Testing
     try store.document(at: path)?.fields["n"]
   }
 
-  @Test func commitsUnderWayBuildOnEachOtherAndShareOneSync() throws {
+  @Test func concurrentCommitsBuildOnEachOtherAndShareOneSync() throws {
     let machine = try SimulatedStore()
     let store = machine.store
     try store.commit([increment(place)])
@@ -28,7 +28,7 @@ import Testing
     #expect(try machine.afterPowerLoss().store.document(at: place)?.updateTime == times.last)
   }
 
-  @Test func whatCanBeSeenHidesWhatIsStillPendingOfEarlierCommits() throws {
+  @Test func aVisibleCommitReplacesEarlierPendingStates() throws {
     let store = try SimulatedStore().store
     let first = try store.begin([increment(place)])
     let second = try store.begin([increment(place)])
@@ -40,7 +40,7 @@ import Testing
     #expect(try number(store, place) == .integer(3))
   }
 
-  @Test func preconditionsSeeCommitsUnderWay() throws {
+  @Test func preconditionsSeePendingCommits() throws {
     let store = try SimulatedStore().store
     let made = try store.begin([.set(place, StoredMap(), precondition: .exists(false))])
     #expect(
@@ -73,7 +73,7 @@ import Testing
     #expect(try number(store, place) == .integer(5))
   }
 
-  @Test func aCommitThatBuildsOnARefusedOneIsComputedOnceMore() throws {
+  @Test func aCommitThatDependsOnARefusedOneIsResolvedAgain() throws {
     let machine = try SimulatedStore(kibibytes: 1500)
     let store = machine.store
     try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
@@ -95,7 +95,7 @@ import Testing
     try store.checkInvariants()
   }
 
-  @Test func afterAFailedSyncNobodyBuildsOnWhatMayBeLost() throws {
+  @Test func afterAFailedSyncCommitsAreRefused() throws {
     let machine = try SimulatedStore()
     let store = machine.store
     try store.commit([increment(place)])

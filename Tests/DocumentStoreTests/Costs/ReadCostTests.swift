@@ -116,7 +116,7 @@ import Testing
   // MARK: Work
 
   /// Independent of the number of documents.
-  @Test(arguments: [1000, 6000]) func aQueryReadsWhatItAnswersAndNoMore(documents: Int) throws {
+  @Test(arguments: [1000, 6000]) func aQueryReadsOnlyItsResult(documents: Int) throws {
     let store = try open(documents)
     try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
     let town = FilterTree.field("town", .equal, .string("Town 3"))
@@ -140,7 +140,7 @@ import Testing
     #expect(explanation.results == 20 && explanation.documentsRead == 20 && explanation.entriesRead == 20)
   }
 
-  @Test func anAnswerThatHasToBeSortedKeepsNoMoreThanItsLimit() throws {
+  @Test func aSortedResultKeepsNoMoreThanTwiceItsLimit() throws {
     let store = try open()
     store.createsIndexes = false
     let query = try StructuredQuery.ofC.order("age").order("email")
@@ -171,7 +171,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aSnapshotOfWhatTheStoreStillIsMakesNoIndexOfItsOwn() throws {
+  @Test func aCurrentSnapshotUsesTheIndexesOfTheStore() throws {
     let store = try open()
     func built(_ body: () throws -> Void) rethrows -> Int {
       let before = store.documentsReadForIndexes.withLock { $0 }

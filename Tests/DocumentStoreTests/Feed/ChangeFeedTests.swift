@@ -61,7 +61,7 @@ import Testing
     #expect(machine.store.count == 1)
   }
 
-  @Test func whatAllHaveAcknowledgedGoesAndWithTheLastConsumerTheRest() throws {
+  @Test func acknowledgedEntriesAreDroppedAndAllWithTheLastConsumer() throws {
     let store = try SimulatedStore().store
     let keys = { store.statistics.keys - store.count }
     // Shapes are stored after their names have occurred a few times; get that done first.
@@ -86,7 +86,7 @@ import Testing
     #expect(third.position == FeedPosition(600))
   }
 
-  @Test func whatIsBeyondTheBoundIsTruncatedAndSaysSo() throws {
+  @Test func entriesBeyondTheLimitAreTruncatedWithAnError() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
     let text = StoredValue.bytes([UInt8](repeating: 1, count: 40_000))
@@ -156,7 +156,7 @@ import Testing
   }
 
   /// The count on disk may include entries of refused commits; dropping the last entry resets it to zero.
-  @Test func theSumOfBytesBeginsAnewWithTheLastEntry() throws {
+  @Test func theByteCountIsResetWithTheLastEntry() throws {
     var ledger = FeedLedger()
     let first = ledger.add(bytes: 100)
     _ = ledger.add(bytes: 50)
@@ -167,11 +167,11 @@ import Testing
     let gone = [false, true].map { ledger.drop(through: first, bytes: 30, isLast: $0) }
     #expect(gone == [30, 70])
     #expect(ledger.bytes == 0)
-    ledger.takeBack(from: first, bytes: 70)
+    ledger.rollBackChange(from: first, bytes: 70)
     #expect(ledger.bytes == 70 && ledger.first == first)
   }
 
-  @Test func aConsumerStandsWhereItStoodIfItsStepIsRefused() throws {
+  @Test func aConsumerKeepsItsPositionIfAcknowledgingFails() throws {
     let machine = try SimulatedStore(kibibytes: 1500)
     let store = machine.store
     let consumer = try store.feedConsumer("a")
@@ -188,7 +188,7 @@ import Testing
     #expect(store.feedConsumers == ["a"])
   }
 
-  @Test func anEntryThatCameAfterTheLastConsumerHadGoneIsRemoved() throws {
+  @Test func anEntryAfterTheLastConsumerLeftIsRemoved() throws {
     let store = try SimulatedStore().store
     for number in 1...4 { try store.commit([set("a", Int64(-number))]) }
     let keys = { store.statistics.keys - store.count }
@@ -219,7 +219,7 @@ import Testing
     #expect(names(try consumer.read()) == [["a?", "b?"]])
   }
 
-  @Test func commitsUnderWayAreNoGaps() throws {
+  @Test func pendingCommitsAreNoGaps() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
     let underWay = try store.begin([set("a", 1)])
@@ -245,7 +245,7 @@ import Testing
 
   /// Guards against a missed wake-up: a commit had no feed entry when it got its place, and had one after
   /// it was resolved again.
-  @Test func aCommitThatIsComputedOnceMoreWakesTheReadersToo() throws {
+  @Test func aCommitThatIsResolvedAgainWakesFeedConsumers() throws {
     let machine = try SimulatedStore(kibibytes: 1500)
     let store = machine.store
     let consumer = try store.feedConsumer("a")

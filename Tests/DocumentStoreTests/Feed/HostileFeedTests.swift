@@ -42,7 +42,7 @@ import Testing
   ]
 
   @Test(arguments: impossible)
-  func countsThatNothingCountsToAreRefused(next: UInt64, bytes: UInt64, acknowledged: UInt64) throws {
+  func impossibleCountsAreRefused(next: UInt64, bytes: UInt64, acknowledged: UInt64) throws {
     let image = try machine(next: next, bytes: bytes, acknowledged: acknowledged)
     guard case .corrupted = failure(of: { try SimulatedStore(image) }) else {
       Issue.record("a made-up state of the feed was taken")
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func numbersWithoutEntriesCostNoTime() throws {
+  @Test func gapsWithoutEntriesCostNoTime() throws {
     let store = try SimulatedStore(try machine(next: Self.far)).store
     let consumer = try store.feedConsumer("a")
     #expect(try consumer.read().map(\.position.value) == [1, 2])
@@ -65,7 +65,7 @@ import Testing
     #expect(try store.feedConsumer("b").position.value == Self.far)
   }
 
-  @Test func aGapThatIsStillToBePassedIsNotSaidToBeGone() throws {
+  @Test func anUnreadGapIsNotReportedAsTruncated() throws {
     let store = try SimulatedStore(try machine(next: Self.far)).store
     let consumer = try store.feedConsumer("a")
     try consumer.acknowledge(FeedPosition(2))
@@ -77,7 +77,7 @@ import Testing
     #expect(try again.read().count == 1)
   }
 
-  @Test func whoHasAcknowledgedMoreThanThereWasGoesOnBehindTheLast() throws {
+  @Test func aConsumerWithATooHighPositionContinuesAtTheEnd() throws {
     let store = try SimulatedStore(try machine(acknowledged: 1000)).store
     let consumer = try store.feedConsumer("a")
     #expect(consumer.position.value == 2)
@@ -85,7 +85,7 @@ import Testing
     #expect(try consumer.read().map(\.position.value) == [3])
   }
 
-  @Test func aPositionBehindEverythingHasNothing() throws {
+  @Test func aPositionAfterTheEndReturnsNothing() throws {
     let store = try SimulatedStore(try machine()).store
     let (commits, end) = try store.feedChanges(after: FeedPosition(.max), max: 10)
     #expect(commits.isEmpty && end.value == .max)

@@ -37,7 +37,7 @@ import Testing
     store.indexes.state.withLock { $0.indexes.filter(\.isAutomatic).reduce(0) { $0 + $1.tree.memory.bytes } }
   }
 
-  @Test func aboveTheirBytesTheLeastRecentlyUsedGo() throws {
+  @Test func beyondTheBudgetTheLeastRecentlyUsedAreEvicted() throws {
     var store = try open(bytesMax: nil)
     try fill(store)
     try use(0, of: store)
@@ -54,7 +54,7 @@ import Testing
     try store.close()
   }
 
-  @Test func oneThatIsTooLargeByItselfStaysUntilTheNext() throws {
+  @Test func anIndexLargerThanTheBudgetStaysUntilTheNextBuild() throws {
     let store = try open(bytesMax: 1)
     try fill(store)
     try use(0, of: store)
@@ -64,7 +64,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whatAQueryNeedsTogetherStaysTogether() throws {
+  @Test func indexesOfOneQueryAreKeptTogether() throws {
     let store = try open(bytesMax: 1)
     try fill(store)
     let query = try StructuredQuery.ofC.filtered(
@@ -77,7 +77,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whatGrewBeyondTheBudgetGoesWithTheNextFlush() throws {
+  @Test func indexesThatOutgrewTheBudgetAreEvictedByTheNextFlush() throws {
     let store = try open(bytesMax: nil)
     try fill(store)
     for number in [1, 2] { try use(number, of: store) }
@@ -91,7 +91,7 @@ import Testing
     try store.close()
   }
 
-  @Test func whichWasUsedLastIsKnownAfterAnOpening() throws {
+  @Test func theOrderOfUseSurvivesReopening() throws {
     var store = try open(bytesMax: nil)
     try fill(store)
     for number in [0, 1, 0, 2] { try use(number, of: store) }
@@ -111,7 +111,7 @@ import Testing
     }
     #expect(order == ["f1", "f2", "f0"])
     store.indexes.state.withLock { $0.automaticBytesMax = 1 }
-    store.indexes.keepWithinBudget()
+    store.indexes.evictToBudget()
     #expect(fields(of: store) == ["f0"])
     try store.close()
   }

@@ -76,7 +76,7 @@ import Testing
 
   // MARK: A full disk
 
-  @Test func whatAFullDiskHasNoRoomForIsMadeAgain() throws {
+  @Test func indexesLeftOutOnAFullDiskAreRebuilt() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()
@@ -137,7 +137,7 @@ import Testing
     #expect(next.store.indexList == made)
   }
 
-  @Test func nobodyFlushesAgainAndAgainForThem() throws {
+  @Test func lostIndexesDoNotCauseRepeatedFlushes() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()

@@ -40,7 +40,7 @@ import Testing
     #expect(try OrderedIndex(pages: pages, pagesMax: pages.count).entries() == index.entries())
   }
 
-  @Test func aLookupReadsAPagePerFloor() throws {
+  @Test func aLookupReadsAPagePerLevel() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))
     let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// A node that one copy has loaded is shared by the others, even if nodes above it have changed since.
-  @Test func copiesShareWhatTheyLoad() throws {
+  @Test func copiesShareLoadedNodes() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))
     let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
@@ -71,7 +71,7 @@ import Testing
   }
 
   /// Random writes to an index on disk, with checkpoints in between.
-  @Test func itGoesOnFromItsPages() throws {
+  @Test func anIndexLoadedFromPagesCanBeChanged() throws {
     var dice = Dice(seed: 11)
     var index = OrderedIndex()
     var model: [[UInt8]: UInt32] = [:]

@@ -210,7 +210,7 @@ private enum Keys: CaseIterable {
   }
 
   @Test(arguments: [0, 1, 2])
-  func whatIsRemovedLeavesNothingBehind(way: Int) throws {
+  func removedKeysLeaveNoNodes(way: Int) throws {
     let end = [UInt8](repeating: 0x78, count: 100)
     var keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/".utf8) + end }
     var dice = Dice(seed: 2)
@@ -228,7 +228,7 @@ private enum Keys: CaseIterable {
   }
 
   /// A key without the common prefix of its leaf would lengthen all other keys there.
-  @Test func aStrangerGetsALeafOfItsOwn() throws {
+  @Test func aKeyWithoutTheCommonPrefixGetsItsOwnLeaf() throws {
     let common = [UInt8](repeating: 0x61, count: 600)
     var index = OrderedIndex()
     for number in 0..<250 { try index.insert((common + Array("\(1000 + number)".utf8)), 1) }
@@ -300,7 +300,7 @@ private enum Keys: CaseIterable {
     }
   }
 
-  @Test func aBuildTellsHowFarItIsAndEndsWhenItIsToldTo() throws {
+  @Test func aBuildReportsProgressAndCanBeCancelled() throws {
     var dice = Dice(seed: 4)
     var progress: [Double] = []
     for round in 0..<3 {
@@ -322,7 +322,7 @@ private enum Keys: CaseIterable {
       progress.count > 4 && progress == progress.sorted() && progress.allSatisfy { (0...1).contains($0) })
   }
 
-  @Test func whatChangesDuringABuildIsMadeUpForAfterwards() throws {
+  @Test func changesDuringABuildAreAppliedAfterwards() throws {
     var sorter = OrderedIndexSorter()
     for number in 0..<1000 { sorter.add(Array("\(number)".utf8).rawSpan, UInt32(number)) }
     var changes = OrderedIndexChanges()

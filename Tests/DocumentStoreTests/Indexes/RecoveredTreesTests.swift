@@ -45,7 +45,7 @@ import Testing
     return fields
   }
 
-  @Test(arguments: 0..<8) func theyAreWhatAllDocumentsSay(seed: Int) throws {
+  @Test(arguments: 0..<8) func recoveredTreesEqualAScan(seed: Int) throws {
     var dice = Dice(seed: UInt64(seed))
     var machine = try emptyStore()
     // Repeated power losses: first without a checkpoint, then with a checkpoint that has documents.
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// Keys after the limit are inserted into the trees that were built from the first ones.
-  @Test(arguments: [0, 1, 1000, 5000, .max]) func theyAreTheSameWithinAnyLimit(bytesMax: Int) throws {
+  @Test(arguments: [0, 1, 1000, 5000, .max]) func recoveredTreesDoNotDependOnTheLimit(bytesMax: Int) throws {
     var dice = Dice(seed: 1)
     func empty() throws -> IndexSet.State {
       var state = IndexSet.State()
@@ -141,7 +141,7 @@ import Testing
 
   /// More changes than one batch decodes, and of documents in the checkpoint: each is applied to the right
   /// entry.
-  @Test func changesOfThousandsAreTaken() throws {
+  @Test func thousandsOfRecoveredChangesAreApplied() throws {
     var machine = try emptyStore()
     let count = 5000
     func commit(_ mutation: (Int) -> Mutation) throws {

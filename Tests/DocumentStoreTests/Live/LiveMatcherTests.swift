@@ -59,7 +59,7 @@ import Testing
     return query
   }
 
-  @Test func whoeverAChangeConcernsIsFoundAndNobodyElse() throws {
+  @Test func theMatcherFindsExactlyTheConcernedViews() throws {
     let seed = UInt64.random(in: 0...1 << 40)
     var random = SeededRandom(seed: seed)
     var matcher = LiveMatcher()

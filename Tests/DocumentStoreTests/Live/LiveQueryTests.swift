@@ -76,7 +76,7 @@ import Testing
 
   // MARK: States
 
-  @Test func theFirstStateIsTheAnswerAndTheNextWhatCommitsMakeOfIt() throws {
+  @Test func theFirstStateIsTheResultAndLaterOnesFollowCommits() throws {
     try store.commit([set("a", 1), set("b", 2)])
     let (told, _) = try listen(byNumber())
     drain()
@@ -106,13 +106,13 @@ import Testing
     #expect(told.take() == ["e0 c4 a5 f9: -b2@1 -d4@2 +e@0 +f@3 c@2>2 a@1>2"])
   }
 
-  @Test func anEmptyAnswerIsToldToo() throws {
+  @Test func anEmptyResultIsDelivered() throws {
     let (told, _) = try listen(byNumber())
     drain()
     #expect(told.take() == ["!"])
   }
 
-  @Test func aLimitIsFilledUpFromWhatLiesBehindIt() throws {
+  @Test func aLimitedViewIsFilledFromItsSpareDocuments() throws {
     try store.commit((0..<40).map { set("m\($0)", Int64($0)) })
     let (first, _) = try listen(byNumber(.first(2)))
     let (last, _) = try listen(byNumber(.last(2)))
@@ -181,7 +181,7 @@ import Testing
     second.remove()
     second.remove()
     #expect(store.live.viewCount == 0)
-    #expect(!store.publications.isFollowed)
+    #expect(!store.publications.isObserved)
   }
 
   // MARK: Pressure
@@ -200,7 +200,7 @@ import Testing
     #expect(told.take() == ["c0 b2 a7: +c@0 a@1>2"])
   }
 
-  @Test func whatIsKeptForASlowListenerIsBounded() throws {
+  @Test func memoryForASlowListenerIsBounded() throws {
     try store.commit([set("a", 1)])
     let (told, _) = try listen(byNumber())
     drain()
@@ -297,7 +297,7 @@ import Testing
     #expect(inner.take() == ["h5! +h@0"])
   }
 
-  @Test func aClosedStoreTellsNothing() throws {
+  @Test func aClosedStoreNotifiesNoListener() throws {
     let (told, registration) = try listen(byNumber())
     drain()
     _ = told.take()

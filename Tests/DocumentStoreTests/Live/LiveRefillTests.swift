@@ -67,7 +67,7 @@ import Testing
   /// The names are rebuilt while no commit is in progress. Otherwise, two commits and the rebuild would
   /// wait for each other.
   @Test(.timeLimit(.minutes(1)))
-  func aLimitIsFilledUpBehindTheCommitsWhereTheNamesAreLost() throws {
+  func aViewIsReloadedInTheBackgroundIfNamesAreLost() throws {
     let (told, registration) = try listen(first(2))
     store.indexes.state.withLock { $0.names = nil }
     let removal = try store.begin((0..<20).map { .delete(path("rooms", "m\($0)")) })
@@ -106,7 +106,7 @@ import Testing
     #expect(!store.indexList.map(\.definition).contains(byNumber))
   }
 
-  @Test func anIndexThatALimitLacksIsMadeBehindTheCommit() throws {
+  @Test func aMissingIndexOfALimitedViewIsBuiltInTheBackground() throws {
     let store = try DocumentStore.openInMemory()
     try store.commit((0..<200).map { set("m\($0)", Int64($0)) })
     let registration = try store.listen(to: first(2), on: queue) { _ in }
@@ -169,7 +169,7 @@ import Testing
       return answer
     }
 
-    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
+    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
       answers.withLock { $0.atOnce += 1 }
       return LiveAnswer(documents: documents(100), position: publications.position)
     }
@@ -180,7 +180,7 @@ import Testing
     func later(_ body: @escaping @Sendable () -> Void) { body() }
   }
 
-  /// Returns nil from `answerAtOnce`, and loads the view again in the middle of its fourth answer.
+  /// Returns nil from `answerWithoutWaiting`, and loads the view again in the middle of its fourth answer.
   private final class TwiceLoadingSource: LiveSource {
     let publications = Publications()
     let answers = Locked(0)
@@ -209,7 +209,7 @@ import Testing
       return answer
     }
 
-    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
     func later(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
     func runLater() {
@@ -234,7 +234,7 @@ import Testing
   }
 
   /// Guards against a lost commit between an older and a newer answer.
-  @Test func ofTwoThreadsThatLoadAViewTheOlderAnswerDoesNotReplaceTheNewerOne() throws {
+  @Test func anOlderAnswerDoesNotReplaceANewerOne() throws {
     let source = TwiceLoadingSource()
     let live = LiveQueries(source.publications)
     live.setSource(source)
@@ -249,8 +249,8 @@ import Testing
     registration.remove()
   }
 
-  /// Has ten documents, and returns nil from `answerAtOnce`.
-  private final class EmptyHandedSource: LiveSource {
+  /// Has ten documents, and returns nil from `answerWithoutWaiting`.
+  private final class SlowSource: LiveSource {
     let publications = Publications()
 
     func document(_ number: Int, n: Int? = nil) -> StoredDocument {
@@ -273,7 +273,7 @@ import Testing
       LiveAnswer(documents: (0..<10).map { document($0) }, position: publications.position)
     }
 
-    func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
@@ -282,8 +282,8 @@ import Testing
 
   /// Guards against a wrong time: a listener that joined during a reload got the old state with the time of
   /// a later commit.
-  @Test func whoComesWhileAViewIsLoadedAgainSeesTheStateBeforeAndItsTime() throws {
-    let source = EmptyHandedSource()
+  @Test func aListenerThatJoinsDuringAReloadGetsTheOldStateAndTime() throws {
+    let source = SlowSource()
     let live = LiveQueries(source.publications)
     live.setSource(source)
     func listen() throws -> (times: Locked<[StoredTimestamp?]>, registration: LiveRegistration) {

@@ -39,7 +39,7 @@ import Testing
     return store.live.visitCount - before
   }
 
-  @Test func aCommitThatConcernsNobodyLooksAtNoneOfManyListeners() throws {
+  @Test func anUnrelatedCommitVisitsNoListener() throws {
     for number in 0..<500 {
       let filter = { (filter: FilterTree) in try StructuredQuery(.collection(rooms)).filtered(by: filter) }
       let query: StructuredQuery
@@ -60,7 +60,7 @@ import Testing
   private static let allocationsForListenersMax = 15.0
 
   @Test(.enabled(if: allocations_are_counted()))
-  func aCommitThatConcernsNobodyAllocatesAsLittleForManyListenersAsForOne() throws {
+  func allocationsOfAnUnrelatedCommitDoNotGrowWithListeners() throws {
     func allocations() throws -> Double {
       let commits = 100
       for number in 0..<commits { try store.commit([set("m\(number)", 5)]) }
@@ -79,7 +79,7 @@ import Testing
   }
 
   /// Guards against always choosing the first equality, which all listeners have in common.
-  @Test func ofTwoEqualitiesTheOneThatTellsListenersApartFindsThem() throws {
+  @Test func theMoreSelectiveEqualityFindsListeners() throws {
     for number in 0..<300 {
       let filter = FilterTree.all([
         .field(field("kind"), .equal, .string("message")),
@@ -147,7 +147,7 @@ import Testing
     #expect(before.withLock { $0.count } == 62)
   }
 
-  @Test func whatLiesBehindALimitLooksAtNoView() throws {
+  @Test func changesAfterALimitVisitNoView() throws {
     let query = try StructuredQuery(.collection(rooms)).ordered(by: OrderBy(field("n")))
     let first = try listen(try query.limited(to: .first(3)))
     let last = try listen(try query.limited(to: .last(3)))
@@ -171,7 +171,7 @@ import Testing
   }
 
   /// A page: a start cursor and a limit. Changes before and after it do not concern it.
-  @Test func whatLiesBesideAPageLooksAtNoView() throws {
+  @Test func changesOutsideAPageVisitNoView() throws {
     let all = StructuredQuery(.collection(rooms))
     let pages = [
       try listen(
@@ -193,7 +193,7 @@ import Testing
   }
 
   /// A window with all matches becomes too large, and from then on has an end.
-  @Test func aLimitThatIsExceededStopsLookingBehindItsEnd() throws {
+  @Test func anExceededLimitStopsVisitsAfterItsEnd() throws {
     let few = path("few", "x").parent
     let place = { (number: Int64) in
       Mutation.set(path("few", "f\(100 + number)"), StoredMap([("n", .integer(number))]))
@@ -207,7 +207,7 @@ import Testing
     #expect(told.withLock { $0 } == ["f99", "f100"])
   }
 
-  @Test func aRemovalReadsItsDocumentOnlyWhereSomeoneListens() throws {
+  @Test func aDeletionReadsItsDocumentOnlyIfThereAreListeners() throws {
     _ = try listen(StructuredQuery(.collection(path("halls", "x").parent)))
     try store.commit([.set(path("halls", "a"), StoredMap())])
     let isKnown = { (path: DocumentPath) in

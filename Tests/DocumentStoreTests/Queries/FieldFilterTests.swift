@@ -76,7 +76,7 @@ import Testing
     #expect(found(.isIn, [[1], [.null], [.double(.nan)]]) == ["[1]", "[1.0]", "[null]", "[nan]"])
   }
 
-  @Test func notInFindsWhatIsNotListedAndNothingBesideNull() {
+  @Test func notInFindsUnlistedValuesButNeverNull() {
     #expect(found(.notIn, [1, "a"]) == Self.all.subtracting(["null", "1", "1.0", "a"]))
     #expect(found(.notIn, [.double(.nan)]) == Self.all.subtracting(["null", "nan"]))
     #expect(found(.notIn, [1, .null]) == [])

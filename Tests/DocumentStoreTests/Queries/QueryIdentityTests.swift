@@ -49,7 +49,7 @@ import Testing
     #expect(try query.where("a", .isIn, [1]).targetID != query.where("a", .equal, 1).targetID)
   }
 
-  @Test func whatDiffersHasAnotherText() throws {
+  @Test func differentQueriesHaveDifferentTexts() throws {
     let operands: [StoredValue] = [
       .null, .boolean(true), "true", 1, 1.0, -0.0, 0.0, .double(.nan), "nan", .timestamp(moment(1)), "1",
       "a\",\"b", "e\u{301}", "\u{E9}", "\\u{E9}", .bytes([1]), .bytes([1, 2]), [1, 2], [[1], 2], ["1", "2"],

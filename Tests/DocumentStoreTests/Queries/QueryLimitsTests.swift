@@ -84,7 +84,7 @@ import Testing
 
   /// Guards against derived queries that exceed the limits: sums and listeners with a limit to the last
   /// documents make implied orders explicit.
-  @Test func whatIsMadeOfAQueryWithinTheLimitsIsWithinThem() throws {
+  @Test func derivedQueriesStayWithinTheLimits() throws {
     let directory = TemporaryDirectory()
     let store = try DocumentStore.open(directory.path)
     var fields: [(name: String, value: StoredValue)] = [("x", 7)]

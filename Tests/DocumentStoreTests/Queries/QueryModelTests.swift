@@ -38,7 +38,7 @@ import Testing
     #expect(found > count && empty < count * 2 / 3 && limited > count / 20 && cursored > count / 20)
   }
 
-  @Test func alternativesMatchWhatTheTreeMatches() {
+  @Test func alternativesMatchLikeTheTree() {
     for world in 0..<100 {
       let seed = SeededRandom.seed(23, UInt64(world))
       var generator = DocumentGenerator(seed: seed)

@@ -19,7 +19,7 @@ import Testing
 
   // MARK: Order
 
-  @Test func withoutAnOrderDocumentsComeByTheirNames() {
+  @Test func withoutAnOrderDocumentsAreSortedByName() {
     let ids = ["__id-7__", "__id7__", "__id10__", "__id7_", "a", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}"]
     #expect(StructuredQuery.ofC.ids(ids.reversed().map { document($0) }) == ids)
   }
@@ -75,7 +75,7 @@ import Testing
     #expect(try query.starting(.after, [.null]).ids(documents) == ["1"])
   }
 
-  @Test func whatIsEqualInOneFieldGoesByTheNextAndAtLastByName() throws {
+  @Test func tiesAreBrokenByTheNextFieldAndFinallyByName() throws {
     let documents = [
       document("3", ("a", 1), ("b", 1)), document("2", ("a", 1.0), ("b", 2)),
       document("1", ("a", 1), ("b", 1)),
@@ -93,7 +93,7 @@ import Testing
     document("4", ("a", 3), ("b", 0)),
   ]
 
-  @Test func cursorsStandBeforeOrAfterWhatIsEqual() throws {
+  @Test func cursorsAreBeforeOrAfterEqualDocuments() throws {
     let query = try StructuredQuery.ofC.order("a")
     #expect(try query.starting(.before, [1]).ids(rows) == ["1", "2", "3", "4"])
     #expect(try query.starting(.after, [1]).ids(rows) == ["3", "4"])
@@ -181,8 +181,8 @@ import Testing
   @Test func theMirrorImageRunsFromTheOtherEnd() throws {
     let query = try StructuredQuery.ofC.where("b", .greaterThan, 0).order("a")
       .starting(.before, [1]).ending(.before, [3])
-    #expect(query.asRun == query)
-    let run = try query.limited(to: .last(2)).asRun
+    #expect(query.executableForm == query)
+    let run = try query.limited(to: .last(2)).executableForm
     #expect(run.orders == ["a", "b", .documentID].map { OrderBy($0, .descending) })
     #expect(run.start == Cursor(.after, [3]))
     #expect(run.end == Cursor(.after, [1]))

@@ -105,7 +105,7 @@ import Testing
 
   /// The build reads the documents as of its start.
   @Test(arguments: [true, false])
-  func aRecordThatIsMendedWhileTheIndexIsMadeDoesNotKeepItFromBeingMade(isDeleted: Bool) throws {
+  func aRecordRepairedDuringTheBuildDoesNotFailIt(isDeleted: Bool) throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .garbage)
     let definition = try IndexDefinition("c", .collection, [.init(field("n"))])

@@ -88,7 +88,7 @@ import Testing
 
   /// Commits that are in progress while the log file fills up: the definitions of a shape go to both sides
   /// of the rotation.
-  @Test func aLogThatBeginsBetweenCommitsUnderWayHasTheirShapes() throws {
+  @Test func aLogFileThatBeginsBetweenPendingCommitsHasTheirShapes() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     var written: [StoredMap] = []

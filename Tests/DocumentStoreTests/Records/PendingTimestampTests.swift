@@ -15,7 +15,7 @@ import Testing
   @Test(arguments: [
     nil, StoredValue.integer(7), .string("before"), .map(StoredMap([("deep", .array([.null]))])),
   ])
-  func theyAreStoredWithWhatWasThereBefore(_ previous: StoredValue?) throws {
+  func pendingTimesAreStoredWithThePreviousValue(_ previous: StoredValue?) throws {
     let document = try document(.pendingTimestamp(time, previous: previous))
     let read = try StoredDocument(path: document.path, record: document.record)
     #expect(read == document)

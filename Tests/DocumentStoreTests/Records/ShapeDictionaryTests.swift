@@ -54,7 +54,7 @@ import Testing
     #expect(shapes.id(of: most) == 0)
   }
 
-  @Test func manyDifferentMapsLeaveNothingBehind() {
+  @Test func manyDifferentMapsCreateNoShapes() {
     let shapes = empty()
     for number in 0..<100_000 { #expect(shapes.id(of: map("a", "field \(number)")) == nil) }
     #expect(shapes.table.shapes.isEmpty)
@@ -95,7 +95,7 @@ import Testing
     #expect(shapes.id(of: map("c")) == 9)
   }
 
-  @Test func aCommitDefinesWhatReadersHaveNotSeenDefined() {
+  @Test func aCommitDefinesShapesWithoutAVisibleDefinition() {
     let shapes = empty()
     for name in ["a", "b", "a", "b"] { _ = shapes.id(of: map(name)) }
     #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [0, 1])
@@ -206,7 +206,7 @@ import Testing
   }
 
   /// Swift treats both names as equal. The dictionary must not change once the map has a shape.
-  @Test func ofNamesThatSwiftTakesForTheSameTheLastCountsInADictionary() throws {
+  @Test func ofCanonicallyEquivalentNamesTheLastWinsInADictionary() throws {
     let fields = StoredMap([("e\u{301}", .integer(1)), ("\u{E9}", .integer(2)), ("a", .integer(3))])
     #expect(fields.count == 3)
     let shapes = empty()
@@ -257,7 +257,7 @@ import Testing
     _ = value.forEachElement { walk($0) }
   }
 
-  @Test func aViewShowsWhatIsDecoded() throws {
+  @Test func aViewEqualsTheDecodedDocument() throws {
     var dice = Dice(seed: 44)
     let (records, documents, table) = shaped(&dice, 500)
     let (key, shapeBytes): ([UInt8], [UInt8]) = ([], table.bytes)

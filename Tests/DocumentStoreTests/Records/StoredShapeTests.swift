@@ -88,7 +88,7 @@ import Testing
 
   // MARK: Refused commits
 
-  @Test func commitsUnderWayDoNotRelyOnEachOthersShapes() throws {
+  @Test func concurrentCommitsDoNotRelyOnEachOthersShapes() throws {
     var machine = try SimulatedStore()
     let underWay = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
     // The last commit alone would be enough for all.
@@ -146,7 +146,7 @@ import Testing
     return documents.map { (DocumentKey.encode($0.path), encoder.encode($0)) }
   }
 
-  @Test func withoutPagesInTheCheckpointEachShapeIsLookedFor() throws {
+  @Test func withoutCheckpointPagesEachShapeIsLookedUp() throws {
     let directory = TemporaryDirectory()
     let dictionary = ShapeDictionary()
     dictionary.begin(from: 300)

@@ -13,7 +13,7 @@ import Testing
 @Suite struct UndecodableRecordTests {
   /// Faults that checksums do not detect.
   enum Fault: String, CaseIterable, Sendable {
-    case nestedTooDeep, nameTooLong, pendingInPending, lostShape, noHead
+    case nestedTooDeep, nameTooLong, pendingInPending, missingShape, noHead
 
     func record(n: Int64) -> [UInt8] {
       switch self {
@@ -26,7 +26,7 @@ import Testing
       case .pendingInPending:
         let inner = StoredValue.pendingTimestamp(.epoch, previous: nil)
         return whole(StoredMap([("n", .integer(n)), ("at", .pendingTimestamp(.epoch, previous: inner))]))
-      case .lostShape:
+      case .missingShape:
         // Form 1, a time, and a map of shape 5000.
         var bytes: [UInt8] = [1] + [UInt8](repeating: 0, count: 8)
         bytes.append(varint: UInt64(5001 * 4))
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// Whether filters on `n` can be evaluated.
-    var tellsN: Bool { self != .lostShape && self != .noHead }
+    var tellsN: Bool { self != .missingShape && self != .noHead }
   }
 
   private func open(_ directory: TemporaryDirectory) throws -> DocumentStore {
@@ -90,7 +90,7 @@ import Testing
   // MARK: Skipping
 
   @Test(arguments: Fault.allCases, [false, true])
-  func oneSuchDocumentCostsWhatNeedsItAndNothingElse(fault: Fault, flushed: Bool) throws {
+  func anUndecodableDocumentFailsOnlyReadsThatNeedIt(fault: Fault, flushed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store)
@@ -161,7 +161,7 @@ import Testing
 
   /// Guards against a check that reports a deleted document as damaged until the next flush.
   @Test(arguments: Fault.allCases, [true, false])
-  func onceItIsDeletedOrOverwrittenNothingIsWrong(fault: Fault, isDeleted: Bool) throws {
+  func afterADeletionOrOverwriteTheStoreIsHealthy(fault: Fault, isDeleted: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store)
@@ -192,7 +192,7 @@ import Testing
     try store.close()
     let report = try DocumentStore.check(directory.path)
     #expect(report.undecodable.names.sorted() == names && report.undecodable.count == 2)
-    #expect(report.findings.count == (fault == .lostShape ? 1 : 2))
+    #expect(report.findings.count == (fault == .missingShape ? 1 : 2))
     let before = try directory.contents()
     let salvaged = try DocumentStore.salvage(directory.path)
     #expect(salvaged.bytes.outcome == .salvaged)

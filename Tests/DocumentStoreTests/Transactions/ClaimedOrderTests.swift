@@ -20,7 +20,7 @@ import Testing
     ClaimedOrder.violation(in: comesAndGoes + [more])
   }
 
-  @Test func readsOfWhatWasThereFit() {
+  @Test func readsOfExistingStatesAreAccepted() {
     #expect(ClaimedOrder.violation(in: comesAndGoes) == nil)
     for elements in [[], [10], [11]] {
       #expect(violation(Transaction(items: [.init(1, elements)])) == nil)
@@ -31,11 +31,11 @@ import Testing
   }
 
   /// As if the deletion had left a part of the list.
-  @Test func aListThatGoesOnBehindARemovalIsSeen() {
+  @Test func aListThatSurvivesADeletionIsDetected() {
     #expect(violation(Transaction(items: [.init(1, [10, 11])])) != nil)
   }
 
-  @Test func aRemovedDocumentThatAQueryStillFindsIsSeen() {
+  @Test func aDeletedDocumentInAQueryResultIsDetected() {
     let stale = Transaction(ranges: [.init(0..<1, [1: [10]])], outcome: .committed(2))
     #expect(violation(stale)?.hasPrefix("at 2: ") == true)
     let phantom = Transaction(ranges: [.init(0..<1, [:])], appends: [.init(2, 20)], outcome: .committed(4))
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Each read was correct at some time, but there is no time for both.
-  @Test func readsOfTwoTimesAreSeen() {
+  @Test func readsFromTwoTimesAreDetected() {
     let history =
       comesAndGoes + [
         Transaction(appends: [.init(2, 20)], outcome: .committed(4)),
@@ -53,14 +53,14 @@ import Testing
   }
 
   /// A transaction that wrote must have read the state just before its commit.
-  @Test func aWriterThatReadAnOldStateIsSeen() {
+  @Test func aWriterThatReadAnOldStateIsDetected() {
     let late = Transaction(items: [.init(1, [10])], appends: [.init(2, 20)], outcome: .committed(3))
     #expect(violation(late) != nil)
     let inTime = Transaction(items: [.init(1, [11])], appends: [.init(2, 20)], outcome: .committed(4))
     #expect(violation(inTime) == nil)
   }
 
-  @Test func aLimitThatLeftOutTheFirstIsSeen() {
+  @Test func aLimitThatLeftOutTheFirstIsDetected() {
     var range = RecordedTransaction.RangeRead(0..<1, [3: [30]])
     range.limit = 1
     let history = [

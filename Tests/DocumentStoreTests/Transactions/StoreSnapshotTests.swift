@@ -16,7 +16,7 @@ import Testing
       .filtered(by: .field(field("n"), .greaterThanOrEqual, .integer(Int64(number))))
   }
 
-  @Test(arguments: [true, false]) func whateverIsCommittedASnapshotStaysAsItIs(createsIndexes: Bool) throws {
+  @Test(arguments: [true, false]) func aSnapshotIsUnaffectedByCommits(createsIndexes: Bool) throws {
     var options = DocumentStore.Options()
     options.createsIndexes = createsIndexes
     options.scanMax = 0

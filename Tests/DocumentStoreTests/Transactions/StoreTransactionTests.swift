@@ -71,7 +71,7 @@ import Testing
     #expect(try !isAborted(read, then: [setting(path("halls", "a"), 5)]))
   }
 
-  @Test func whatLiesBehindALimitIsNoConflict() throws {
+  @Test func documentsAfterALimitAreNoConflict() throws {
     try store.commit((0..<6).map { setting(path("rooms", "\($0)"), $0 * 10) })
     let query = try StructuredQuery(.collection(place.parent)).ordered(by: OrderBy(field("n")))
     let first = { (transaction: StoreTransaction) in
@@ -87,7 +87,7 @@ import Testing
     #expect(try isAborted(last, then: [setting(path("rooms", "c"), 45)]))
   }
 
-  @Test func aCommitUnderWayIsAConflictToo() throws {
+  @Test func aPendingCommitIsAConflict() throws {
     try store.commit([setting(place, 1)])
     let underWay = try store.begin([setting(place, 2)])
     let transaction = try store.beginTransaction()
@@ -101,7 +101,7 @@ import Testing
     #expect(try store.document(at: other) == nil)
   }
 
-  @Test func aCommitUnderWayThatUndoesAnotherIsAConflictAsWell() throws {
+  @Test func aPendingCommitThatUndoesAnotherIsAConflict() throws {
     let transaction = try store.beginTransaction()
     #expect(try transaction.document(at: place) == nil)
     let underWay = [try store.begin([setting(place, 1)]), try store.begin([.delete(place)])]
@@ -114,7 +114,7 @@ import Testing
     #expect(try store.document(at: other) == nil)
   }
 
-  @Test func aCommitThatTheSnapshotHasIsNone() throws {
+  @Test func aCommitInTheSnapshotIsNoConflict() throws {
     let underWay = try store.begin([setting(place, 2)])
     let second = try store.begin([setting(other, 2)])
     // Publishes both; the first is not settled when the transaction begins.
@@ -143,7 +143,7 @@ import Testing
 
   // MARK: Attempts
 
-  @Test func theBlockIsRunAgainUntilNobodyWasFaster() throws {
+  @Test func theBlockIsRetriedUntilItHasNoConflict() throws {
     try store.commit([setting(place, 1)])
     var attempts = 0
     let result = try store.transaction { transaction in
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func whatWasFoundAbsentCannotBeUpdatedUnlessItIsWrittenFirst() throws {
+  @Test func anAbsentDocumentCannotBeUpdatedUnlessWrittenFirst() throws {
     try store.transaction { transaction in
       _ = try transaction.document(at: place)
       let update = try Mutation.update(place, [(field("n"), .set(.integer(2)))])

@@ -53,13 +53,13 @@ import Testing
     }
     add(7)
     #expect(check.decide(history.copy, pending: []) == nil)
-    #expect(check.decidedLate == 37)
+    #expect(check.checkedUnderLock == 37)
     add(1)
     _ = history.add(number + 1, [change(3, document(3, at: 9))])
     #expect(check.decide(history.copy, pending: [])?.contains("rooms/m3") == true)
   }
 
-  @Test func theLastStateOfADocumentDecidesWheneverItIsLookedAt() throws {
+  @Test func onlyTheLastStateOfADocumentDecides() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     _ = history.add(1, [change(5, document(5, at: 1))])
@@ -72,12 +72,12 @@ import Testing
     #expect(check.decide(history.copy, pending: []) == nil)
   }
 
-  @Test func whatNeverHappenedDecidesNothing() throws {
+  @Test func aFailedCommitIsNoConflict() throws {
     let history = CommitHistory()
     var check = TransactionCheck(try reads())
     check.lookAhead { (history.copy, [pending(2, 5, nil), pending(3, 6, document(6, at: 3))]) }
     #expect(check.decide(history.copy, pending: [pending(2, 5, nil)]) == nil)
-    #expect(check.decidedLate == 0)
+    #expect(check.checkedUnderLock == 0)
     #expect(
       check.decide(history.copy, pending: [pending(4, 5, nil), pending(5, 7, document(7, at: 5))])?
         .contains("rooms/m7") == true)
@@ -86,7 +86,7 @@ import Testing
 
   /// Guards against a pending deletion that hides an existing document: the deletion was refused, and the
   /// transaction committed.
-  @Test func whatMayNeverHappenHidesNothing() throws {
+  @Test func aPendingStateHidesNoCompletedOne() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     _ = history.add(1, [change(5, document(5, at: 1))])
@@ -96,7 +96,7 @@ import Testing
     let made = pending(2, 6, document(6, at: 2))
     check.lookAhead { (CommitHistory().copy, [made, pending(3, 6, nil)]) }
     #expect(check.decide(CommitHistory().copy, pending: [made, pending(3, 6, nil)]) != nil)
-    #expect(check.decidedLate == 0)
+    #expect(check.checkedUnderLock == 0)
     #expect(check.decide(CommitHistory().copy, pending: [pending(3, 6, nil)]) == nil)
   }
 
@@ -115,7 +115,7 @@ import Testing
     #expect(history.reaches(backTo: UInt64(dropped + 1)))
   }
 
-  @Test func theHistoryGoesWithThoseWhoNeededIt() throws {
+  @Test func theHistoryIsDroppedWithItsLastTransaction() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     for number in 1...1000 {

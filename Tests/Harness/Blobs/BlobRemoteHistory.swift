@@ -61,7 +61,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     init(_ disk: SimulatedDisk, _ remote: LoopbackBlobRemote, seed: UInt64) throws {
       store = try DocumentStore.open(
         BlobLife.path, options: BlobLife.options, platform: disk.platform(seed: seed))
-      if try !store.objects.outbox.isRemotes() { try store.objects.outbox.belongToRemote() }
+      if try !store.objects.outbox.isRemoteMirror() { try store.objects.outbox.becomeRemoteMirror() }
       sync = try BlobSync(store.objects, remote, scheduler, seed: seed)
     }
   }

@@ -7,7 +7,7 @@
 
 internal import ByteStore
 
-final class JobScheduler: BackgroundPlayer {
+final class JobScheduler: BackgroundSimulator {
   /// What the caller is doing, which a job might have to wait for.
   enum Occupation: Sendable { case commit, flush }
 
@@ -159,7 +159,7 @@ final class JobScheduler: BackgroundPlayer {
     switch moment {
     case .commitLogged: during(.commit) { pause() }
     case .flushStarts: pause(in: .held)
-    case .spareOrdered, .spareWritten, .segmentsDeleted: pause()
+    case .recycledLogOrdered, .recycledLogWritten, .segmentsDeleted: pause()
     }
   }
 

@@ -3,7 +3,7 @@
 internal import ByteStore
 
 /// No commit of a campaign puts the key: where it shows up, a context was taken for a commit.
-struct RepeatedContext: LayerAbove, CheckpointPages {
+struct RepeatedContext: UpperLayer, CheckpointPages {
   let bytes: Int
 
   private var entry: (key: [UInt8], value: [UInt8]) {

@@ -70,7 +70,7 @@ package struct Scenario: Sendable {
     options.segmentBytesMax = 32 << 10
     options.cacheBytesMax = 64 << 10
     options.maintenance = .manual
-    options.layerAbove = contextBytes.map { RepeatedContext(bytes: $0) }
+    options.upperLayer = contextBytes.map { RepeatedContext(bytes: $0) }
     return LifePlan(
       options: options, steps: leg.steps, fault: leg.fault, shortensTransfers: shortensTransfers,
       schedulesJobs: schedulesJobs, capacity: capacity, recordsTrace: recordsTrace, seed: leg.seed,

@@ -223,7 +223,7 @@ private struct WatchedFile: OpenFile {
     try watch.call(kind, isSync: true) { () throws(SystemFailure) in try base.sync() }
   }
 
-  func startWriting(_ range: Range<UInt64>) { base.startWriting(range) }
+  func startWriteback(_ range: Range<UInt64>) { base.startWriteback(range) }
 
   func startReading(_ range: Range<UInt64>) {
     watch.ask(for: range, of: path)

@@ -11,14 +11,14 @@ struct BlobTarget: FuzzTarget {
 
   private let image: DiskImage
   private let seed: UInt64
-  private let contents: [(id: BlobID, place: BlobPlace, bytes: [UInt8])]
+  private let contents: [(id: BlobID, place: BlobLocation, bytes: [UInt8])]
   private let paths: [String]
 
   init(seed: UInt64) {
     self.seed = seed
     let disk = SimulatedDisk()
     var random = SeededRandom(seed: seed)
-    var contents: [(id: BlobID, place: BlobPlace, bytes: [UInt8])] = []
+    var contents: [(id: BlobID, place: BlobLocation, bytes: [UInt8])] = []
     do throws(ByteStoreError) {
       let store = try ByteStore.open(
         SampleStore.directory, options: Self.options, platform: disk.platform(seed: seed))
@@ -86,7 +86,7 @@ struct BlobTarget: FuzzTarget {
   }
 
   private func read(
-    _ store: ByteStore, _ id: BlobID, _ place: BlobPlace, _ bytes: [UInt8]
+    _ store: ByteStore, _ id: BlobID, _ place: BlobLocation, _ bytes: [UInt8]
   ) throws(FuzzFinding) -> String {
     do throws(ByteStoreError) {
       try store.blobs.verify(id, at: place)

@@ -216,11 +216,11 @@ private struct QueryProgramRun {
     summary.count(.documentsByName, if: plan.branches.contains { $0.isEmpty })
     summary.count(.nothingMatches, if: plan.branches.isEmpty)
     summary.count(.longKeys, if: plan.longKeysRead > 0)
-    summary.count(.nestedNames, if: plan.nestedPassedOver > 0)
+    summary.count(.nestedNames, if: plan.nestedSkips > 0)
     let isOneAccess = plan.branches.count == 1 && plan.branches[0].count == 1
     summary.count(
       .keysOnlyCounts,
-      if: isOneAccess && !plan.isFiltered && plan.longKeysRead == 0 && plan.nestedPassedOver == 0)
+      if: isOneAccess && !plan.isFiltered && plan.longKeysRead == 0 && plan.nestedSkips == 0)
     if case .collectionGroup = query.scope { summary.count(.groups) }
     summary.count(.cursors, if: query.start != nil || query.end != nil)
     if case .first = query.limit { summary.count(.firstLimits) }

@@ -178,7 +178,7 @@ extension PringTests {
       override var ignore: [String] { ["secret"] }
     }
 
-    @Test func fault13FilesBehindAnIgnoredPropertyAreUploaded() async throws {
+    @Test func fault13FilesAfterAnIgnoredPropertyAreUploaded() async throws {
       let hiding = Hiding(id: "h")
       hiding.secret = file("secret")
       hiding.open = file("open")

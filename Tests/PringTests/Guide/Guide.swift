@@ -289,7 +289,7 @@ func findByWords(_ text: String) -> DataSource<Article>.Query {
   Article.words(in: text).reduce(Article.query) { $0.where("words.\($1)", isEqualTo: true) }
 }
 
-func findByBeginning(_ text: String) -> DataSource<Article>.Query {
+func findByPrefix(_ text: String) -> DataSource<Article>.Query {
   Article.order(by: \Article.title).start(at: [text]).end(before: [text + "\u{f8ff}"])
 }
 

@@ -171,7 +171,7 @@ extension PringTests {
       let article = Article(id: "a")
       article.title = "Analytical engines"
       try await article.save()
-      for query in [findByWords("Engines"), findByWords("engines analytical"), findByBeginning("Anal")] {
+      for query in [findByWords("Engines"), findByWords("engines analytical"), findByPrefix("Anal")] {
         let found = await told { heard in query.get { snapshot, _ in heard(snapshot?.count) } }
         #expect(found == 1)
       }

@@ -88,7 +88,7 @@ struct EmulatorJSON {
 
   /// As client libraries send it: a limit on the last documents is asked for the other way round.
   func query(_ query: StructuredQuery) -> String {
-    let run = query.asRun
+    let run = query.executableForm
     var parts = [#""from":[\#(scope(run.scope))]"#]
     if !run.filters.isEmpty { parts.append(#""where":\#(filter(.all(run.filters)))"#) }
     let orders = run.start == nil && run.end == nil && run == query ? run.explicitOrders : run.orders

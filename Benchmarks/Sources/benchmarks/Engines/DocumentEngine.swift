@@ -74,7 +74,7 @@ extension DocumentEngine {
   func compactedCopy(to directory: URL) throws -> Bool { false }
 
   /// Returns the sum of all ordered answers. It proves that every index is complete and in order.
-  func weightOfIndexes(_ documents: Int) throws -> Int {
+  func weightOfOrderedAnswers(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
   }

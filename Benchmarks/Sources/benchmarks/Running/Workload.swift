@@ -58,7 +58,7 @@ final class RunContext: Sendable {
   ) throws {
     guard held > 0 else {
       try answers.note(what, try engine.scan(), of: name)
-      return try answers.note("in order, \(what)", try engine.weightOfIndexes(count), of: name)
+      return try answers.note("in order, \(what)", try engine.weightOfOrderedAnswers(count), of: name)
     }
     try engine.requireInIndexes(held..<held + count)
     try answers.note("a visit to all and \(what)", try engine.visitIndexes(held + count), of: name)

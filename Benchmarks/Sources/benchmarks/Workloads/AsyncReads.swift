@@ -107,7 +107,7 @@ private struct SQLiteDecodedGets: Engine {
         return try decoder.decode(SampleFields<Int>.self, from: Data(select.blob(0))).weight { $0 }
       }
     }
-    for number in Question.numbersToWarm(context.options.documents) {
+    for number in Question.warmUpNumbers(context.options.documents) {
       _ = try get(SampleDocument(number).path)
     }
     for path in timed { _ = try get(path) }

@@ -77,7 +77,7 @@ private struct LoadRound: Engine {
     let time = try type.load(count, in: directory, window: 1_000_000)
     let engine = try type.init(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     try context.answers.note("a load", try engine.scan(), of: name)
-    try context.answers.note("in order, a load", try engine.weightOfIndexes(count), of: name)
+    try context.answers.note("in order, a load", try engine.weightOfOrderedAnswers(count), of: name)
     try engine.close()
     return ["docs_per_s": Double(count) / (time / .seconds(1))]
   }
@@ -110,7 +110,7 @@ private struct UpdateRound: Engine {
     _ = try engine.byScore(from: 0, limit: documents)
     let time = try ContinuousClock().measure { for batch in batches { try engine.update(batch) } }
     try context.answers.note("updated documents", try engine.scan(), of: name)
-    try context.answers.note("the order after updates", try engine.weightOfIndexes(documents), of: name)
+    try context.answers.note("the order after updates", try engine.weightOfOrderedAnswers(documents), of: name)
     try engine.close()
     return ["docs_per_s": Double(count) / (time / .seconds(1))]
   }

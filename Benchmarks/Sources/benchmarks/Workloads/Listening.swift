@@ -13,24 +13,24 @@ enum Listening: Workload {
   static let name = "W16"
   static let title = "from a write to its listener"
   static let engines: [any Engine] = [
-    Told(listeners: 1), Told(listeners: 10_000), Unconcerned(), ToldByAPI(listeners: 1),
-    ToldByAPI(listeners: 10_000),
+    Told(listeners: 1), Told(listeners: 10_000), Unaffected(), NotifiedByAPI(listeners: 1),
+    NotifiedByAPI(listeners: 10_000),
   ]
   static let goals = [
     Goal(
-      title: "callback with 10,000 live queries over one", engine: ToldByAPI.many, metric: "callback_p50_us",
-      measure: .toOwn(engine: ToldByAPI.one, metric: "callback_p50_us"), bound: 1.2),
+      title: "callback with 10,000 live queries over one", engine: NotifiedByAPI.many, metric: "callback_p50_us",
+      measure: .toOwn(engine: NotifiedByAPI.one, metric: "callback_p50_us"), bound: 1.2),
     Goal(
-      title: "callback over a write that nobody listens to", engine: ToldByAPI.one, metric: "callback_p50_us",
-      measure: .toOwn(engine: ToldByAPI.one, metric: "alone_p50_us"), bound: 1.5),
+      title: "callback over a write that nobody listens to", engine: NotifiedByAPI.one, metric: "callback_p50_us",
+      measure: .toOwn(engine: NotifiedByAPI.one, metric: "alone_p50_us"), bound: 1.5),
     Goal(
       title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
       metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
     // Processor time, because the wall clock would mostly measure the disk.
     Goal(
       title: "processor time of a commit that concerns none of 10,000 live queries over none",
-      engine: Unconcerned.name, metric: "processor_with_10000_us",
-      measure: .toOwn(engine: Unconcerned.name, metric: "processor_without_us"), bound: 1.2),
+      engine: Unaffected.name, metric: "processor_with_10000_us",
+      measure: .toOwn(engine: Unaffected.name, metric: "processor_without_us"), bound: 1.2),
   ]
 
   fileprivate static func count(_ context: RunContext) -> Int { min(context.options.documents, 3000) }
@@ -51,7 +51,7 @@ enum Listening: Workload {
   }
 
   /// Adds live queries whose values, ranges and collections are never written.
-  fileprivate static func listenElsewhere(_ store: DocumentStore, _ count: Int, _ queue: DispatchQueue) throws
+  fileprivate static func addUnaffectedListeners(_ store: DocumentStore, _ count: Int, _ queue: DispatchQueue) throws
   {
     let users = try CollectionPath(["users"])
     let score = try StoredFieldPath(["score"])
@@ -87,7 +87,7 @@ private struct Told: Engine {
       try? alone.close()
     }
     let queue = DispatchQueue(label: "listeners")
-    try Listening.listenElsewhere(store, listeners - 1, queue)
+    try Listening.addUnaffectedListeners(store, listeners - 1, queue)
     let told = DispatchSemaphore(value: 0)
     let query = try StructuredQuery(.collection(CollectionPath(["users"])))
       .filtered(by: .field(StoredFieldPath(["city"]), .equal, .string("Here")))
@@ -119,14 +119,14 @@ private struct Told: Engine {
   }
 }
 
-private struct Unconcerned: Engine {
+private struct Unaffected: Engine {
   static let name = "dugout, nobody concerned"
   var name: String { Self.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
     let stores = try ["quiet", "quiet again", "watched"].map { try Listening.open(directory, $0) }
     defer { for store in stores { try? store.close() } }
-    try Listening.listenElsewhere(stores[2], 10_000, DispatchQueue(label: "listeners"))
+    try Listening.addUnaffectedListeners(stores[2], 10_000, DispatchQueue(label: "listeners"))
     var wall: [[Double]] = [[], [], []]
     var processor: [[Double]] = [[], [], []]
     let clock = ContinuousClock()
@@ -180,7 +180,7 @@ private final class Seen: @unchecked Sendable {
   }
 }
 
-private struct ToldByAPI: Engine {
+private struct NotifiedByAPI: Engine {
   static let one = "dugout, Firestore API, 1 listener"
   static let many = "dugout, Firestore API, 10000 listeners"
   var listeners: Int

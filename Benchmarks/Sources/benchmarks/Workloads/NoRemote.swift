@@ -53,7 +53,7 @@ private struct ViewOverStore: Engine {
     let keys = try (0..<count).map { index in
       try DugoutDocuments.key(Question.number(index, below: context.options.documents))
     }
-    for number in Question.numbersToWarm(context.options.documents) {
+    for number in Question.warmUpNumbers(context.options.documents) {
       _ = try engine.store.document(at: DugoutDocuments.key(number))
     }
     for key in keys { _ = try engine.store.document(at: key) }

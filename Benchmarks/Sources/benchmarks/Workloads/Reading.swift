@@ -126,7 +126,7 @@ enum Question: Sendable {
     let scanned = try engine.scan()
     switch self {
     case .get:
-      return try Self.numbersToWarm(documents).reduce(0) { try $0 &+ engine.get(Database.key($1)) }
+      return try Self.warmUpNumbers(documents).reduce(0) { try $0 &+ engine.get(Database.key($1)) }
     case .byScore: return try engine.byScore(from: SampleDocument.scores.lowerBound, limit: documents)
     case .ofTown:
       return try (0..<SampleDocument.towns).reduce(0) {
@@ -139,7 +139,7 @@ enum Question: Sendable {
 
   /// Numbers of documents that together touch every page of documents and every page on the path to
   /// them.
-  static func numbersToWarm(_ documents: Int) -> StrideTo<Int> { stride(from: 0, to: documents, by: 7) }
+  static func warmUpNumbers(_ documents: Int) -> StrideTo<Int> { stride(from: 0, to: documents, by: 7) }
 
   private func time(_ question: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
     // Runs all queries once to warm up, because the other forms of an engine's query are warm too.

@@ -85,11 +85,11 @@ final class Listening: NSObject, ListenerRegistration {
     }
     registration?()
     onEnd?()
-    letBegin()
+    waitForHandler()
   }
 
   /// Whether a call in another thread has come to the user's code cannot be told from outside, but that it has ended.
-  private func letBegin() {
+  private func waitForHandler() {
     let caller = state.withLock { $0.caller }
     guard let caller, caller != ObjectIdentifier(Thread.current) else { return }
     _ = calls.wait(timeout: .now() + .milliseconds(10))

@@ -68,7 +68,7 @@ extension FirestoreClient {
     guard !listening.isRemoved else { return }
     switch result {
     case .success(let snapshot):
-      guard let visible = snapshot.withoutChangesOfTimes else { return }
+      guard let visible = snapshot.withoutTimeOnlyChanges else { return }
       let told = made(visible)
       if listening.call({ handler(.success(told)) }) { announceSync() }
     case .failure(let error):

@@ -129,7 +129,7 @@ private struct TransactionRun: @unchecked Sendable {
     while true {
       do {
         return Delivery(value: try self.attempt(begin))
-      } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
+      } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
         attempt += 1
         guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
       } catch {
@@ -148,8 +148,8 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   /// Of the engine's errors it says so itself; of those that the block sets, the code does.
-  private static func isWorthAnotherAttempt(_ error: any Error) -> Bool {
-    if let error = error as? DocumentStoreError { return error.isWorthAnotherAttempt }
+  private static func isRetryable(_ error: any Error) -> Bool {
+    if let error = error as? DocumentStoreError { return error.isRetryable }
     if case .remote(let refusal)? = error as? OfflineSyncError {
       return refusal.code.isWorthAnotherTransaction
     }

@@ -188,7 +188,7 @@ final class DownloadFile: DownloadTarget {
 
   /// What processes that died left of their downloads. A file that cannot be removed now is tried again next time.
   static func removeLeftParts(_ objects: ObjectStore) {
-    guard let left = try? objects.leftDownloads() else { return }
+    guard let left = try? objects.abandonedDownloads() else { return }
     for (number, folder) in left {
       let path = URL(fileURLWithPath: folder).appendingPathComponent(name(number)).path
       if FileManager.default.fileExists(atPath: path) {

@@ -106,7 +106,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private func compare(_ earlier: ObjectUpload, _ bytes: any UploadBytes) throws(StorageError) {
     let offset = earlier.byteCount
     do throws(DocumentStoreError) {
-      guard let staged = try earlier.regain() else {
+      guard let staged = try earlier.rereadStaged() else {
         // From here on it counts as progress.
         try earlier.persist()
         (self.earlier, upload) = (nil, earlier)

@@ -9,7 +9,7 @@ final class BlobFile {
 
   var path: String { file.path }
 
-  init(_ id: BlobID, _ place: BlobPlace, _ folder: BlobFolder) throws(ByteStoreError) {
+  init(_ id: BlobID, _ place: BlobLocation, _ folder: BlobFolder) throws(ByteStoreError) {
     guard let file = try folder.open(.blob(id)) else {
       throw folder.damage(.blob(id), 0, "a content that a record names", "no such file")
     }

@@ -47,7 +47,7 @@ package final class BlobFolder: Sendable {
       if platform.keeps(.syncOnOpen) { try directory.sync() }
     } catch {
       guard !error.isMissingFile else { return nil }
-      guard error.isNoDirectory else { throw .system(error) }
+      guard error.isNotADirectory else { throw .system(error) }
       let kind = try? platform.fileSystem.openDirectory(storePath).kind(of: BlobName.folder)
       throw .nameTaken(path: path, by: kind ?? .file, needed: .directory)
     }
@@ -117,7 +117,7 @@ package final class BlobFolder: Sendable {
   }
 
   /// Returns a pack number that no pack has, or had since the store was opened.
-  func takePackNumber() throws(ByteStoreError) -> UInt64 {
+  func allocatePackNumber() throws(ByteStoreError) -> UInt64 {
     try findPacks()
     return state.withLock { state in
       let number = state.nextPack ?? 1
@@ -127,7 +127,7 @@ package final class BlobFolder: Sendable {
   }
 
   /// The upper bound of all pack numbers in use.
-  func packsEnd() throws(ByteStoreError) -> UInt64 {
+  func packNumberEnd() throws(ByteStoreError) -> UInt64 {
     try findPacks()
     return state.withLock { $0.nextPack ?? 1 }
   }

@@ -56,7 +56,7 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The location of a content.
-package struct BlobPlace: Hashable, Sendable {
+package struct BlobLocation: Hashable, Sendable {
   package enum Home: Hashable, Sendable {
     /// A file of its own, named by its id.
     case ownFile

@@ -44,7 +44,7 @@ package final class BlobStore: Sendable {
   /// Returns once the content is on stable storage under its name. After a failure nothing remains,
   /// except perhaps a file of that name. No commit relies on that file before the next open, and a sweep
   /// deletes files that no record names.
-  package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobPlace {
+  package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobLocation {
     switch blob.content {
     case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), blob.id)
     case .staged(let number):
@@ -54,7 +54,7 @@ package final class BlobStore: Sendable {
         try? folder.remove(.staged(number))
         throw error
       }
-      return BlobPlace(byteCount: blob.byteCount, home: .ownFile)
+      return BlobLocation(byteCount: blob.byteCount, home: .ownFile)
     }
   }
 
@@ -83,7 +83,7 @@ package final class BlobStore: Sendable {
 
   /// Opens a content for reading. A content that was deleted meanwhile is reported as damage. The caller
   /// then checks whether its records still name it.
-  package func reader(_ id: BlobID, at place: BlobPlace) throws(ByteStoreError) -> BlobReader {
+  package func reader(_ id: BlobID, at place: BlobLocation) throws(ByteStoreError) -> BlobReader {
     guard place.byteCount > 0 || place.home == .ownFile else { return BlobReader(id, place, .empty) }
     switch place.home {
     case .ownFile: return BlobReader(id, place, .file(try BlobFile(id, place, folder)))
@@ -96,7 +96,7 @@ package final class BlobStore: Sendable {
   /// Throws `corrupted` if the content does not match its id, and `closed` if `isCancelled` stopped the
   /// check.
   package func verify(
-    _ id: BlobID, at place: BlobPlace, isCancelled: () -> Bool = { false }
+    _ id: BlobID, at place: BlobLocation, isCancelled: () -> Bool = { false }
   ) throws(ByteStoreError) {
     let reader = try reader(id, at: place)
     var digest = SHA256Stream()
@@ -123,15 +123,15 @@ package final class BlobStore: Sendable {
   // MARK: Removing
 
   /// Deletes the content's own file. A packed content stays until its pack is deleted.
-  package func remove(_ id: BlobID, at place: BlobPlace) throws(ByteStoreError) {
-    guard place.home == .ownFile, removals.mayRemove(.blob(id)) else { return }
+  package func remove(_ id: BlobID, at place: BlobLocation) throws(ByteStoreError) {
+    guard place.home == .ownFile, removals.canRemoveNow(.blob(id)) else { return }
     try folder.remove(.blob(id))
   }
 
   package func removePack(_ number: UInt64) throws(ByteStoreError) {
-    guard number < (try packWriter.closedEnd()) else { return }
+    guard number < (try packWriter.closedPackEnd()) else { return }
     packReader.forget(number)
-    guard removals.mayRemove(.pack(number)) else { return }
+    guard removals.canRemoveNow(.pack(number)) else { return }
     try folder.remove(.pack(number))
   }
 
@@ -147,7 +147,7 @@ package final class BlobStore: Sendable {
 
   package func inventory() throws(ByteStoreError) -> Inventory {
     // Read before the names, because a pack that is started meanwhile has at least this number.
-    let end = try packWriter.closedEnd()
+    let end = try packWriter.closedPackEnd()
     var inventory = Inventory()
     for name in try folder.names() {
       switch name {

@@ -35,7 +35,7 @@ package final class BlobWriter {
   package private(set) var byteCount: UInt64 = 0
 
   /// Smaller pieces are hashed on the calling thread.
-  private static let bytesToShare = 256 << 10
+  private static let parallelHashBytesMin = 256 << 10
 
   private static let noContent = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
 
@@ -68,7 +68,7 @@ package final class BlobWriter {
   /// Hashes and writes in parallel, or one after the other if no other thread is available.
   private func hash(_ bytes: RawSpan, writingTo staged: StagedFile) throws(ByteStoreError) {
     let syncBytes = store.options.syncBytes
-    guard bytes.byteCount >= Self.bytesToShare else {
+    guard bytes.byteCount >= Self.parallelHashBytesMin else {
       digest.update(bytes)
       return try staged.append(bytes, syncBytes: syncBytes)
     }
@@ -153,8 +153,8 @@ package final class BlobWriter {
 
   /// Returns the next chunk of the staged file and rewrites it; nil after the last valid chunk. Nothing
   /// can be appended before that.
-  package func regain() throws(ByteStoreError) -> [UInt8]? {
-    guard let staged, let bytes = try staged.regain() else { return nil }
+  package func rereadStaged() throws(ByteStoreError) -> [UInt8]? {
+    guard let staged, let bytes = try staged.rereadStaged() else { return nil }
     // Otherwise the first sync would have to write everything.
     if staged.bytesWritten - staged.bytesSynced >= store.options.syncBytes { try staged.sync() }
     digest.update(bytes.rawSpan)
@@ -175,7 +175,7 @@ extension BlobStore {
   /// A unique number.
   package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
-  /// Continues a staged content, possibly after a restart. Call `regain` until it has returned all valid
+  /// Continues a staged content, possibly after a restart. Call `rereadStaged` until it has returned all valid
   /// chunks. Nil if no valid file exists.
   package func resume(_ number: StagedNumber) throws(ByteStoreError) -> BlobWriter? {
     try BlobWriter(self, resuming: number)

@@ -4,7 +4,7 @@ extension BlobStore {
   /// Passes each content of a pack to `body`, with the location that its record would name. Some may
   /// never have been acknowledged; only a record can tell.
   package func forEachFrame(
-    ofPack number: UInt64, _ body: (BlobID, BlobPlace) throws(ByteStoreError) -> Void
+    ofPack number: UInt64, _ body: (BlobID, BlobLocation) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     guard let file = try folder.open(.pack(number)) else { return }
     defer { file.close() }
@@ -20,14 +20,14 @@ extension BlobStore {
         offset = (offset + 1).roundedUp(toMultipleOf: UInt64(BlobFormat.pageBytes))
         continue
       }
-      let body0 = offset + UInt64(BlobFormat.frameHeadBytes)
+      let bodyStart = offset + UInt64(BlobFormat.frameHeadBytes)
       try body(
         frame.id,
-        BlobPlace(
+        BlobLocation(
           byteCount: UInt64(frame.byteCount),
           home: .pack(
-            number: number, offset: body0, storedBytes: frame.storedBytes, checksum: frame.bodyChecksum)))
-      offset = (body0 + UInt64(frame.storedBytes))
+            number: number, offset: bodyStart, storedBytes: frame.storedBytes, checksum: frame.bodyChecksum)))
+      offset = (bodyStart + UInt64(frame.storedBytes))
         .roundedUp(toMultipleOf: UInt64(BlobFormat.frameHeadBytes))
     }
   }

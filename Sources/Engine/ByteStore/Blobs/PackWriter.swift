@@ -33,12 +33,12 @@ final class PackWriter: Sendable {
   }
 
   /// No content is added to packs below this number, and none of them is being created.
-  func closedEnd() throws(ByteStoreError) -> UInt64 {
+  func closedPackEnd() throws(ByteStoreError) -> UInt64 {
     // Lists the folder before the lock is taken.
-    _ = try folder.packsEnd()
+    _ = try folder.packNumberEnd()
     return try state.withLock { state throws(ByteStoreError) in
       // The last pack may be the leader's current or next one.
-      let end = try folder.packsEnd()
+      let end = try folder.packNumberEnd()
       return state.isLeading || state.pack != nil ? end - 1 : end
     }
   }
@@ -54,7 +54,7 @@ final class PackWriter: Sendable {
   /// Returns once the content is on stable storage. `frame` is its stored form after space for a head.
   func append(
     _ frame: [UInt8], of byteCount: Int, _ id: BlobID
-  ) throws(ByteStoreError) -> BlobPlace {
+  ) throws(ByteStoreError) -> BlobLocation {
     let ticket = PackTicket(id: id, byteCount: UInt32(byteCount), frame: frame)
     state.withLock { $0.queue.append(ticket) }
     while true {
@@ -71,7 +71,7 @@ final class PackWriter: Sendable {
   }
 
   private enum Turn {
-    case done(Result<BlobPlace, ByteStoreError>)
+    case done(Result<BlobLocation, ByteStoreError>)
     case lead([PackTicket], OpenPack?)
   }
 
@@ -100,7 +100,7 @@ final class PackWriter: Sendable {
 
   private func write(
     _ group: [PackTicket], _ pack: inout OpenPack?
-  ) throws(ByteStoreError) -> [BlobPlace] {
+  ) throws(ByteStoreError) -> [BlobLocation] {
     if let full = pack, full.end >= packBytesMax {
       full.file.close()
       pack = nil
@@ -108,7 +108,7 @@ final class PackWriter: Sendable {
     if pack == nil { pack = try makePack() }
     guard let current = pack else { return [] }
     var end = current.end
-    var places: [BlobPlace] = []
+    var places: [BlobLocation] = []
     do throws(SystemFailure) {
       for ticket in group {
         places.append(try write(ticket, at: end, in: current))
@@ -131,7 +131,7 @@ final class PackWriter: Sendable {
 
   private func write(
     _ ticket: PackTicket, at offset: UInt64, in pack: OpenPack
-  ) throws(SystemFailure) -> BlobPlace {
+  ) throws(SystemFailure) -> BlobLocation {
     let bodyOffset = offset + UInt64(BlobFormat.frameHeadBytes)
     let storedBytes = UInt32(ticket.frame.count - BlobFormat.frameHeadBytes)
     let checksum = ticket.bodyChecksum(file: pack.fileID, offset: bodyOffset)
@@ -141,7 +141,7 @@ final class PackWriter: Sendable {
     ticket.frame.replaceSubrange(..<BlobFormat.frameHeadBytes, with: head)
     let frame = ticket.frame
     try pack.file.writeAll(frame.rawSpan, at: offset, folder.platform)
-    return BlobPlace(
+    return BlobLocation(
       byteCount: UInt64(ticket.byteCount),
       home: .pack(
         number: pack.number, offset: bodyOffset, storedBytes: storedBytes,
@@ -150,7 +150,7 @@ final class PackWriter: Sendable {
 
   private func makePack() throws(ByteStoreError) -> OpenPack {
     let directory = try folder.made()
-    let number = try folder.takePackNumber()
+    let number = try folder.allocatePackNumber()
     let fileID = folder.platform.random.randomID()
     let name = BlobName.pack(number).text
     let file = try system { () throws(SystemFailure) in try directory.createFile(name) }
@@ -183,7 +183,7 @@ private final class PackTicket {
   let id: BlobID
   let byteCount: UInt32
   var frame: [UInt8]
-  var result: Result<BlobPlace, ByteStoreError>?
+  var result: Result<BlobLocation, ByteStoreError>?
 
   init(id: BlobID, byteCount: UInt32, frame: [UInt8]) {
     self.id = id

@@ -127,14 +127,14 @@ final class StagedFile {
     do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform) } catch { throw .system(error) }
     chunks.append(BlobChunk(offset: end, storedBytes: storedBytes, checksum: checksum))
     end += UInt64(chunk.count)
-    startWriting(file)
+    startWriteback(file)
   }
 
-  private func startWriting(_ file: any OpenFile) {
+  private func startWriteback(_ file: any OpenFile) {
     // Excludes the page that the next chunk continues, because it would be written twice.
     let whole = end - end % UInt64(BlobFormat.pageBytes)
     guard whole - started >= Self.startBytes else { return }
-    file.startWriting(started..<whole)
+    file.startWriteback(started..<whole)
     started = whole
   }
 
@@ -182,7 +182,7 @@ final class StagedFile {
   }
 
   /// Returns the content of the chunk at `end` and rewrites the chunk; nil after the last valid chunk.
-  func regain() throws(ByteStoreError) -> [UInt8]? {
+  func rereadStaged() throws(ByteStoreError) -> [UInt8]? {
     precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
     let (file, offset) = (try file(), end)
     let bytes = try system { () throws(SystemFailure) in

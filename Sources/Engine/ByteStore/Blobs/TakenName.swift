@@ -35,7 +35,7 @@ package struct TakenName: Equatable {
   ) throws(ByteStoreError) -> Bool {
     guard let fileSystem else { return true }
     do throws(SystemFailure) { _ = try fileSystem.openDirectory(path) } catch {
-      guard error.isMissingFile || error.isNoDirectory else { throw .system(error) }
+      guard error.isMissingFile || error.isNotADirectory else { throw .system(error) }
       return false
     }
     return true

@@ -19,11 +19,11 @@ package final class CheckpointFile: Sendable {
     do throws(SystemFailure) {
       file = try directory.openFile(name, .read)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
+      guard error.isMissingOrNotAFile else { throw .system(error) }
       throw .corrupted(
         Damage(
           file: path, offset: 0, expected: "a checkpoint that the manifest names",
-          found: error.foundInPlaceOfFile))
+          found: error.obstacleDescription))
     }
     do throws(ByteStoreError) {
       header = try Self.header(of: file)
@@ -126,13 +126,13 @@ package final class CheckpointFile: Sendable {
 
   /// Starts read-ahead of the pages that an open uses. These are the key directory's hash directory and
   /// segment list, the upper layer's first region, and the first page of each of its other regions.
-  func startReadingBeginnings() {
+  func prefetchOpenPages() {
     for region in header.regions {
       let pages =
         switch region.region {
         // An open reads only few pages of a larger directory.
-        case .directory: region.pages <= Self.pagesOfBeginningMax ? region.pages : 0
-        case .segments, .overflow, .firstOfLayerAbove: min(region.pages, Self.pagesOfBeginningMax)
+        case .directory: region.pages <= Self.prefetchedPagesMax ? region.pages : 0
+        case .segments, .overflow, .firstOfUpperLayer: min(region.pages, Self.prefetchedPagesMax)
         case .slots, .locations, .free: 0
         default: min(1, region.pages)
         }
@@ -140,7 +140,7 @@ package final class CheckpointFile: Sendable {
     }
   }
 
-  private static let pagesOfBeginningMax = 64
+  private static let prefetchedPagesMax = 64
 
   private func startReading(_ region: CheckpointRegion, _ pages: Range<Int>) {
     guard !pages.isEmpty, let start = header.offset(of: region) else { return }
@@ -160,7 +160,7 @@ package final class CheckpointFile: Sendable {
   }
 
   /// The error for a page with a valid checksum that no checkpoint can have written.
-  package func madeUp(_ address: PageAddress) -> ByteStoreError {
+  package func invalidPage(_ address: PageAddress) -> ByteStoreError {
     let start = header.offset(of: address.region) ?? 0
     return .corrupted(
       Damage(

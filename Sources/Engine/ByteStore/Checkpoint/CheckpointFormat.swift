@@ -50,7 +50,7 @@ package struct CheckpointRegion: RawRepresentable, Hashable, Sendable {
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// The first kind that belongs to the upper layer.
-  package static let firstOfLayerAbove = CheckpointRegion(rawValue: 256)
+  package static let firstOfUpperLayer = CheckpointRegion(rawValue: 256)
 
   package static let directory = CheckpointRegion(rawValue: 1)
   package static let slots = CheckpointRegion(rawValue: 2)
@@ -181,12 +181,12 @@ package struct CheckpointHeader: Equatable {
     self.keys = Int(keys)
     self.ordinals = Int(ordinals)
     self.depth = Int(depth)
-    guard Set(self.regions.map(\.region)).count == self.regions.count, hasPagesForItsCounts else {
+    guard Set(self.regions.map(\.region)).count == self.regions.count, pageCountsMatch else {
       throw damage(160, "regions for \(keys) keys", "others")
     }
   }
 
-  private var hasPagesForItsCounts: Bool {
+  private var pageCountsMatch: Bool {
     func pagesFor(_ words: Int) -> Int {
       words.roundedUp(toMultipleOf: PagedWords.wordsPerPage) / PagedWords.wordsPerPage
     }

@@ -7,8 +7,8 @@
 
 /// The upper layer's pages for a checkpoint, frozen at one commit.
 package protocol CheckpointPages: Sendable {
-  /// The region kinds, from `CheckpointRegion.firstOfLayerAbove` on, each once, with their page counts.
-  /// An open starts read-ahead of the kind `firstOfLayerAbove` up to a limit, and of the first page of
+  /// The region kinds, from `CheckpointRegion.firstOfUpperLayer` on, each once, with their page counts.
+  /// An open starts read-ahead of the kind `firstOfUpperLayer` up to a limit, and of the first page of
   /// each other kind.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
   /// The bytes of a page, at most 4088.
@@ -70,7 +70,7 @@ struct CheckpointWriter {
   /// Appends all pages of the upper layer.
   mutating func append(_ pages: any CheckpointPages) throws(ByteStoreError) {
     for (region, count) in try pages.regions() {
-      precondition(region.rawValue >= CheckpointRegion.firstOfLayerAbove.rawValue, "a region of the store's")
+      precondition(region.rawValue >= CheckpointRegion.firstOfUpperLayer.rawValue, "a region of the store's")
       begin(region)
       for page in 0..<count {
         let payload = try pages.payload(region, page)

@@ -1,7 +1,7 @@
 // A commit, from the call to the acknowledgement.
 //
 //   1. enqueue      append the batch to the queue
-//   2. lead         the first thread that finds no leader waits for the group to fill (Gathering.swift);
+//   2. lead         the first thread that finds no leader waits for the group to fill (GroupWaitPolicy.swift);
 //                   this thread, or the one that fills the group, takes the whole queue as one group
 //   3. prepare      read the pages that applying the commits needs; after the WAL write nothing may fail
 //   4. log          write the group to the WAL (LogWriter), rotating first if it does not fit
@@ -64,7 +64,7 @@ final class Ticket {
 
   func refuse() { mark.store(true, ordering: .releasing) }
 
-  var hasLostFoundation: Bool { foundation.contains(where: \.isRefused) }
+  var hasRefusedDependency: Bool { foundation.contains(where: \.isRefused) }
 }
 
 extension Ticket {
@@ -87,7 +87,7 @@ extension ByteStore {
   }
 
   /// The first half of a commit: puts it into the total order. A later call of `finish` does the rest.
-  /// If a commit in `foundation` fails, this one fails with `foundationRefused`. Callers of `enqueue`
+  /// If a commit in `foundation` fails, this one fails with `dependencyRefused`. Callers of `enqueue`
   /// call `pace` first, while they hold no lock.
   package func enqueue(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
@@ -96,11 +96,11 @@ extension ByteStore {
     guard !isForked else { throw .forked(directory: path) }
     let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
     let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
-      if let end = endOfWriting(state) { throw end }
+      if let end = writeRefusal(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
-      if let refusal = refusalOfGrowth(by: batch, state) { return refusal }
+      if let refusal = refusalAtLogLimit(by: batch, state) { return refusal }
       state.queue.append(ticket)
-      state.wakeHostOfCompany()
+      state.wakeWaitingLeader()
       return nil
     }
     if let refusal {
@@ -125,8 +125,8 @@ extension ByteStore {
       switch turn {
       case .done(let outcome): return try outcome.get()
       case .lead: lead(nextGroup())
-      case .waitForCompany(let patience):
-        if waitForCompany(ticket, patience) { lead(nextGroup()) }
+      case .waitForGroup(let patience):
+        if waitForGroup(ticket, patience) { lead(nextGroup()) }
       }
     }
   }
@@ -136,20 +136,20 @@ extension ByteStore {
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
-    let logBytes = logBytesBehind.load(ordering: .relaxed)
-    guard Pace.isBehind(logBytes: logBytes, flushBytes: flushBytes) else { return }
+    let logBytes = logBytesToFlush.load(ordering: .relaxed)
+    guard WriteThrottle.isBehind(logBytes: logBytes, flushBytes: flushBytes) else { return }
     // The space that the commit uses in the log.
     let bytes = max(bytes, LogFormat.pageBytes)
-    bytesPaced.wrappingAdd(bytes, ordering: .relaxed)
-    defer { bytesPaced.wrappingSubtract(bytes, ordering: .relaxed) }
+    bytesThrottled.wrappingAdd(bytes, ordering: .relaxed)
+    defer { bytesThrottled.wrappingSubtract(bytes, ordering: .relaxed) }
     var waited = 0.0
     // Waits in steps, because a flush that ends meanwhile lets all writers resume. A failure that ends
     // all writing does so too, and commits that will be refused are refused at once.
-    while state.withLock({ isWorthWaiting($0) }) {
-      let delay = Pace.delay(
-        forBytes: bytes, ofAll: bytesPaced.load(ordering: .relaxed),
-        logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: flushBytes)
-      let step = min(delay - waited, Pace.secondsOfStep)
+    while state.withLock({ shouldWaitForFlush($0) }) {
+      let delay = WriteThrottle.delay(
+        forBytes: bytes, ofAll: bytesThrottled.load(ordering: .relaxed),
+        logBytes: logBytesToFlush.load(ordering: .relaxed), flushBytes: flushBytes)
+      let step = min(delay - waited, WriteThrottle.stepSeconds)
       guard step > 0 else { return }
       usleep(UInt32(step * 1e6))
       waited += step
@@ -158,15 +158,15 @@ extension ByteStore {
 
   /// Whether writers are throttled.
   var isBehind: Bool {
-    Pace.isBehind(
-      logBytes: logBytesBehind.load(ordering: .relaxed), flushBytes: logBytesDue.load(ordering: .relaxed))
+    WriteThrottle.isBehind(
+      logBytes: logBytesToFlush.load(ordering: .relaxed), flushBytes: logBytesDue.load(ordering: .relaxed))
   }
 
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
     case lead
     /// The longest wait in nanoseconds.
-    case waitForCompany(UInt64)
+    case waitForGroup(UInt64)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
@@ -175,17 +175,17 @@ extension ByteStore {
     let waits = state.host == nil && !options.maintenance.isPlayed
     let patience = waits ? state.gathering.patience(with: state.queue.count) : 0
     guard patience == 0 else {
-      state.waitForCompany(ticket)
-      return .waitForCompany(patience)
+      state.waitForGroup(ticket)
+      return .waitForGroup(patience)
     }
-    if state.host != nil { state.gathering.waited(andGot: state.queue.count) }
+    if state.host != nil { state.gathering.waited(groupSize: state.queue.count) }
     state.startLeading()
     return .lead
   }
 
   /// Waits for the group to fill. Returns true if this thread is the leader now, and false if another
   /// thread leads or led.
-  private func waitForCompany(_ ticket: Ticket, _ patience: UInt64) -> Bool {
+  private func waitForGroup(_ ticket: Ticket, _ patience: UInt64) -> Bool {
     state.withLock(
       wokenBy: ticket.signal, within: patience,
       when: { $0.host !== ticket || $0.gathering.isComplete($0.queue.count) || $0.queue.isEmpty }
@@ -193,10 +193,10 @@ extension ByteStore {
       guard state.host === ticket else { return false }
       // A failure in another thread has completed all commits.
       guard ticket.outcome == nil else {
-        state.stopWaitingForCompany()
+        state.stopWaitingForGroup()
         return false
       }
-      state.gathering.waited(andGot: state.queue.count)
+      state.gathering.waited(groupSize: state.queue.count)
       state.startLeading()
       return true
     }
@@ -230,15 +230,15 @@ extension ByteStore {
       let before = writer.log?.header.number
       let result = log(&group, &refused, &writer)
       turned = writer.log?.header.number != before
-      logBytesBehind.store(writer.logBytes, ordering: .relaxed)
+      logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
       let debt = flushDebt(writer)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
-      return (result, orderSpare(&writer), writer.takeReserveOrder(), debt)
+      return (result, orderRecycledLog(&writer), writer.claimReserveGrowth(), debt)
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
     let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
-    if case .success = result { table.apply(group.map(\.applied), options.layerAbove) }
+    if case .success = result { table.apply(group.map(\.applied), options.upperLayer) }
     let spare = state.withLock { state in
       for (ticket, error) in refused { ticket.outcome = .failure(error) }
       switch result {
@@ -251,9 +251,9 @@ extension ByteStore {
       }
       state.gathering.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
-      state.groupEnded(turnedToNewLog: turned)
+      state.groupEnded(hasRotated: turned)
       state.stopLeading()
-      return startSpare(wanted, &state)
+      return startRecycledLog(wanted, &state)
     }
     for ticket in tickets {
       ticket.foundation = []
@@ -261,10 +261,10 @@ extension ByteStore {
     }
     state.wakeAll()
     scheduleMaintenance()
-    if let spare { scheduleSpare(spare) }
+    if let spare { scheduleRecycledLog(spare) }
     if growsReserve { scheduleReserve() }
     // By now, the next group may hold the writer's lock.
-    if isFlushDue(for: debt) { planFlush() }
+    if isFlushDue(for: debt) { scheduleDueFlush() }
   }
 
   /// Splits the commits into those that can be applied and those that cannot. A damaged page only fails
@@ -276,29 +276,29 @@ extension ByteStore {
     var refused: [(Ticket, ByteStoreError)] = []
     var newKeys = 0
     for ticket in tickets {
-      guard !ticket.hasLostFoundation else {
+      guard !ticket.hasRefusedDependency else {
         ticket.refuse()
-        refused.append((ticket, .foundationRefused))
+        refused.append((ticket, .dependencyRefused))
         continue
       }
       do throws(ByteStoreError) {
         ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
-        try table.checkSpread(newKeys: newKeys)
-        if let note = ticket.note { options.layerAbove?.prepare(note) }
+        try table.checkHashDistribution(newKeys: newKeys)
+        if let note = ticket.note { options.upperLayer?.prepare(note) }
         group.append(ticket)
       } catch {
         ticket.refuse()
         refused.append((ticket, error))
-        if isOfCheckpoint(error) { state.withLock { $0.lacksPage = true } }
+        if concernsCheckpoint(error) { state.withLock { $0.needsLostPage = true } }
       }
     }
     return (group, refused)
   }
 
   /// Whether the error concerns the checkpoint. A flush may be able to rebuild the lost page.
-  private func isOfCheckpoint(_ error: ByteStoreError) -> Bool {
+  private func concernsCheckpoint(_ error: ByteStoreError) -> Bool {
     guard let checkpoint = table.withTable({ $0.source?.path }) else { return false }
-    return error.isOfReading(checkpoint)
+    return error.isReadFailure(checkpoint)
   }
 
   /// Logs the group. On a full disk, only its commits without puts are logged, and the others are
@@ -312,14 +312,14 @@ extension ByteStore {
       if writer.log?.hasRoom(for: all) != true { try makeRoom(for: all, &writer) }
       try append(group, &writer)
     }
-    guard case .failure(.refused(let cause)) = result, cause.meansFull,
+    guard case .failure(.refused(let cause)) = result, cause.isOutOfSpace,
       group.contains(where: { $0.batch.isRemovalOnly })
     else { return result }
     keepRemovals(of: &group, &refused, cause)
     let removals = group.map(\.batch)
     return Result { () throws(WriteFailure) in
       if writer.log?.hasRoom(for: removals, usingReserve: true) != true {
-        try turnToNewLog(for: removals, .removal, &writer)
+        try rotate(for: removals, .removal, &writer)
       }
       try append(group, &writer)
     }
@@ -330,10 +330,10 @@ extension ByteStore {
   ) {
     var kept: [Ticket] = []
     for ticket in group {
-      if ticket.batch.isRemovalOnly, !ticket.hasLostFoundation {
+      if ticket.batch.isRemovalOnly, !ticket.hasRefusedDependency {
         kept.append(ticket)
       } else {
-        let error: ByteStoreError = ticket.batch.isRemovalOnly ? .foundationRefused : .system(cause)
+        let error: ByteStoreError = ticket.batch.isRemovalOnly ? .dependencyRefused : .system(cause)
         ticket.refuse()
         refused.append((ticket, error))
       }

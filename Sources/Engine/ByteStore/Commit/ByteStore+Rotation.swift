@@ -20,16 +20,16 @@ extension ByteStore {
   /// Records the end of the current log, if there is one, and creates the next log: first its file, then
   /// the manifest that names it. A log is never continued after an open (C12), so the first commit also
   /// calls this. A recycled log file keeps its own capacity.
-  func turnToNewLog(
+  func rotate(
     for group: [Batch], capacity: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
-    if !writer.isManifestSure {
+    if !writer.isManifestDurable {
       try writer.manifest.replace(in: directory, platform)
-      writer.isManifestSure = true
+      writer.isManifestDurable = true
     }
     // Stored in the writer only after the manifest was replaced. If this fails, the current log stays in
     // use.
-    let last = try settledEnd(&writer) ?? writer.last
+    let last = try finalEnd(&writer) ?? writer.last
     let spare = takeSpare(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
@@ -70,7 +70,7 @@ extension ByteStore {
 
   /// The final end of the current log. The log is synced first, because a recorded end beyond the
   /// durable bytes would look like damage.
-  private func settledEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
+  private func finalEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
     guard var log = writer.log else { return nil }
     if !log.isSyncedThroughout, platform.keeps(.syncBeforeRecordingEnd) {
       do throws(SystemFailure) { try log.sync() } catch { throw .unknown(error) }
@@ -80,27 +80,27 @@ extension ByteStore {
   }
 
   /// The recycled log file if the group fits in it. A smaller one is deleted.
-  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> SpareLog? {
+  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> RecycledLog? {
     if case .failed = writer.spare { writer.spare = .none }
     guard case .ready(let spare) = writer.spare else { return nil }
     writer.spare = .none
-    if spare.capacity >= leastCapacity(for: group) { return spare }
+    if spare.capacity >= capacityNeeded(for: group) { return spare }
     discard(spare)
     return nil
   }
 
   /// If the deletion fails, the next open deletes the file.
-  func discard(_ spare: SpareLog) {
+  func discard(_ spare: RecycledLog) {
     spare.file.close()
     try? directory.remove(StoreFile.spare)
   }
 
   /// The largest log size that is filled with zeros without a noticeable delay.
-  static let logBytesOfAMoment: UInt64 = 1 << 20
+  static let quickLogBytesMax: UInt64 = 1 << 20
 
   /// The context for a new log, as a batch that is never committed. Nil if there is none.
   private func logContext() -> Batch? {
-    guard let layer = options.layerAbove else { return nil }
+    guard let layer = options.upperLayer else { return nil }
     var batch = Batch(bytes: layer.logContextBytesMax)
     for entry in layer.logContext {
       // No commit can have put an entry that does not fit in a batch.
@@ -110,13 +110,13 @@ extension ByteStore {
   }
 
   /// The smallest log with room for this group, and for the context if the group carries it.
-  func leastCapacity(for group: [Batch]) -> UInt64 {
+  func capacityNeeded(for group: [Batch]) -> UInt64 {
     let needsContext = group.contains { !$0.isRemovalOnly }
     return LogWriter.capacity(for: group, contextBytes: needsContext ? contextBytesMax : 0)
   }
 
   private var contextBytesMax: Int {
-    let bytes = options.layerAbove?.logContextBytesMax ?? 0
+    let bytes = options.upperLayer?.logContextBytesMax ?? 0
     return bytes > 0 ? CommitBody.prefixBytes + bytes : 0
   }
 

@@ -32,83 +32,83 @@ extension ByteStore {
   }
 
   /// Rotates to a log with room for `group`, as large as the disk allows.
-  func turnToNewLog(
+  func rotate(
     for group: [Batch], _ need: LogNeed, _ writer: inout Writer
   ) throws(WriteFailure) {
     switch need {
-    case .growth: try turnToLogForPuts(group, &writer)
-    case .removal: try turnToLogForRemovals(group, &writer)
+    case .growth: try rotateForPuts(group, &writer)
+    case .removal: try rotateForRemovals(group, &writer)
     }
   }
 
   /// Makes room for a group: rotates, or drops the context of the current log if there is no space.
   func makeRoom(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
-    do throws(WriteFailure) { try turnToNewLog(for: group, .growth, &writer) } catch {
-      guard case .refused(let cause) = error, cause.meansFull,
-        writer.log?.giveUpContext(for: group) == true
+    do throws(WriteFailure) { try rotate(for: group, .growth, &writer) } catch {
+      guard case .refused(let cause) = error, cause.isOutOfSpace,
+        writer.log?.dropContext(for: group) == true
       else { throw error }
     }
   }
 
-  private func turnToLogForPuts(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+  private func rotateForPuts(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     do throws(WriteFailure) {
       guard !writer.isFreeingSpace else {
         throw .refused(SystemFailure(operation: "create", path: path, code: ENOSPC))
       }
-      let isSmall = isMuchOfReserveMissing(for: group, writer)
-      try turnToLogOfAnySize(for: group, isSmall: isSmall, &writer) {
+      let isSmall = lacksMuchReserve(for: group, writer)
+      try rotateToAnySize(for: group, isSmall: isSmall, &writer) {
         capacity, isLeast, writer throws(WriteFailure) in
         try completeReserve(for: capacity, exactly: isLeast, within: Self.growthMax(for: group), &writer)
       }
       writer.liveBytesWhenFull = nil
     } catch {
-      if case .refused(let cause) = error, cause.meansFull { noteFull(&writer) }
+      if case .refused(let cause) = error, cause.isOutOfSpace { noteDiskFull(&writer) }
       throw error
     }
   }
 
-  private func turnToLogForRemovals(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
+  private func rotateForRemovals(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     do throws(WriteFailure) {
-      try turnToLogOfAnySize(for: group, &writer)
+      try rotateToAnySize(for: group, &writer)
     } catch {
-      guard case .refused(let cause) = error, cause.meansFull else { throw error }
+      guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
       let least = LogWriter.capacity(for: group)
       let preferred = max(least, options.logBytesMin.roundedUpToPages)
       // The remaining space should suffice for a flush, but a removal has priority.
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
-      guard giveUpReserve(&writer) else { throw error }
+      guard deleteReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
       // Only a flush frees the space that this takes from the reserve. It runs while there is enough
       // space for it.
       if !leavesEnough { writer.liveBytesWhenFull = .max }
-      try turnToNewLog(for: group, capacity: leavesEnough ? preferred : least, &writer)
+      try rotate(for: group, capacity: leavesEnough ? preferred : least, &writer)
     }
   }
 
   /// Rotates to a log of the preferred size, or of the minimum size if the disk is full. `prepare` is
   /// called with the size first.
-  func turnToLogOfAnySize(
+  func rotateToAnySize(
     for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
     // While a recycled log file is being prepared, a small log bridges the time. It is filled quickly
     // and holds a few more groups. If a part of the reserve must be written as well, the log is only a
     // little larger than the first one.
-    let isSpareUnderWay = if case .underWay = writer.spare { true } else { false }
-    let lengthMax = isSmall ? options.logBytesMin : isSpareUnderWay ? Self.logBytesOfAMoment / 4 : .max
+    let isRecycledLogInProgress = if case .underWay = writer.spare { true } else { false }
+    let lengthMax = isSmall ? options.logBytesMin : isRecycledLogInProgress ? Self.quickLogBytesMax / 4 : .max
     let previousLength = min(max(writer.log?.end ?? writer.last.length, previousLengthMin), lengthMax)
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
-      try turnToNewLog(for: group, capacity: preferred, &writer)
+      try rotate(for: group, capacity: preferred, &writer)
     } catch {
-      let least = max(leastCapacity(for: group), options.logBytesMin.roundedUpToPages)
-      guard case .refused(let cause) = error, cause.meansFull, least < preferred || isSmall
+      let least = max(capacityNeeded(for: group), options.logBytesMin.roundedUpToPages)
+      guard case .refused(let cause) = error, cause.isOutOfSpace, least < preferred || isSmall
       else { throw error }
       // The recycled log file only saves time, so it is given up.
-      discardSpare(&writer)
+      discardRecycledLog(&writer)
       try prepare(least, true, &writer)
-      try turnToNewLog(for: group, capacity: least, &writer)
+      try rotate(for: group, capacity: least, &writer)
     }
   }
 
@@ -117,7 +117,7 @@ extension ByteStore {
   /// The largest size that a minimal flush needs after a log of this size has filled up with puts.
   private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     let (table, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
-    let above = options.layerAbove?.leastPageBytes ?? 0
+    let above = options.upperLayer?.essentialPageBytes ?? 0
     return SpaceReserve.flushBytes(checkpointBytes: table + above, tailBytes: tail + capacity)
   }
 
@@ -138,7 +138,7 @@ extension ByteStore {
     4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
   }
 
-  private func isMuchOfReserveMissing(for group: [Batch], _ writer: Writer) -> Bool {
+  private func lacksMuchReserve(for group: [Batch], _ writer: Writer) -> Bool {
     let capacity = capacity(for: group, previousLength: writer.log?.end ?? writer.last.length)
     return bytesWanted(writer, after: capacity) > writer.reserve.bytes + Self.growthMax(for: group)
   }
@@ -170,22 +170,22 @@ extension ByteStore {
   /// wait for this.
   func scheduleReserve() { runInBackground(.spare) { [weak self] in self?.growReserve() } }
 
-  /// Call this after `takeReserveOrder` returned true.
+  /// Call this after `claimReserveGrowth` returned true.
   func growReserve() {
     // A compaction may create a smaller log meanwhile.
-    while growReserveByStep(for: logBytesAfterThis) { letOthersIn() }
+    while growReserveByStep(for: nextLogBytes) { yieldToOthers() }
     writer.withLock { $0.reserveGrowth = .none }
   }
 
   /// The size of the next log if the current one fills up.
-  var logBytesAfterThis: UInt64 {
+  var nextLogBytes: UInt64 {
     writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) }
   }
 
   /// Grows the reserve for a log of this size before the log exists, so that no commit has to wait for
   /// it. Commits can run between the steps.
   func growReserveAhead(for capacity: UInt64) {
-    while growReserveByStep(for: capacity) { letOthersIn() }
+    while growReserveByStep(for: capacity) { yieldToOthers() }
   }
 
   /// Returns false when nothing is left to do: the file is large enough, or the disk is full. In the
@@ -204,13 +204,13 @@ extension ByteStore {
 
   /// Deletes the recycled log file and the reserve; returns false if neither exists.
   @discardableResult
-  func giveUpReserve(_ writer: inout Writer) -> Bool {
-    let hadSpare = discardSpare(&writer)
-    return writer.reserve.giveUp(in: directory) || hadSpare
+  func deleteReserve(_ writer: inout Writer) -> Bool {
+    let hadRecycledLog = discardRecycledLog(&writer)
+    return writer.reserve.giveUp(in: directory) || hadRecycledLog
   }
 
   @discardableResult
-  func discardSpare(_ writer: inout Writer) -> Bool {
+  func discardRecycledLog(_ writer: inout Writer) -> Bool {
     guard case .ready(let spare) = writer.spare else { return false }
     writer.spare = .failed
     discard(spare)
@@ -229,7 +229,7 @@ extension ByteStore {
   /// Recreates the reserve if it is more than twice as large as needed. Commits wait meanwhile, so that
   /// none finds the reserve missing.
   func shrinkReserve() {
-    let capacity = logBytesAfterThis
+    let capacity = nextLogBytes
     writer.withLock { writer in
       let wanted = bytesWantedAhead(writer, for: capacity)
       guard writer.reserve.bytes > 2 * wanted, writer.reserve.giveUp(in: directory) else { return }
@@ -248,7 +248,7 @@ extension ByteStore {
 
   /// Called on ENOSPC. Flushes now if compacting the log frees more than the checkpoint costs; otherwise
   /// waits for deletes.
-  private func noteFull(_ writer: inout Writer) {
+  private func noteDiskFull(_ writer: inout Writer) {
     // The first attempt writes a full checkpoint.
     let cost = max(flushBytes(writer, after: 0), writer.manifest.checkpoint?.bytes ?? 0)
     let isWorthIt = 8 * writer.logBytes >= cost
@@ -257,7 +257,7 @@ extension ByteStore {
   }
 
   /// Whether enough was removed since the disk was full for a flush to free space.
-  func hasSpaceToGiveBack(_ writer: Writer) -> Bool {
+  func flushWouldFreeSpace(_ writer: Writer) -> Bool {
     guard let before = writer.liveBytesWhenFull else { return false }
     let now = liveBytes
     return now < before && before - now >= min(before / 4, 1 << 20)
@@ -266,7 +266,7 @@ extension ByteStore {
 
 extension ByteStore.Writer {
   /// Returns true if the reserve should grow and no other thread is growing it.
-  mutating func takeReserveOrder() -> Bool {
+  mutating func claimReserveGrowth() -> Bool {
     guard reserveGrowth == .wanted else { return false }
     reserveGrowth = .underWay
     return true
@@ -291,7 +291,7 @@ extension Table {
 
 extension ByteStoreError {
   /// Whether the error is a full disk, with no operation whose outcome is unknown.
-  var asksForSpace: Bool {
-    if case .system(let cause) = self { cause.meansFull && !cause.isSync } else { false }
+  var isRecoverableOutOfSpace: Bool {
+    if case .system(let cause) = self { cause.isOutOfSpace && !cause.isSync } else { false }
   }
 }

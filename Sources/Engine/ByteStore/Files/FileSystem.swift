@@ -61,13 +61,13 @@ package protocol OpenFile: Sendable {
   func sync() throws(SystemFailure)
   /// Starts writeback of `range`, so that the next sync has less to do. Gives no guarantee; errors
   /// surface in that sync.
-  func startWriting(_ range: Range<UInt64>)
+  func startWriteback(_ range: Range<UInt64>)
   /// Starts read-ahead of `range`. Gives no guarantee; errors surface in the read.
   func startReading(_ range: Range<UInt64>)
   func close()
 }
 
 extension OpenFile {
-  package func startWriting(_ range: Range<UInt64>) {}
+  package func startWriteback(_ range: Range<UInt64>) {}
   package func startReading(_ range: Range<UInt64>) {}
 }

@@ -10,7 +10,7 @@ import Glibc
 
 package protocol MemoryGauge: Sendable {
   /// The available fraction of all memory, from 0 to 1; nil if the system does not report it.
-  func shareLeft() -> Double?
+  func fractionAvailable() -> Double?
 }
 
 /// Reads the system's own statistics.
@@ -18,16 +18,16 @@ package struct SystemMemoryGauge: MemoryGauge {
   package init() {}
 
   #if canImport(Darwin)
-  package func shareLeft() -> Double? {
+  package func fractionAvailable() -> Double? {
     var percent: Int32 = 0
     var bytes = MemoryLayout<Int32>.size
     guard unsafe sysctlbyname("kern.memorystatus_level", &percent, &bytes, nil, 0) == 0 else { return nil }
     return Double(min(max(percent, 0), 100)) / 100
   }
   #else
-  package func shareLeft() -> Double? {
+  package func fractionAvailable() -> Double? {
     let shares = [
-      Self.ofMachine(Self.text(of: "/proc/meminfo")),
+      Self.machineFraction(Self.text(of: "/proc/meminfo")),
       Self.ofGroup(
         limit: Self.text(of: "/sys/fs/cgroup/memory.max"),
         used: Self.text(of: "/sys/fs/cgroup/memory.current"),
@@ -49,7 +49,7 @@ package struct SystemMemoryGauge: MemoryGauge {
   #endif
 
   /// Parses lines such as `MemAvailable:   1234 kB`.
-  static func ofMachine(_ text: String) -> Double? {
+  static func machineFraction(_ text: String) -> Double? {
     guard let total = number(after: "MemTotal:", in: text), total > 0,
       let available = number(after: "MemAvailable:", in: text)
     else { return nil }

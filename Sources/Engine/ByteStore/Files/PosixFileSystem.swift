@@ -293,7 +293,7 @@ private final class PosixFile: OpenFile {
     #endif
   }
 
-  func startWriting(_ range: Range<UInt64>) {
+  func startWriteback(_ range: Range<UInt64>) {
     dugout_start_writing(descriptor.number, range.lowerBound, UInt64(range.count))
   }
 
@@ -367,7 +367,7 @@ private final class PosixLock: DirectoryLock {
   private struct Holder: Equatable {
     /// A forked child has a copy of its parent's list but holds none of these locks.
     var processID: Int32
-    var isLettingGo = false
+    var isReleasing = false
   }
 
   private static let held = Locked<[Identity: Holder]>([:])
@@ -393,8 +393,8 @@ private final class PosixLock: DirectoryLock {
     let me = getpid()
     // A new file may get the inode number of a removed file whose lock is just being released. The call
     // waits for that.
-    let lettingGo = Holder(processID: me, isLettingGo: true)
-    let isNew = held.withLock(when: { $0[identity] != lettingGo }) { held in
+    let releasingHolder = Holder(processID: me, isReleasing: true)
+    let isNew = held.withLock(when: { $0[identity] != releasingHolder }) { held in
       guard held[identity]?.processID != me else { return false }
       held[identity] = Holder(processID: me)
       return true
@@ -416,7 +416,7 @@ private final class PosixLock: DirectoryLock {
       descriptor.close()
       return
     }
-    Self.held.withLock { $0[identity] = Holder(processID: processID, isLettingGo: true) }
+    Self.held.withLock { $0[identity] = Holder(processID: processID, isReleasing: true) }
     // Not while holding the list's lock, because a child that is forked meanwhile could never acquire
     // it.
     descriptor.close(unlocking: true)

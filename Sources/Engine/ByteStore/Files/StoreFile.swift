@@ -17,7 +17,7 @@ package enum StoreFile {
   /// Space that is freed when the disk is full.
   package static let reserve = "RESERVE"
   /// The prefix of a file that salvage put into quarantine, followed by a number and the original name.
-  private static let setAsidePrefix = "set-aside-"
+  private static let quarantinePrefix = "set-aside-"
   /// The prefix of a file of an unfinished salvage, followed by the final name.
   private static let salvagedPrefix = "salvaged-"
   /// The marker file of a backup that is not complete yet.
@@ -26,7 +26,7 @@ package enum StoreFile {
   private static let segmentPrefix = "segment-"
   private static let checkpointPrefix = "checkpoint-"
   private static let digitsMin = 10
-  private static let setAsideDigitsMin = 4
+  private static let quarantineDigitsMin = 4
 
   package static func log(_ number: LogNumber) -> String { name(logPrefix, number.value) }
   package static func segment(_ number: FileNumber) -> String { name(segmentPrefix, number.value) }
@@ -60,13 +60,13 @@ package enum StoreFile {
   // MARK: Salvage
 
   package static func setAside(_ name: String, _ number: UInt64) -> String {
-    "\(setAsidePrefix)\(digits(number, setAsideDigitsMin))-\(name)"
+    "\(quarantinePrefix)\(digits(number, quarantineDigitsMin))-\(name)"
   }
 
   /// The number of the salvage and the file's original name; nil for a name without that prefix.
-  package static func setAsideParts(of name: String) -> (number: UInt64, original: String)? {
-    guard name.hasPrefix(setAsidePrefix) else { return nil }
-    let rest = name.dropFirst(setAsidePrefix.count)
+  package static func quarantineParts(of name: String) -> (number: UInt64, original: String)? {
+    guard name.hasPrefix(quarantinePrefix) else { return nil }
+    let rest = name.dropFirst(quarantinePrefix.count)
     guard let dash = rest.firstIndex(of: "-"), let number = UInt64(rest[..<dash]) else { return nil }
     let original = String(rest[rest.index(after: dash)...])
     return setAside(original, number) == name ? (number, original) : nil

@@ -1,7 +1,7 @@
 // A flush: moves commits from the WAL to segments, reclaims dead space, and shortens the next open.
 //
 //   1. load       load every page of the key directory that is only in the last checkpoint; rebuild lost
-//                 pages from the segments (SharedTable+Rebuild.swift)
+//                 pages from the segments (SharedKeyDirectory+Rebuild.swift)
 //   2. freeze     rotate the WAL and copy the key directory at the last commit of the old log
 //   3. write      write the memtable and the live entries of the compaction inputs to segments, then
 //                 write a checkpoint (FlushJob)
@@ -45,11 +45,11 @@ extension ByteStore {
   func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
-      if let end = isOfClose ? state.end : endOfWriting(state) { throw end }
+      if let end = isOfClose ? state.end : writeRefusal(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
       state.isFlushing = true
     }
-    if scope == .everything { waitForSpare() }
+    if scope == .everything { waitForRecycledLog() }
     let start = platform.clock.monotonicNanoseconds()
     let result = Result { () throws(ByteStoreError) in try runFlushWithinSpace(scope) }
     let end = platform.clock.monotonicNanoseconds()
@@ -59,10 +59,10 @@ extension ByteStore {
       case .success:
         state.failedFlush = nil
       case .failure(let error):
-        let logBytes = logBytesBehind.load(ordering: .relaxed)
+        let logBytes = logBytesToFlush.load(ordering: .relaxed)
         state.failedFlush = FailedFlush(
           error: error, logBytes: logBytes,
-          retryNanoseconds: end &+ nanosecondsToRetry(logBytes, took: end &- start))
+          retryNanoseconds: end &+ retryDelayNanoseconds(logBytes, took: end &- start))
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
       }
@@ -74,23 +74,23 @@ extension ByteStore {
   /// Waits for a recycled log file that is being prepared, so that a compaction is not followed by an
   /// outdated one. The flush already has its turn, so other callers wait for it and schedule no further
   /// flush.
-  private func waitForSpare() {
+  private func waitForRecycledLog() {
     // A test that schedules all threads itself never waits for one.
     guard !options.maintenance.isPlayed else { return }
-    state.withLock(when: { !$0.isPreparingSpare || $0.end != nil }) { _ in }
+    state.withLock(when: { !$0.isPreparingRecycledLog || $0.end != nil }) { _ in }
   }
 
   /// The work that a flush would do.
   struct FlushDebt {
     var logBytes: UInt64
     var logs: Int
-    var canGiveSpaceBack: Bool
+    var wouldFreeSpace: Bool
   }
 
   func flushDebt(_ writer: Writer) -> FlushDebt {
     FlushDebt(
       logBytes: writer.logBytes, logs: writer.manifest.logs.count,
-      canGiveSpaceBack: hasSpaceToGiveBack(writer))
+      wouldFreeSpace: flushWouldFreeSpace(writer))
   }
 
   /// Whether enough log has accumulated for a flush.
@@ -100,10 +100,10 @@ extension ByteStore {
   func isFlushDue(for debt: FlushDebt) -> Bool {
     let due = logBytesDue.load(ordering: .relaxed)
     let isDue =
-      debt.canGiveSpaceBack || debt.logBytes >= due || debt.logs > Self.logsMax || needsCheckpoint
+      debt.wouldFreeSpace || debt.logBytes >= due || debt.logs > Self.logsMax || needsCheckpoint
     guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
     // Deletes since the failure may have freed the space that the flush needs.
-    if debt.canGiveSpaceBack, failed.error.asksForSpace { return true }
+    if debt.wouldFreeSpace, failed.error.isRecoverableOutOfSpace { return true }
     // A failed flush is not retried with every commit. It is retried when as much log as before has been
     // added, or after a while, because its cause may be gone.
     return debt.logBytes >= failed.logBytes + due
@@ -113,22 +113,22 @@ extension ByteStore {
   /// Whether a new checkpoint is needed although no log requires it. The current one may have unreadable
   /// pages, which a commit needed or which were rebuilt in memory. It may also lack later changes of the
   /// upper layer.
-  private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasChangesAbove } }
+  private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasUpperLayerChanges } }
 
-  private var hasUnreadablePages: Bool { table.isRebuilt.withLock { $0 } || state.withLock { $0.lacksPage } }
+  private var hasUnreadablePages: Bool { table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage } }
 
   private static let logsMax = 16
 
   /// While flushes fail, the log may grow to this multiple of the size that starts a flush. Each open
   /// replays all of it, and all of it is in memory.
-  private static let logPartMax: UInt64 = 4
+  private static let logGrowthFactorMax: UInt64 = 4
   /// The minimum time between retries. A flush that failed after a long time is retried less often, so
   /// that retries take a twentieth of the time. The wait has an upper limit, and it stays at the minimum
   /// while writes are refused.
   private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
   private static let nanosecondsBetweenRetriesMax: UInt64 = 30_000_000_000
 
-  private func nanosecondsToRetry(_ logBytes: UInt64, took nanoseconds: UInt64) -> UInt64 {
+  private func retryDelayNanoseconds(_ logBytes: UInt64, took nanoseconds: UInt64) -> UInt64 {
     if isTooMuch(logBytes) { return Self.nanosecondsBetweenRetries }
     let (often, isLong) = nanoseconds.multipliedReportingOverflow(by: 20)
     let most = Self.nanosecondsBetweenRetriesMax
@@ -137,7 +137,7 @@ extension ByteStore {
 
   /// Whether a flush failed with the log at its limit.
   private func isTooMuch(_ logBytes: UInt64) -> Bool {
-    logBytes >= Self.logPartMax * logBytesDue.load(ordering: .relaxed)
+    logBytes >= Self.logGrowthFactorMax * logBytesDue.load(ordering: .relaxed)
   }
 
   /// A failed flush that no successful one has followed.
@@ -152,7 +152,7 @@ extension ByteStore {
   /// The error for a commit while flushes fail and the WAL has reached its limit; nil if the commit is
   /// accepted. A successful flush lifts the limit, and refused commits trigger retries from time to
   /// time.
-  func refusalOfGrowth(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
+  func refusalAtLogLimit(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
     // An empty batch only makes earlier commits durable and adds nothing.
     guard batch.count > 0, let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return nil }
     return refusal(because: failed.error, of: batch)
@@ -160,10 +160,10 @@ extension ByteStore {
 
   /// Whether a commit should wait for a flush instead of being refused. On a full disk it may succeed
   /// although flushes fail.
-  func isWorthWaiting(_ state: borrowing State) -> Bool {
-    guard endOfWriting(state) == nil else { return false }
+  func shouldWaitForFlush(_ state: borrowing State) -> Bool {
+    guard writeRefusal(state) == nil else { return false }
     guard let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return true }
-    return failed.error.asksForSpace
+    return failed.error.isRecoverableOutOfSpace
   }
 
   private func refusal(because error: ByteStoreError, of batch: Batch) -> ByteStoreError? {
@@ -171,7 +171,7 @@ extension ByteStore {
     case .full: return error
     case .system(let cause) where !error.isDamageOrUnreadable:
       // A full disk limits the WAL by itself (C11), and deletes free space.
-      if cause.code == ENOSPC || cause.code == EDQUOT || cause.meansFull && batch.isRemovalOnly { return nil }
+      if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && batch.isRemovalOnly { return nil }
       return .flushImpossible(directory: path, cause: "\(cause).", failure: cause)
     default: return .flushImpossible(directory: path, cause: error.description)
     }
@@ -185,14 +185,14 @@ extension ByteStore {
     do throws(ByteStoreError) {
       return try runFlush(.scope(scope))
     } catch {
-      guard error.asksForSpace else { throw error }
+      guard error.isRecoverableOutOfSpace else { throw error }
       if !needsReserve(for: scope) {
-        if scope == .everything || state.withLock({ $0.hasChangesAbove }) { throw error }
+        if scope == .everything || state.withLock({ $0.hasUpperLayerChanges }) { throw error }
         // Only pages of the upper layer are missing, and a later flush writes them.
         return
       }
     }
-    let isReserveWhole = try runFlushOutOfReserve(scope)
+    let isReserveWhole = try runFlushFromReserve(scope)
     // The freed space may suffice for the upper layer's pages. If not, a later flush writes them.
     guard scope == .everything, isReserveWhole else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
@@ -217,13 +217,13 @@ extension ByteStore {
   }
 
   /// Returns whether the reserve has its full size again.
-  private func runFlushOutOfReserve(_ scope: FlushScope) throws(ByteStoreError) -> Bool {
+  private func runFlushFromReserve(_ scope: FlushScope) throws(ByteStoreError) -> Bool {
     writer.withLock { writer in
-      giveUpReserve(&writer)
+      deleteReserve(&writer)
       writer.isFreeingSpace = true
     }
     let result = Result { () throws(ByteStoreError) in
-      try runFlush(.leastSpace)
+      try runFlush(.minimalSpace)
       writer.withLock { $0.liveBytesWhenFull = nil }
       if scope == .everything { try compactWithinSpace() }
     }
@@ -250,7 +250,7 @@ extension ByteStore {
         guard victims(of: table.frozen(), .upTo(.max)).count < left else { return }
         budget *= 2
       } catch {
-        guard error.asksForSpace, budget > 0 else { throw error }
+        guard error.isRecoverableOutOfSpace, budget > 0 else { throw error }
         budget /= 4
       }
     }
@@ -260,20 +260,20 @@ extension ByteStore {
   private enum Extent {
     case scope(FlushScope)
     /// The memtable, and removal of segments without live entries.
-    case leastSpace
+    case minimalSpace
     /// Segments with dead bytes, those with the least live data first, up to this many live bytes.
     case upTo(UInt64)
 
     /// Whether the checkpoint contains only the upper layer's pages that cannot be rebuilt.
-    var hasLeastPages: Bool { if case .scope = self { false } else { true } }
+    var hasOnlyEssentialPages: Bool { if case .scope = self { false } else { true } }
   }
 
   private func runFlush(_ extent: Extent) throws(ByteStoreError) {
     try table.loadOrRebuildAll()
     options.maintenance.pause(.flushStarts)
-    makeSpareReady(for: extent)
+    makeRecycledLogReady(for: extent)
     guard let start = try start(extent) else {
-      if case .scope(let scope) = extent { settleSpace(after: scope) }
+      if case .scope(let scope) = extent { freeUnneededSpace(after: scope) }
       return
     }
     pause(.frozen)
@@ -281,12 +281,12 @@ extension ByteStore {
     let victims = victims(of: start.frozen.table, extent)
     let checkpoint: Manifest.Checkpoint
     do throws(ByteStoreError) {
-      try job.writeTail()
+      try job.writeMemtable()
       for victim in victims { try job.rewrite(victim) }
       try job.endSegments()
       let pages = start.frozen.pages
       checkpoint = try job.writeCheckpoint(
-        position: start.position, extent.hasLeastPages ? pages?.least : pages)
+        position: start.position, extent.hasOnlyEssentialPages ? pages?.least : pages)
       try syncDirectory()
     } catch {
       job.discard()
@@ -311,24 +311,24 @@ extension ByteStore {
     pause(.manifestReplaced)
     table.isRebuilt.withLock { $0 = false }
     state.withLock { state in
-      state.lacksPage = false
-      state.changesAboveWritten = start.changesAbove
-      state.lacksPagesAbove = extent.hasLeastPages && start.frozen.pages != nil
+      state.needsLostPage = false
+      state.upperLayerChangesWritten = start.upperLayerChanges
+      state.lacksUpperLayerPages = extent.hasOnlyEssentialPages && start.frozen.pages != nil
     }
     move(job.moves, job.segments)
     pause(.entriesMoved)
     guard case .scope(let scope) = extent else { return delete(dropped, recycles: false) }
     delete(dropped, recycles: scope == .asNeeded)
-    settleSpace(after: scope)
+    freeUnneededSpace(after: scope)
     growReserveForNextLog()
   }
 
   /// Called when there was room for everything. A compaction also frees the recycled log file and a
   /// reserve that is too large.
-  private func settleSpace(after scope: FlushScope) {
+  private func freeUnneededSpace(after scope: FlushScope) {
     writer.withLock { writer in
       writer.liveBytesWhenFull = nil
-      if scope == .everything { discardSpare(&writer) }
+      if scope == .everything { discardRecycledLog(&writer) }
     }
     if scope == .everything { shrinkReserve() }
   }
@@ -337,7 +337,7 @@ extension ByteStore {
   /// flush, so a close waits for it.
   private func growReserveForNextLog() {
     guard case .inBackground = options.maintenance else { return }
-    growReserveAhead(for: logBytesAfterThis)
+    growReserveAhead(for: nextLogBytes)
   }
 
   package func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
@@ -349,7 +349,7 @@ extension ByteStore {
     /// The first log whose commits are not in the frozen key directory.
     var firstLog: LogNumber
     /// The number of changes of the upper layer that its pages contain at least.
-    var changesAbove: UInt64
+    var upperLayerChanges: UInt64
   }
 
   /// Returns nil if there is nothing to do.
@@ -357,31 +357,31 @@ extension ByteStore {
     let groups = state.withLock { $0.groups }
     // A test that schedules all threads itself never waits for one.
     let isPlayed = options.maintenance.isPlayed
-    return try betweenCommits(when: { isPlayed ? !$0.isLeading : $0.letsFlushTurn(since: groups) }) {
+    return try betweenCommits(when: { isPlayed ? !$0.isLeading : $0.mayFlushRotate(since: groups) }) {
       writer throws(WriteFailure) in
       // Counted before the freeze. Changes in between are in the pages, and are written again by the
       // next flush.
-      let changesAbove = state.withLock { $0.changesAbove }
+      let upperLayerChanges = state.withLock { $0.upperLayerChanges }
       let frozen = freeze()
       // A checkpoint with unreadable pages is replaced even without new commits.
       let hasNews =
         frozen.table.published > writer.flushedThrough || needsCheckpoint
-        || !extent.hasLeastPages && state.withLock { $0.lacksPagesAbove }
+        || !extent.hasOnlyEssentialPages && state.withLock { $0.lacksUpperLayerPages }
       let hasLargeLog = hasLargeLog(writer, for: extent)
       guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
       // An empty log serves as the new one.
-      if let log = writer.log, !log.isEmpty || hasLargeLog { try turnToNewLog(for: extent, &writer) }
+      if let log = writer.log, !log.isEmpty || hasLargeLog { try rotate(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
-      return Start(frozen: frozen, position: writer.last, firstLog: first, changesAbove: changesAbove)
+      return Start(frozen: frozen, position: writer.last, firstLog: first, upperLayerChanges: upperLayerChanges)
     }
   }
 
   /// Prepares a recycled log file, because commits wait during the rotation and should not also wait
   /// until a log is filled with zeros.
-  private func makeSpareReady(for extent: Extent) {
+  private func makeRecycledLogReady(for extent: Extent) {
     // A compaction is meant to free space.
     switch extent {
-    case .leastSpace, .scope(.everything): return
+    case .minimalSpace, .scope(.everything): return
     case .scope(.asNeeded), .upTo: break
     }
     let wanted = writer.withLock { writer -> UInt64? in
@@ -389,25 +389,25 @@ extension ByteStore {
         return nil
       }
       let capacity = capacity(for: [], previousLength: log.end)
-      guard capacity > Self.logBytesOfAMoment else { return nil }
+      guard capacity > Self.quickLogBytesMax else { return nil }
       writer.spare = .underWay
       return capacity
     }
     guard let wanted else { return }
-    state.withLock { $0.isPreparingSpare = true }
-    prepareSpare(wanted)
+    state.withLock { $0.isPreparingRecycledLog = true }
+    prepareRecycledLog(wanted)
   }
 
-  private func turnToNewLog(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
+  private func rotate(for extent: Extent, _ writer: inout Writer) throws(WriteFailure) {
     switch extent {
     case .scope(.everything):
-      discardSpare(&writer)
-      try turnToNewLog(for: [], capacity: capacity(for: [], previousLength: 0), &writer)
+      discardRecycledLog(&writer)
+      try rotate(for: [], capacity: capacity(for: [], previousLength: 0), &writer)
     case .scope(.asNeeded), .upTo:
       // The current log may have just begun. Its length then says little about the rate of commits.
-      let used = min(writer.log?.header.capacity ?? 0, Self.logBytesOfAMoment) / 4
-      try turnToLogOfAnySize(for: [], previousLengthMin: used, &writer)
-    case .leastSpace: try turnToNewLog(for: [], capacity: LogWriter.capacity(for: []), &writer)
+      let used = min(writer.log?.header.capacity ?? 0, Self.quickLogBytesMax) / 4
+      try rotateToAnySize(for: [], previousLengthMin: used, &writer)
+    case .minimalSpace: try rotate(for: [], capacity: LogWriter.capacity(for: []), &writer)
     }
   }
 
@@ -433,7 +433,7 @@ extension ByteStore {
       slots = FlushPlan.victims(
         of: candidates, segmentBytesMax: options.segmentBytesMax,
         budgetBytes: 4 * logBytesDue.load(ordering: .relaxed))
-    case .leastSpace:
+    case .minimalSpace:
       slots = uses.filter { $0.liveEntries == 0 }.map(\.segment.slot)
     case .upTo(let budget):
       var cost: UInt64 = 0
@@ -510,7 +510,7 @@ extension ByteStore {
       writer.manifest = manifest
       writer.flushedThrough = start.position.sequence
       noteLogBytesDue(checkpoint)
-      logBytesBehind.store(writer.logBytes, ordering: .relaxed)
+      logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
       return Dropped(
         logs: old.logs.filter { $0.number < start.firstLog },
         segments: old.segments.filter { !manifest.segments.contains($0) }, checkpoint: old.checkpoint)
@@ -533,7 +533,7 @@ extension ByteStore {
           table.move(move.ordinal, from: isBroken ? now : move.old, to: move.new)
         }
       }
-      letOthersIn()
+      yieldToOthers()
     }
   }
 
@@ -573,8 +573,8 @@ extension ByteStore {
       return true
     }
     guard isWanted else { return nil }
-    state.withLock { $0.isPreparingSpare = true }
-    prepareSpare(log.capacity, from: StoreFile.log(log.number))
+    state.withLock { $0.isPreparingRecycledLog = true }
+    prepareRecycledLog(log.capacity, from: StoreFile.log(log.number))
     return log.number
   }
 }

@@ -22,7 +22,7 @@ package enum Maintenance: Sendable {
   case manual
   /// Background jobs are passed to the player instead of being run. A close waits for a pending
   /// preparation of a log file.
-  case played(by: any BackgroundPlayer)
+  case played(by: any BackgroundSimulator)
 
   package enum Job: String, CaseIterable, Sendable {
     case look
@@ -34,9 +34,9 @@ package enum Maintenance: Sendable {
   package enum Moment: Sendable {
     /// A commit is logged, but not visible to readers yet. All other writers to the log wait for it.
     case commitLogged
-    case spareOrdered
+    case recycledLogOrdered
     /// The recycled log file exists, but is not registered yet.
-    case spareWritten
+    case recycledLogWritten
     /// A flush is about to wait for the commit in progress. It can reach this point several times.
     case flushStarts
     /// A flush deleted segments, and deletes logs next.
@@ -72,7 +72,7 @@ package enum Maintenance: Sendable {
 }
 
 /// Replaces the background in tests: decides when each job runs and what happens in between.
-package protocol BackgroundPlayer: Sendable {
+package protocol BackgroundSimulator: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
   /// Called on the thread that reached the point, of a job or of a caller.
   func pause(_ moment: Maintenance.Moment)
@@ -92,7 +92,7 @@ extension ByteStore {
 
   /// Yields between the steps of a thread that takes a lock repeatedly. Otherwise it would take the lock
   /// again before waiting threads are awake, and they would wait for all steps.
-  func letOthersIn() { if case .inBackground = options.maintenance { usleep(100) } }
+  func yieldToOthers() { if case .inBackground = options.maintenance { usleep(100) } }
 
   func runInBackground(_ job: Maintenance.Job, _ body: @escaping @Sendable () -> Void) {
     options.maintenance.run(job, body)
@@ -100,8 +100,8 @@ extension ByteStore {
 
   /// Prepares the next log file at once, because the current log may be full before the next maintenance
   /// run.
-  func scheduleSpare(_ capacity: UInt64) {
-    options.maintenance.run(.spare) { [self] in prepareSpare(capacity) }
+  func scheduleRecycledLog(_ capacity: UInt64) {
+    options.maintenance.run(.spare) { [self] in prepareRecycledLog(capacity) }
   }
 
   private func runScheduledMaintenance() {
@@ -111,10 +111,10 @@ extension ByteStore {
   }
 
   /// Schedules a flush if one is due and none is running.
-  func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { planFlush() } }
+  func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { scheduleDueFlush() } }
 
   /// Schedules a flush that is known to be due.
-  func planFlush() {
+  func scheduleDueFlush() {
     guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
       // Set only if the flush really gets scheduled, because the flush itself resets it.
@@ -148,15 +148,15 @@ extension ByteStore {
     guard leads else { return false }
     let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
-      return (result, orderSpare(&writer), writer.takeReserveOrder())
+      return (result, orderRecycledLog(&writer), writer.claimReserveGrowth())
     }
     let spare = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
       state.stopLeading()
-      return startSpare(wanted, &state)
+      return startRecycledLog(wanted, &state)
     }
     state.wakeAll()
-    if let spare { prepareSpare(spare) }
+    if let spare { prepareRecycledLog(spare) }
     if growsReserve { growReserve() }
     // A failed flush leaves its error in the statistics and is retried.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
@@ -166,12 +166,12 @@ extension ByteStore {
   // MARK: The next log
 
   /// The capacity of the recycled log file to prepare; nil if none is needed or another thread prepares
-  /// one. Called by the leader, which calls `startSpare` before it stops leading.
-  func orderSpare(_ writer: inout Writer) -> UInt64? {
+  /// one. Called by the leader, which calls `startRecycledLog` before it stops leading.
+  func orderRecycledLog(_ writer: inout Writer) -> UInt64? {
     guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
     switch writer.spare {
     case .none: break
-    case .underWay where !platform.keeps(.oneSpareAtATime): break
+    case .underWay where !platform.keeps(.oneRecycledLogAtATime): break
     case .underWay, .ready, .failed: return nil
     }
     writer.spare = .underWay
@@ -179,29 +179,29 @@ extension ByteStore {
   }
 
   /// From now on, a close waits. Returns nil if the store takes no more commits.
-  func startSpare(_ capacity: UInt64?, _ state: inout State) -> UInt64? {
+  func startRecycledLog(_ capacity: UInt64?, _ state: inout State) -> UInt64? {
     guard let capacity, state.end == nil else { return nil }
-    state.isPreparingSpare = true
+    state.isPreparingRecycledLog = true
     return capacity
   }
 
   /// Writes the file without holding a lock.
-  func prepareSpare(_ capacity: UInt64, from oldLog: String? = nil) {
-    options.maintenance.pause(.spareOrdered)
+  func prepareRecycledLog(_ capacity: UInt64, from oldLog: String? = nil) {
+    options.maintenance.pause(.recycledLogOrdered)
     let result = Result { () throws(SystemFailure) in
-      try SpareLog.prepare(capacity, from: oldLog, in: directory, platform)
+      try RecycledLog.prepare(capacity, from: oldLog, in: directory, platform)
     }
-    options.maintenance.pause(.spareWritten)
+    options.maintenance.pause(.recycledLogWritten)
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
-      writer.spare = (try? result.get()).map(Spare.ready) ?? .failed
+      writer.spare = (try? result.get()).map(RecycledLogState.ready) ?? .failed
       // Reset before another thread can take the file, because that thread may order the next one, which
       // a close must wait for.
       state.withLock { state in
         // Without space there is no recycled log file. The commit that needs a new log reports the
         // error.
         if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
-        state.isPreparingSpare = false
+        state.isPreparingRecycledLog = false
       }
     }
     state.wakeAll()
@@ -217,9 +217,9 @@ extension ByteStore {
       return true
     }
     guard log.lacksWatermark else { return false }
-    let isQuiet = log.end == writer.endAtLastLook
-    writer.endAtLastLook = log.end
-    if isQuiet, platform.keeps(.watermarkWhenQuiet) { try log.appendWatermark() }
+    let isQuiet = log.end == writer.endAtLastMaintenance
+    writer.endAtLastMaintenance = log.end
+    if isQuiet, platform.keeps(.watermarkWhenIdle) { try log.appendWatermark() }
     return !isQuiet
   }
 }

@@ -60,8 +60,8 @@ package struct FlushJob: ~Copyable {
   // MARK: Steps
 
   /// Writes the memtable to segments in key order, so that neighbouring keys are close on disk.
-  package mutating func writeTail() throws(ByteStoreError) {
-    let items = tailItems()
+  package mutating func writeMemtable() throws(ByteStoreError) {
+    let items = memtableItems()
     chooseDictionary(for: items)
     var plain: [UInt8] = []
     for item in items {
@@ -78,7 +78,7 @@ package struct FlushJob: ~Copyable {
       try copyLiveEntries(of: victim)
     } catch {
       // A read error of the input is tolerated. A failure to read back the output is not.
-      guard error.isOfReading(victim.path) else { throw error }
+      guard error.isReadFailure(victim.path) else { throw error }
       damaged.append((victim, error))
     }
   }
@@ -96,7 +96,7 @@ package struct FlushJob: ~Copyable {
     for segment in segments { table.add(segment, at: segment.slot) }
     for move in moves { table.move(move.ordinal, from: move.old, to: move.new) }
     table.removeEmptySegments()
-    table.collectForgottenOrdinals()
+    table.collectLostOrdinals()
     guard table.tail.bodiesHeld == 0 else {
       throw .corrupted(
         Damage(
@@ -163,7 +163,7 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  private func tailItems() -> [Item] {
+  private func memtableItems() -> [Item] {
     var items: [Item] = []
     table.tail.forEachBody { number, commit in
       for operation in commit.operations {

@@ -7,14 +7,14 @@
 
 enum FlushPlan {
   /// A flush writes the whole checkpoint, however little has changed.
-  private static let checkpointPart: UInt64 = 2
+  private static let logBytesPerCheckpoint: UInt64 = 2
   private static let flushesAtOnceMax: UInt64 = 4
 
   /// The amount of log that starts a flush: half of the checkpoint's size, so that the checkpoint costs
   /// two bytes per byte of log. It is limited to a few times `flushBytes`, because an open replays all
   /// of it.
   static func logBytes(flushBytes: UInt64, checkpointBytes: UInt64) -> UInt64 {
-    max(flushBytes, min(checkpointBytes / checkpointPart, flushesAtOnceMax * flushBytes))
+    max(flushBytes, min(checkpointBytes / logBytesPerCheckpoint, flushesAtOnceMax * flushBytes))
   }
 
   /// The upper limit for the ratio of data bytes to live bytes.
@@ -22,7 +22,7 @@ enum FlushPlan {
   /// The amount of dead bytes that is tolerated.
   static let slackBytes: UInt64 = 16 << 20
   /// A segment with a smaller live fraction is always compacted.
-  private static let livePartMin = 0.5
+  private static let liveFractionMin = 0.5
   /// More small segments than this are merged.
   private static let smallSegmentsMax = 8
 
@@ -31,7 +31,7 @@ enum FlushPlan {
     var dataBytes: UInt64
     var liveBytes: UInt64
 
-    var livePart: Double { dataBytes == 0 ? 0 : Double(liveBytes) / Double(dataBytes) }
+    var liveFraction: Double { dataBytes == 0 ? 0 : Double(liveBytes) / Double(dataBytes) }
   }
 
   /// The slots to compact, least live fraction first. Takes at most `budgetBytes` of live bytes, but
@@ -51,11 +51,11 @@ enum FlushPlan {
       data -= segment.dataBytes - min(segment.liveBytes, segment.dataBytes)
       return true
     }
-    let sorted = segments.sorted { ($0.livePart, $0.slot) < ($1.livePart, $1.slot) }
+    let sorted = segments.sorted { ($0.liveFraction, $0.slot) < ($1.liveFraction, $1.slot) }
     for segment in sorted {
       let isTooMuch = Double(data) > spaceMax * Double(live) + Double(slackBytes)
       // The last page of a small segment is a large part of it and may be almost empty.
-      let isMostlyDead = segment.livePart < livePartMin && !isSmall(segment)
+      let isMostlyDead = segment.liveFraction < liveFractionMin && !isSmall(segment)
       guard segment.liveBytes == 0 || isMostlyDead || isTooMuch else { continue }
       guard take(segment) else { break }
     }

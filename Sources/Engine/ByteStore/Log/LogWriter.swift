@@ -43,7 +43,7 @@ struct LogWriter {
   /// Creates a log file, durable at its full size with its header (C3), reusing a recycled log file if
   /// one is ready.
   static func create(
-    _ header: LogHeader, context: Batch?, from spare: SpareLog?, in directory: any OpenDirectory,
+    _ header: LogHeader, context: Batch?, from spare: RecycledLog?, in directory: any OpenDirectory,
     _ platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
@@ -53,7 +53,7 @@ struct LogWriter {
         file = spare.file
         try directory.rename(StoreFile.spare, to: name)
       } else {
-        file = try SpareLog.fill(name, header.capacity, in: directory, platform)
+        file = try RecycledLog.fill(name, header.capacity, in: directory, platform)
       }
       try file.writeAll(header.encoded().rawSpan, at: 0, platform)
       if platform.keeps(.syncNewFile) { try file.syncOnce(platform) }
@@ -70,7 +70,7 @@ struct LogWriter {
   }
 
   /// Appends to a log of an earlier opening. It is only used while a test breaks rule C12.
-  static func goingOn(
+  static func continuing(
     _ header: LogHeader, at end: LogHeader.LogEnd, _ file: any OpenFile, _ platform: Platform
   ) -> LogWriter {
     LogWriter(
@@ -98,7 +98,7 @@ struct LogWriter {
 
   /// Drops the context if the group then fits. On a full disk without room for another log, accepting a
   /// put is worth more than a log that can be read on its own.
-  mutating func giveUpContext(for group: [Batch]) -> Bool {
+  mutating func dropContext(for group: [Batch]) -> Bool {
     guard let context else { return false }
     self.context = nil
     if hasRoom(for: group) { return true }

@@ -4,7 +4,7 @@ extension ByteStore {
   /// Releases the directory and leaves all files as they are, as the death of the process would.
   package func abandon() {
     shut()
-    beginToClose()
+    beginClosing()
     state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
       state.end = .closed(directory: path)
       refuseQueue(&state)
@@ -31,7 +31,7 @@ extension ByteStore {
     do throws(WriteFailure) {
       try writer.manifest.replace(in: directory, platform)
     } catch {
-      guard case .refused(let cause) = error, cause.meansFull, giveUpReserve(&writer) else { throw error }
+      guard case .refused(let cause) = error, cause.isOutOfSpace, deleteReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
       try writer.manifest.replace(in: directory, platform)
     }
@@ -74,7 +74,7 @@ extension ByteStore {
 
   /// The reason why no new write may start. A closing store refuses new writes at once, because the
   /// close would otherwise wait forever under continuous writes.
-  func endOfWriting(_ state: borrowing State) -> ByteStoreError? {
+  func writeRefusal(_ state: borrowing State) -> ByteStoreError? {
     state.end ?? (isClosing ? .closed(directory: path) : nil)
   }
 
@@ -82,7 +82,7 @@ extension ByteStore {
   /// survive, so files that they may need must be kept.
   package func checkWritable() throws(ByteStoreError) {
     try state.withLock { state throws(ByteStoreError) in
-      if let end = endOfWriting(state) { throw end }
+      if let end = writeRefusal(state) { throw end }
     }
   }
 
@@ -90,8 +90,8 @@ extension ByteStore {
   /// commit are in no log. Pages that a checkpoint on a full disk left out would have to be rebuilt by
   /// the next open. Returns the error if the flush fails; the store is closed all the same. Returns nil
   /// as well if there are no such pages.
-  private func writePagesAbove() -> ByteStoreError? {
-    guard state.withLock({ $0.end == nil && ($0.hasChangesAbove || $0.lacksPagesAbove) }) else { return nil }
+  private func writeUpperLayerPages() -> ByteStoreError? {
+    guard state.withLock({ $0.end == nil && ($0.hasUpperLayerChanges || $0.lacksUpperLayerPages) }) else { return nil }
     do throws(ByteStoreError) {
       try flush(.asNeeded, isOfClose: true)
       return nil
@@ -107,8 +107,8 @@ extension ByteStore {
     // never released here.
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
-    beginToClose()
-    let failure = writePagesAbove()
+    beginClosing()
+    let failure = writeUpperLayerPages()
     let turn = takeLastTurn()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }

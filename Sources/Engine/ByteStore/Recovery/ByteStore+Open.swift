@@ -29,7 +29,7 @@ package struct Opened {
   var lock: any DirectoryLock
   package var manifest: Manifest
   package var checkpoint: CheckpointFile?
-  package var table: SharedTable
+  package var table: SharedKeyDirectory
   /// The writer for the last log. Set only if rule C12 is broken, because a log is otherwise not
   /// continued.
   var oldLog: LogWriter?
@@ -37,7 +37,7 @@ package struct Opened {
   var recovered: Recovered?
   var reserve = SpaceReserve()
   /// Whether the manifest that was read is known to survive a power loss.
-  var isManifestSure = true
+  var isManifestDurable = true
   /// Files to delete once a manifest can be written.
   var leftovers: [String] = []
   package var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
@@ -53,7 +53,7 @@ extension Opened {
       // Nothing is written, so its value does not matter.
       durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
       manifest: Manifest(storeID: .zero),
-      table: SharedTable(Table(hashSeed: .zero), cache, path: directory.path))
+      table: SharedKeyDirectory(Table(hashSeed: .zero), cache, path: directory.path))
   }
 }
 
@@ -76,7 +76,7 @@ extension ByteStore {
       return ByteStore(try read(directory, durability, lock, options, platform))
     } catch {
       lock.release()
-      throw error.meansDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
+      throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
     }
   }
 
@@ -88,9 +88,9 @@ extension ByteStore {
   private static func openDirectory(
     _ path: String, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
-    if options.createsIfMissing, try system({ () throws(SystemFailure) in try !holdsStore(path, platform) }) {
+    if options.createsIfMissing, try system({ () throws(SystemFailure) in try !containsStore(path, platform) }) {
       // Checked first, so that not even a directory is created on a network file system.
-      try refuseNetwork(try nearestDirectory(to: path, platform))
+      try refuseNetwork(try nearestExistingDirectory(to: path, platform))
       try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
     }
     do throws(SystemFailure) {
@@ -112,7 +112,7 @@ extension ByteStore {
   }
 
   /// The directory itself, or the nearest existing parent.
-  private static func nearestDirectory(
+  private static func nearestExistingDirectory(
     to path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     var rest = path[...]
@@ -128,7 +128,7 @@ extension ByteStore {
     }
   }
 
-  private static func holdsStore(
+  private static func containsStore(
     _ path: String, _ platform: Platform
   ) throws(SystemFailure) -> Bool {
     do throws(SystemFailure) {
@@ -209,7 +209,7 @@ extension ByteStore {
   /// Whether the name belongs to a file that proves the existence of a store, even without a manifest.
   package static func isOurs(_ name: String) -> Bool {
     StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
-      || StoreFile.isSalvaged(name) || StoreFile.setAsideParts(of: name) != nil
+      || StoreFile.isSalvaged(name) || StoreFile.quarantineParts(of: name) != nil
   }
 
   private static func read(
@@ -232,20 +232,20 @@ extension ByteStore {
     }
     // A manifest without logs is written even if it exists. After a failed sync of its name, it may be
     // visible but not on the disk. A log must not become durable before the manifest (F4).
-    var isSure = true
+    var isDurable = true
     if manifest.logs.isEmpty, manifest.checkpoint == nil {
-      isSure = try write(manifest, isThere: found != nil, directory, platform)
+      isDurable = try write(manifest, isThere: found != nil, directory, platform)
     }
-    startReadingLastLog(manifest, directory)
+    prefetchLastLog(manifest, directory)
     try syncAll(manifest, directory, platform)
     var opened = try openCheckpoint(
       Opened(
         options: options, platform: platform, directory: directory, durability: durability, lock: lock,
         manifest: manifest,
-        table: SharedTable(
+        table: SharedKeyDirectory(
           Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
-    opened.isManifestSure = isSure
-    if options.layerAbove != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
+    opened.isManifestDurable = isDurable
+    if options.upperLayer != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
     for log in manifest.logs {
       let file = try open(log, in: directory)
       defer { file.close() }
@@ -255,7 +255,7 @@ extension ByteStore {
       let header = LogHeader(
         fileID: log.fileID, storeID: manifest.storeID, number: log.number, capacity: log.capacity,
         previous: opened.last)
-      opened.oldLog = LogWriter.goingOn(header, at: opened.last, try open(log, in: directory), platform)
+      opened.oldLog = LogWriter.continuing(header, at: opened.last, try open(log, in: directory), platform)
     }
     try cleanUp(&opened)
     return opened
@@ -293,7 +293,7 @@ extension ByteStore {
       try write(manifest, directory, platform)
       return true
     } catch {
-      guard isThere, error.asksForSpace else { throw error }
+      guard isThere, error.isRecoverableOutOfSpace else { throw error }
       return false
     }
   }
@@ -305,7 +305,7 @@ extension ByteStore {
       do throws(WriteFailure) {
         try manifest.replace(in: directory, platform)
       } catch {
-        guard case .refused(let cause) = error, cause.meansFull else { throw error }
+        guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
         // No manifest names these two files, and their space is meant for this case (C11).
         for name in [StoreFile.spare, StoreFile.reserve] { try? directory.remove(name) }
         try manifest.replace(in: directory, platform)
@@ -328,19 +328,19 @@ extension ByteStore {
   private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
     var opened = opened
     guard let entry = opened.manifest.checkpoint else { return opened }
-    let (source, table) = try tableOnDisk(entry, opened.manifest, in: opened.directory, opened.platform)
+    let (source, table) = try openKeyDirectory(entry, opened.manifest, in: opened.directory, opened.platform)
     opened.checkpoint = source
-    opened.table = SharedTable(table, opened.table.cache, path: opened.directory.path)
+    opened.table = SharedKeyDirectory(table, opened.table.cache, path: opened.directory.path)
     opened.last = source.header.position
     return opened
   }
 
-  package static func tableOnDisk(
+  package static func openKeyDirectory(
     _ entry: Manifest.Checkpoint, _ manifest: Manifest, in directory: any OpenDirectory,
     _ platform: Platform
   ) throws(ByteStoreError) -> (CheckpointFile, Table) {
     let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
-    source.startReadingBeginnings()
+    source.prefetchOpenPages()
     try checkPresence(of: manifest.segments, directory)
     let segments = manifest.segments.map {
       Segment($0, storeID: manifest.storeID, in: directory, platform)
@@ -414,7 +414,7 @@ extension ByteStore {
 
   /// Starts read-ahead of the beginning of the last log. After a clean close, that is usually everything
   /// to replay.
-  private static func startReadingLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
+  private static func prefetchLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
     guard let log = manifest.logs.last, let file = try? open(log, in: directory) else { return }
     file.startReading(0..<64 << 10)
     file.close()
@@ -442,11 +442,11 @@ extension ByteStore {
     do throws(SystemFailure) {
       return try directory.openFile(name, log.end == nil ? .readAndWrite : .read)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
+      guard error.isMissingOrNotAFile else { throw .system(error) }
       throw .corrupted(
         Damage(
           file: "\(directory.path)/\(name)", offset: 0, expected: "a log that the manifest names",
-          found: error.foundInPlaceOfFile))
+          found: error.obstacleDescription))
     }
   }
 
@@ -471,7 +471,7 @@ extension ByteStore {
       var newKeys = 0
       let table = opened.table
       // The log may contain commits to keys on pages that an earlier opening had rebuilt.
-      let targets = try table.withLostPagesFound { () throws(ByteStoreError) in
+      let targets = try table.rebuildingLostPages { () throws(ByteStoreError) in
         newKeys = 0
         return try table.prepare(commit, newKeys: &newKeys)
       }
@@ -482,7 +482,7 @@ extension ByteStore {
       }
       opened.recovered?.commits.append(commit)
     }
-    if log.end == nil { try writeAgain(ending, of: file, bytes, opened.platform) }
+    if log.end == nil { try rewriteUnsynced(ending, of: file, bytes, opened.platform) }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
     opened.report.logsRead += 1
@@ -499,10 +499,10 @@ extension ByteStore {
   /// Rewrites the bytes of the groups since the last recorded sync and syncs them. The sync of step 2 is
   /// not enough, because after an earlier failed sync the page cache may show bytes that no sync writes
   /// (F4). The bytes do not change, so a crash in between is harmless (C12).
-  private static func writeAgain(
+  private static func rewriteUnsynced(
     _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
   ) throws(ByteStoreError) {
-    guard platform.keeps(.syncOnOpen), platform.keeps(.writeAgainOnOpen) else { return }
+    guard platform.keeps(.syncOnOpen), platform.keeps(.rewriteOnOpen) else { return }
     let start = Int(clamping: ending.durableThrough).roundedUp(toMultipleOf: LogFormat.pageBytes)
     guard start < Int(ending.length) else { return }
     try system { () throws(SystemFailure) in
@@ -559,8 +559,8 @@ extension ByteStore {
     // Files that no manifest ever named come first, because the next manifest may need their space on a
     // full disk.
     try remove(unnamed, directory)
-    let mayRemove = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
-    if mayRemove {
+    let canRemoveNow = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
+    if canRemoveNow {
       try remove(namedBefore, directory)
     } else {
       opened.leftovers = namedBefore
@@ -576,7 +576,7 @@ extension ByteStore {
     do throws(ByteStoreError) {
       try write(manifest, opened.directory, opened.platform)
     } catch {
-      guard error.asksForSpace else { throw error }
+      guard error.isRecoverableOutOfSpace else { throw error }
       return false
     }
     opened.manifest = manifest
@@ -591,7 +591,7 @@ extension ByteStore {
     do throws(SystemFailure) {
       return try SpaceReserve.find(in: directory)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
+      guard error.isMissingOrNotAFile else { throw .system(error) }
       return SpaceReserve(isBlocked: !error.isMissingFile)
     }
   }
@@ -654,13 +654,13 @@ extension ByteStore {
     do throws(ByteStoreError) {
       header = try CheckpointHeader(decoding: page.rawSpan, file: path)
     } catch {
-      if error.meansNewerFile { throw error }
+      if error.isNewerFormat { throw error }
       // Its writing was interrupted.
       return
     }
     guard header.storeID == opened.manifest.storeID else {
       // A checkpoint with another number is old content of another store's file in reused disk blocks.
-      guard header.number == StoreFile.checkpointNumber(of: name), try hasItsSegmentsHere(header, opened)
+      guard header.number == StoreFile.checkpointNumber(of: name), try hasMatchingSegments(header, opened)
       else { return }
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
     }
@@ -675,7 +675,7 @@ extension ByteStore {
   /// Whether another store's checkpoint is here together with segments of that store. In that case the
   /// manifest may be the foreign file. Without segments, the checkpoint is old content in the reused
   /// disk blocks of an incomplete file.
-  private static func hasItsSegmentsHere(
+  private static func hasMatchingSegments(
     _ header: CheckpointHeader, _ opened: Opened
   ) throws(ByteStoreError) -> Bool {
     let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
@@ -700,7 +700,7 @@ extension ByteStore {
       defer { file.close() }
       page = try file.readAll(SegmentFormat.pageBytes, at: 0)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
+      guard error.isMissingOrNotAFile else { throw .system(error) }
       return false
     }
     return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID
@@ -713,7 +713,7 @@ extension ByteStore {
     do throws(ByteStoreError) {
       return try LogHeader(decoding: bytes.rawSpan, file: path)
     } catch {
-      if error.meansNewerFile { throw error }
+      if error.isNewerFormat { throw error }
       return nil
     }
   }
@@ -722,7 +722,7 @@ extension ByteStore {
 extension ByteStoreError {
   /// For a file that no manifest names. An interrupted write may leave a header whose version is
   /// arbitrary, but no release will have such a high version.
-  fileprivate var meansNewerFile: Bool {
+  fileprivate var isNewerFormat: Bool {
     if case .newerFormat(_, let found, _) = self { found < 256 } else { false }
   }
 }

@@ -53,7 +53,7 @@ package struct Location: Hashable, Sendable {
     }
   }
 
-  package var isInTail: Bool { bits >> 62 == 1 }
+  package var isInMemtable: Bool { bits >> 62 == 1 }
 
   /// The number of segment pages to read for this location.
   package var pages: Int {

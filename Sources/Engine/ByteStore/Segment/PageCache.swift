@@ -32,13 +32,13 @@ package final class PageCache: Sendable {
   }
 
   /// The number of page loads between two checks of the memory gauge.
-  static let loadsBetweenLooks = 1024
+  static let loadsBetweenChecks = 1024
   /// Fractions of the machine's memory: below the first the budget is halved, above the second it is
   /// doubled.
-  static let scarceShare = 0.05
-  static let ampleShare = 0.10
+  static let scarceFraction = 0.05
+  static let ampleFraction = 0.10
   /// The lower limit of the budget under memory pressure.
-  static let leastBytes = 1 << 20
+  static let budgetBytesMin = 1 << 20
 
   let pageBytes: Int
   private let shards: [Locked<PageCacheShard>]
@@ -91,7 +91,7 @@ package final class PageCache: Sendable {
     // Only after `body` returned, because another thread may load into this memory as soon as the shard
     // has it.
     shard.withLock { $0.keep(loaded, as: id, hash) }
-    lookAtMemory()
+    checkMemory()
     return (result, hasWaited)
   }
 
@@ -119,16 +119,16 @@ package final class PageCache: Sendable {
   }
 
   /// Called after page loads only, because only they allocate memory.
-  private func lookAtMemory() {
+  private func checkMemory() {
     let isTime = budget.withLock { budget in
       budget.loads += 1
-      return budget.loads.isMultiple(of: Self.loadsBetweenLooks)
+      return budget.loads.isMultiple(of: Self.loadsBetweenChecks)
     }
-    guard isTime, let share = memory.shareLeft() else { return }
+    guard isTime, let share = memory.fractionAvailable() else { return }
     budget.withLock { budget in
-      if share < Self.scarceShare, budget.bytes > Self.leastBytes {
-        setBytes(max(budget.bytes / 2, Self.leastBytes), &budget)
-      } else if share > Self.ampleShare, budget.bytes < budget.asked {
+      if share < Self.scarceFraction, budget.bytes > Self.budgetBytesMin {
+        setBytes(max(budget.bytes / 2, Self.budgetBytesMin), &budget)
+      } else if share > Self.ampleFraction, budget.bytes < budget.asked {
         setBytes(min(budget.bytes * 2, budget.asked), &budget)
       }
     }

@@ -24,7 +24,7 @@ struct PageCacheShard {
   @safe private struct Frame {
     var id = PageCache.PageID(file: 0, page: 0)
     var isUsed = false
-    var wasAskedFor = false
+    var wasReferenced = false
     /// A frame in a slab. The slab outlives its frames.
     let memory: UnsafeMutableRawPointer
   }
@@ -57,7 +57,7 @@ struct PageCacheShard {
     }
     let frame = Int(table.slots[slot].ordinal)
     // Only if it is new, so that processors which ask for the same pages can share what they know of them.
-    if !frames[frame].wasAskedFor { frames[frame].wasAskedFor = true }
+    if !frames[frame].wasReferenced { frames[frame].wasReferenced = true }
     hits += 1
     return frame
   }
@@ -95,7 +95,7 @@ struct PageCacheShard {
     unsafe frames[frame].memory.copyMemory(from: page.start, byteCount: pageBytes)
     frames[frame].id = id
     frames[frame].isUsed = true
-    frames[frame].wasAskedFor = false
+    frames[frame].wasReferenced = false
     table.insert(Slot(hash.fingerprint, UInt32(frame)))
   }
 
@@ -125,8 +125,8 @@ struct PageCacheShard {
     while true {
       let frame = hand
       hand = (hand + 1) % frames.count
-      guard frames[frame].wasAskedFor else { return free(frame) }
-      frames[frame].wasAskedFor = false
+      guard frames[frame].wasReferenced else { return free(frame) }
+      frames[frame].wasReferenced = false
     }
   }
 

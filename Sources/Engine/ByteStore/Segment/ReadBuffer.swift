@@ -32,9 +32,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private static let capacityKept = 64 << 10
 
   /// The maximum number of blocks. A segment holds about a quarter of a million documents of usual size.
-  private static let baysMax = 8
+  private static let blocksMax = 8
 
-  @safe private struct Bay {
+  @safe private struct DecodeBlock {
     /// Fully initialised, because hostile input can make LZ4 copy output bytes that it has not written
     /// yet.
     var memory: UnsafeMutableRawBufferPointer
@@ -44,8 +44,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   }
 
   /// The block of the last entry.
-  private var bay: Bay
-  private var others: [Bay] = []
+  private var bay: DecodeBlock
+  private var others: [DecodeBlock] = []
   /// The index in `others` of the next block to replace.
   private var victim = 0
   /// The dictionary of the last read, if it is in no block.
@@ -55,7 +55,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private var start = 0
   private var keyRange = 0..<0
 
-  package init() { bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin)) }
+  package init() { bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin)) }
 
   deinit {
     unsafe free(bay.memory.baseAddress)
@@ -203,18 +203,18 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       return false
     }
     candidate = nil
-    if bay.dictionary != nil { turnToAnother() }
+    if bay.dictionary != nil { switchBlock() }
     bay.dictionary = new
     unsafe dictionaryPlace.copyBytes(from: new.bytes)
     return true
   }
 
   /// Switches to a new block, or replaces an old one.
-  private mutating func turnToAnother() {
+  private mutating func switchBlock() {
     leave()
-    guard others.count + 1 == Self.baysMax else {
+    guard others.count + 1 == Self.blocksMax else {
       others.append(bay)
-      bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+      bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
       return
     }
     swap(&bay, &others[victim])
@@ -225,7 +225,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private mutating func leave() {
     guard unsafe bay.memory.count > Self.outputStart + Self.capacityKept else { return }
     unsafe free(bay.memory.baseAddress)
-    bay = unsafe Bay(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+    bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
   }
 
   private mutating func makeRoom(for rawBytes: Int) {

@@ -73,11 +73,11 @@ package final class Segment: Sendable {
     do throws(SystemFailure) {
       file = try directory.openFile(StoreFile.segment(number), .read)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
-      let found = error.foundInPlaceOfFile
+      guard error.isMissingOrNotAFile else { throw .system(error) }
+      let found = error.obstacleDescription
       throw damage(0, "a segment that the manifest names", found)
     }
-    let start = likelyDataStart
+    let start = estimatedDataStart
     let end = start + UInt64(pages * SegmentFormat.pageBytes)
     file.startReading(0..<start)
     // The run table.
@@ -88,7 +88,7 @@ package final class Segment: Sendable {
 
   /// The probable start of the pages, estimated without the header. The estimate is wrong for a segment
   /// with a short dictionary and with runs. Read-ahead is then less useful.
-  private var likelyDataStart: UInt64 {
+  private var estimatedDataStart: UInt64 {
     let pageBytes = UInt64(pages * SegmentFormat.pageBytes)
     return min(
       entry.bytes - min(entry.bytes, pageBytes),

@@ -17,11 +17,11 @@ extension ByteStore {
   ) throws(ByteStoreError) -> Result {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock { state throws(ByteStoreError) in
-      if let end = endOfWriting(state), !end.isPoison { throw end }
-      state.backupsUnderWay += 1
+      if let end = writeRefusal(state), !end.isPoison { throw end }
+      state.backupsInProgress += 1
     }
     defer {
-      state.withLock { $0.backupsUnderWay -= 1 }
+      state.withLock { $0.backupsInProgress -= 1 }
       state.wakeAll()
     }
     return try body()

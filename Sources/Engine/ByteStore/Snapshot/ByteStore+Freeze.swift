@@ -36,7 +36,7 @@ extension ByteStore {
   }
 
   /// The current state. Call this between two commits.
-  func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.layerAbove?.freeze()) }
+  func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.upperLayer?.freeze()) }
 }
 
 extension ByteStoreError {

@@ -13,7 +13,7 @@ package final class Snapshot: Sendable {
   package let sequence: SequenceNumber
   /// The number of keys.
   package let count: Int
-  private let table: SharedTable
+  private let table: SharedKeyDirectory
   private let store: ByteStore
   private let ticket: UInt64
   private let isOpen = Atomic(true)
@@ -21,7 +21,7 @@ package final class Snapshot: Sendable {
   init(_ table: Table, of store: ByteStore, ticket: UInt64) {
     sequence = table.published
     count = table.keys
-    self.table = SharedTable(table, store.table.cache, path: store.path)
+    self.table = SharedKeyDirectory(table, store.table.cache, path: store.path)
     self.store = store
     self.ticket = ticket
   }
@@ -78,7 +78,7 @@ extension ByteStore {
 }
 
 /// Registers a `Moment` as an open snapshot for as long as this object exists.
-package final class SnapshotLease: Sendable {
+package final class SnapshotPin: Sendable {
   private let registry: SnapshotRegistry
   private let ticket: UInt64
 
@@ -91,9 +91,9 @@ package final class SnapshotLease: Sendable {
 }
 
 extension ByteStore {
-  package func lease(_ moment: Moment) -> SnapshotLease {
+  package func lease(_ moment: Moment) -> SnapshotPin {
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: moment.sequence)
-    return SnapshotLease(snapshots, ticket: ticket)
+    return SnapshotPin(snapshots, ticket: ticket)
   }
 }
 

@@ -108,7 +108,7 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   /// still work. Without a system `failure`, the cause is damage.
   case flushImpossible(directory: String, cause: String, failure: SystemFailure? = nil)
   /// An earlier commit that this one depends on was refused. Nothing was written.
-  case foundationRefused
+  case dependencyRefused
   /// The store is open for reading only. Nothing was written.
   case readOnly(directory: String)
 
@@ -170,7 +170,7 @@ extension ByteStoreError: CustomStringConvertible {
     case .flushImpossible(let directory, let cause, nil):
       "The store at \(directory) takes no more writes, since what was written cannot leave its log: \(cause) Reads go "
         + "on. Run dugout check to see all of it, then dugout salvage, or restore a backup."
-    case .foundationRefused:
+    case .dependencyRefused:
       "A commit that this one builds on was refused, and so is this one. Try again."
     case .system(let failure):
       failure.description
@@ -183,7 +183,7 @@ extension ByteStoreError: CustomStringConvertible {
 }
 
 extension ByteStoreError {
-  package var meansDamage: Bool {
+  package var isDamage: Bool {
     switch self {
     case .corrupted, .foreignFile: true
     default: false
@@ -193,7 +193,7 @@ extension ByteStoreError {
   /// Whether the bytes exist but cannot be used, because they are damaged or the device fails to read
   /// them.
   package var isDamageOrUnreadable: Bool {
-    if case .system(let cause) = self { cause.code == EIO } else { meansDamage }
+    if case .system(let cause) = self { cause.code == EIO } else { isDamage }
   }
 }
 
@@ -203,20 +203,20 @@ extension SystemFailure {
   package var isMissingFile: Bool { code == Self.missingFile }
 
   /// No entry has the name, or an entry that is not a file has it.
-  package var isNoFile: Bool { isMissingFile || found != nil }
+  package var isMissingOrNotAFile: Bool { isMissingFile || found != nil }
 
   /// Describes the entry that has the name of a file that the store needs.
-  var foundInPlaceOfFile: String {
+  var obstacleDescription: String {
     if isMissingFile { return "no such file" }
     guard let found else { return "no regular file" }
     return "\(found), which has the file's place: move it out, and put the store's own file back"
   }
 
   /// The path leads to something other than a directory, or through a cycle of symbolic links.
-  package var isNoDirectory: Bool { code == ENOTDIR || code == ELOOP }
+  package var isNotADirectory: Bool { code == ENOTDIR || code == ELOOP }
 
   /// The device is full, the user's quota is used up, or the file is too large for the file system.
-  package var meansFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  package var isOutOfSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }
 
 /// Runs `body` and converts a failed system call to an error of the store.

@@ -13,7 +13,7 @@ package enum Rule: String, CaseIterable, Sendable {
   case syncDirectoryAfterCreating
   /// C3: only one thread at a time prepares a recycled log file. Otherwise one thread could delete a
   /// file that another has already put into use as a log.
-  case oneSpareAtATime
+  case oneRecycledLogAtATime
   /// C4: a failed sync is never retried.
   case neverRetrySync
   /// C4: after a failed write or sync, the store refuses further writes.
@@ -28,7 +28,7 @@ package enum Rule: String, CaseIterable, Sendable {
   /// C8: an open makes durable what it reads, before it depends on it.
   case syncOnOpen
   /// C8: an open rewrites the bytes that a failed sync may have dropped.
-  case writeAgainOnOpen
+  case rewriteOnOpen
   /// C9: the body of a frame has a checksum.
   case checkBodies
   /// C9: a checksum starts with the id of the file.
@@ -40,7 +40,7 @@ package enum Rule: String, CaseIterable, Sendable {
   /// C9: any other frame beyond the end does not prove damage.
   case laterFrameIsNoDamage
   /// C9: an idle log gets a watermark, which records that its last group was synced.
-  case watermarkWhenQuiet
+  case watermarkWhenIdle
   /// C9: a close records the end of the log outside the log.
   case recordEndWhenClosing
   /// C9: the log is synced before its end is recorded.

@@ -11,11 +11,11 @@ import Glibc
 package enum StorePath {
   /// Throws for a path that contains a NUL, because the system would cut the path there.
   package static func check(_ path: String) throws(ByteStoreError) {
-    guard !isPath(path) else { return }
+    guard !isValidPath(path) else { return }
     throw .invalidPath(path)
   }
 
-  package static func isPath(_ path: String) -> Bool { !path.utf8.contains(0) }
+  package static func isValidPath(_ path: String) -> Bool { !path.utf8.contains(0) }
 
   /// The path with each NUL escaped, because a raw NUL would end the text in many log files.
   package static func shown(_ path: String) -> String {

@@ -46,7 +46,7 @@ struct CommitHistory {
     }
   }
 
-  private static let changesOfPart = 256
+  private static let changesPerPart = 256
 
   private var parts: [Part] = []
   private var recent = Part()
@@ -113,7 +113,7 @@ struct CommitHistory {
     }
     recent.lastNumber = max(recent.lastNumber, number)
     end += UInt64(changes.count)
-    if recent.changes.count >= Self.changesOfPart || recent.bytes >= Self.bytesMax / 64 {
+    if recent.changes.count >= Self.changesPerPart || recent.bytes >= Self.bytesMax / 64 {
       parts.append(recent)
       recent = Part()
     }

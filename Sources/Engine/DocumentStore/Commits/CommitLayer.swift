@@ -4,7 +4,7 @@
 
 import ByteStore
 
-final class CommitLayer: LayerAbove {
+final class CommitLayer: UpperLayer {
   let shapes: ShapeDictionary
   let indexes: IndexSet
   let publications = Publications()

@@ -62,14 +62,14 @@ struct CommitOrder {
   /// A buffer for the records of the next commit, which are encoded while the lock of this structure is
   /// held. It is reused because touching fresh memory costs more than writing the records. After that it
   /// serves as scratch space for the keys of values.
-  private var recordRoom: [UInt8] = []
+  private var recordBuffer: [UInt8] = []
   /// A larger buffer is freed after the commit.
-  private static let recordRoomBytesMax = 2 << 20
+  private static let recordBufferBytesMax = 2 << 20
   var feed: FeedLedger
   /// Number of callers that wait until no commit is in progress; new commits wait meanwhile.
-  var quietRequests = 0
+  var quiesceRequests = 0
   /// Number of threads that wait for commits to complete.
-  var settlingAwaited = 0
+  var completionWaiters = 0
 
   init(lastTime: Int64, feed: FeedLedger) {
     self.lastTime = lastTime
@@ -77,7 +77,7 @@ struct CommitOrder {
   }
 
   var isQuiet: Bool { underWay.isEmpty }
-  var isOpen: Bool { quietRequests == 0 }
+  var isOpen: Bool { quiesceRequests == 0 }
   var lastNumber: UInt64 { nextNumber - 1 }
 
   func isSettled(through number: UInt64) -> Bool { underWay.first.map { $0 > number } ?? true }
@@ -138,14 +138,14 @@ struct CommitOrder {
     return hasHappened ? history.add(number, changes) : []
   }
 
-  mutating func takeRecordRoom() -> [UInt8] {
+  mutating func takeRecordBuffer() -> [UInt8] {
     var room: [UInt8] = []
-    swap(&room, &recordRoom)
+    swap(&room, &recordBuffer)
     return room
   }
 
-  mutating func giveBack(recordRoom room: consuming [UInt8]) {
-    recordRoom = room.capacity <= Self.recordRoomBytesMax ? room : []
+  mutating func giveBack(recordBuffer room: consuming [UInt8]) {
+    recordBuffer = room.capacity <= Self.recordBufferBytesMax ? room : []
   }
 
   // MARK: Transactions
@@ -161,11 +161,11 @@ struct CommitOrder {
 
   /// Completed and pending changes, for `TransactionCheck`.
   var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {
-    (history.copy, statesUnderWay)
+    (history.copy, statesInProgress)
   }
 
   /// The pending states of all commits that have not failed.
-  private var statesUnderWay: [CommitHistory.Change] {
+  private var statesInProgress: [CommitHistory.Change] {
     var changes: [CommitHistory.Change] = []
     changes.reserveCapacity(pending.count)
     for (key, states) in pending {
@@ -179,6 +179,6 @@ struct CommitOrder {
   /// Describes a conflict with something the transaction has read; nil if it can be committed.
   func conflict(_ check: inout TransactionCheck?, since floor: UInt64) -> String? {
     guard history.reaches(backTo: floor) else { return "it has been open for too long" }
-    return check?.decide(history.copy, pending: statesUnderWay)
+    return check?.decide(history.copy, pending: statesInProgress)
   }
 }

@@ -50,7 +50,7 @@ final class CommitPipeline: Sendable {
   /// one of them would now have another result.
   func begin(
     _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
-  ) throws(DocumentStoreError) -> CommitUnderWay {
+  ) throws(DocumentStoreError) -> CommitInProgress {
     // Check this before taking any lock: in a forked child, a lock may stay taken forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
@@ -58,7 +58,7 @@ final class CommitPipeline: Sendable {
     return try begin(request)
   }
 
-  private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitUnderWay {
+  private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitInProgress {
     // As long as this position is unchanged, the documents read from here on are current.
     let position = layer.publications.position
     let bases = readAhead(request)
@@ -86,7 +86,7 @@ final class CommitPipeline: Sendable {
 
   /// Performs steps 6 to 10. Returns when the commit is durable and visible. The returned commit differs
   /// from `underWay` if the commit had to be resolved again.
-  func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> CommitUnderWay {
+  func finish(_ underWay: CommitInProgress) throws(DocumentStoreError) -> CommitInProgress {
     var underWay = underWay
     while true {
       pauses?.pause(at: .placed)
@@ -99,17 +99,17 @@ final class CommitPipeline: Sendable {
         return underWay
       } catch {
         settle(underWay, hasHappened: false)
-        guard error == .foundationRefused else { throw DocumentStoreError(error) }
+        guard error == .dependencyRefused else { throw DocumentStoreError(error) }
       }
       underWay = try begin(underWay.request)
     }
   }
 
   /// Runs `body` while no commit is in progress; new commits wait meanwhile.
-  func whileQuiet(_ body: () throws(DocumentStoreError) -> Void) throws(DocumentStoreError) {
-    order.withLock { $0.quietRequests += 1 }
+  func whileQuiescent(_ body: () throws(DocumentStoreError) -> Void) throws(DocumentStoreError) {
+    order.withLock { $0.quiesceRequests += 1 }
     defer {
-      order.withLock { $0.quietRequests -= 1 }
+      order.withLock { $0.quiesceRequests -= 1 }
       order.wakeAll()
     }
     try order.withLock(when: { $0.isQuiet }) { _ throws(DocumentStoreError) in try body() }
@@ -187,7 +187,7 @@ final class CommitPipeline: Sendable {
       let updated = resolved.changes[place].updateTime(at: time)
       let after = try request.mutations[number].apply(
         to: resolved.changes[place].after, at: time, updated: updated)
-      if let after, request.mutations[number].buildsOnOthers { try DocumentLimits.check(after) }
+      if let after, request.mutations[number].dependsOnStoredFields { try DocumentLimits.check(after) }
       resolved.changes[place].after = after
     }
     resolved.changes.removeAll(where: \.isNone)
@@ -243,8 +243,8 @@ final class CommitPipeline: Sendable {
   private func encode(
     _ resolved: inout Resolved, _ order: inout CommitOrder, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Encoded {
-    var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordRoom())
-    defer { order.giveBack(recordRoom: encoder.bytes) }
+    var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordBuffer())
+    defer { order.giveBack(recordBuffer: encoder.bytes) }
     do throws(ByteStoreError) {
       var bytes = 0
       var records: [Range<Int>?] = []
@@ -305,17 +305,17 @@ final class CommitPipeline: Sendable {
   private func log(
     _ encoded: Encoded, _ resolved: Resolved, _ request: CommitRequest, _ order: inout CommitOrder,
     at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> CommitUnderWay {
+  ) throws(DocumentStoreError) -> CommitInProgress {
     do throws(ByteStoreError) {
-      var room = order.takeRecordRoom()
+      var room = order.takeRecordBuffer()
       let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes) { changes in
         layer.publications.audience(of: changes, &room)
       }
-      order.giveBack(recordRoom: room)
+      order.giveBack(recordBuffer: room)
       let commit = try bytes.enqueue(
         encoded.batch, durability: durability(of: request), note: effects, foundation: resolved.foundation)
       let number = order.begin(commit, resolved.changes, at: time)
-      return CommitUnderWay(
+      return CommitInProgress(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
         audience: effects.audience, feedBytes: resolved.feedBytes,
         isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
@@ -331,11 +331,11 @@ final class CommitPipeline: Sendable {
 
   // MARK: 8. Settle
 
-  private func settle(_ underWay: CommitUnderWay, hasHappened: Bool) {
+  private func settle(_ underWay: CommitInProgress, hasHappened: Bool) {
     let (isAwaited, dropped) = order.withLock { order in
       let dropped = order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
       if let bytes = underWay.feedBytes { order.feed.settle(bytes: bytes, hasHappened: hasHappened) }
-      return (order.settlingAwaited > 0 || order.isQuiet && !order.isOpen, dropped)
+      return (order.completionWaiters > 0 || order.isQuiet && !order.isOpen, dropped)
     }
     withExtendedLifetime(dropped) {}
     if isAwaited { order.wakeAll() }
@@ -390,18 +390,18 @@ final class CommitPipeline: Sendable {
   }
 
   /// Returns when all commits that are in progress now are visible.
-  func waitForCommitsUnderWay() {
+  func waitForCommitsInProgress() {
     let last = order.withLock { order in
-      order.settlingAwaited += 1
+      order.completionWaiters += 1
       return order.lastNumber
     }
     while let pauses, !order.withLock({ $0.isSettled(through: last) }) { pauses.pause(at: .waiting) }
-    order.withLock(when: { $0.isSettled(through: last) }) { $0.settlingAwaited -= 1 }
+    order.withLock(when: { $0.isSettled(through: last) }) { $0.completionWaiters -= 1 }
   }
 }
 
 /// A commit that has its place in the order. The caller must call `finish`, whatever happens.
-package struct CommitUnderWay: Sendable {
+package struct CommitInProgress: Sendable {
   let request: CommitRequest
   let time: StoredTimestamp
   let changes: [CommitChange]
@@ -430,6 +430,6 @@ extension CommitRequest {
 
 extension CommitLayer {
   fileprivate func needsBase(ofCollection id: String) -> Bool {
-    publications.isFollowed(id) || indexes.hasIndexes(of: id)
+    publications.isObserved(id) || indexes.hasIndexes(of: id)
   }
 }

@@ -12,7 +12,7 @@ import ByteStore
 import Synchronization
 
 /// Called after each commit that may concern the follower, by the committing thread before it returns.
-protocol CommitFollower: AnyObject, Sendable {
+protocol CommitObserver: AnyObject, Sendable {
   func follow()
 }
 
@@ -36,7 +36,7 @@ struct Publication: Sendable {
 final class Publications: Sendable {
   private struct State {
     var queue: [Publication] = []
-    weak var follower: (any CommitFollower)?
+    weak var follower: (any CommitObserver)?
     /// Number of interests per collection id.
     var collectionIDs: [String: Int] = [:]
   }
@@ -45,32 +45,32 @@ final class Publications: Sendable {
   private static let noTime = Int64.min
 
   private let state = Locked(State())
-  private let sieve = PassingLock(LiveSieve())
-  // The atomics below are read without a lock. `hasFollower` is written under the lock of the state, and
+  private let sieve = TryLock(InterestFilter())
+  // The atomics below are read without a lock. `hasObserver` is written under the lock of the state, and
   // `epoch` under the lock of the filter. The other two are written by commits, one at a time; `follow`
   // resets the time, too.
-  private let hasFollower = Atomic(false)
+  private let hasObserver = Atomic(false)
   /// The interest filter's epoch.
   private let epoch = Atomic<UInt64>(0)
-  private let commitsSoFar = Atomic<UInt64>(0)
+  private let commitCount = Atomic<UInt64>(0)
   /// Time of the last commit while there is a follower.
   private let time = Atomic(Publications.noTime)
 
-  var isFollowed: Bool { hasFollower.load(ordering: .acquiring) }
+  var isObserved: Bool { hasObserver.load(ordering: .acquiring) }
 
   /// True if a listener needs the previous states of documents in collections with this id.
-  func isFollowed(_ collectionID: String) -> Bool {
-    isFollowed && state.withLock { $0.collectionIDs[collectionID] != nil }
+  func isObserved(_ collectionID: String) -> Bool {
+    isObserved && state.withLock { $0.collectionIDs[collectionID] != nil }
   }
 
   /// Number of commits since the store was opened. Read together with a snapshot, it counts the commits in
   /// the snapshot.
-  var position: UInt64 { commitsSoFar.load(ordering: .acquiring) }
+  var position: UInt64 { commitCount.load(ordering: .acquiring) }
 
   /// Time of the last commit. Nil if a commit that may concern a listener is still queued, or if no commit
   /// came since the first follower.
-  var timeIfAllIsTaken: StoredTimestamp? {
-    state.withLock { isFollowed && $0.queue.isEmpty ? lastTime : nil }
+  var timeIfQueueIsEmpty: StoredTimestamp? {
+    state.withLock { isObserved && $0.queue.isEmpty ? lastTime : nil }
   }
 
   private var lastTime: StoredTimestamp? {
@@ -82,7 +82,7 @@ final class Publications: Sendable {
   /// Passes on the commits that may concern the interest, starting with the first one after any snapshot
   /// taken from now on. For collections with its id, the previous states of documents are recorded. Ends
   /// with `unfollow` of this number.
-  func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitFollower) {
+  func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitObserver) {
     sieve.withLock { sieve in
       sieve.insert(interest, number: number)
       // Invalidates earlier audiences. Stored under the filter's lock, so that no audience has a newer
@@ -92,8 +92,8 @@ final class Publications: Sendable {
     state.withLock { state in
       state.follower = follower
       state.collectionIDs[interest.collectionID, default: 0] += 1
-      if !isFollowed { time.store(Self.noTime, ordering: .releasing) }
-      hasFollower.store(true, ordering: .releasing)
+      if !isObserved { time.store(Self.noTime, ordering: .releasing) }
+      hasObserver.store(true, ordering: .releasing)
     }
   }
 
@@ -104,16 +104,16 @@ final class Publications: Sendable {
       state.collectionIDs[interest.collectionID] = count > 1 ? count - 1 : nil
       return state.collectionIDs.isEmpty
     }
-    if isLast { unfollowAll() }
+    if isLast { stopObservingAll() }
   }
 
-  func unfollowAll() {
+  func stopObservingAll() {
     sieve.withLock { $0.removeAll() }
     state.withLock { state in
       state.follower = nil
       state.queue = []
       state.collectionIDs = [:]
-      hasFollower.store(false, ordering: .releasing)
+      hasObserver.store(false, ordering: .releasing)
     }
   }
 
@@ -122,12 +122,12 @@ final class Publications: Sendable {
   /// Asks the interest filter; to be called before the commit is logged. Returns nil if the filter's lock
   /// is taken: the commit may then concern every listener. `room` is scratch space for the bytes of values.
   func audience(of changes: [IndexChanges.Change], _ room: inout [UInt8]) -> CommitAudience? {
-    guard isFollowed else { return nil }
-    return sieve.withLockIfFree { sieve in
+    guard isObserved else { return nil }
+    return sieve.withLockIfAvailable { sieve in
       var audience = CommitAudience(epoch: sieve.epoch)
       unsafe changes.withUnsafeBufferPointer { changes in
         guard let first = changes.baseAddress else { return }
-        for place in changes.indices where unsafe sieve.letsThrough(first + place, &room) {
+        for place in changes.indices where unsafe sieve.mayMatch(first + place, &room) {
           audience.places.append(place)
         }
       }
@@ -136,14 +136,14 @@ final class Publications: Sendable {
   }
 
   func append(_ effects: CommitEffects) {
-    let number = commitsSoFar.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
-    guard isFollowed else { return }
-    if isForNobody(effects.audience) { return time.store(effects.time.microseconds, ordering: .releasing) }
+    let number = commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
+    guard isObserved else { return }
+    if concernsNoListener(effects.audience) { return time.store(effects.time.microseconds, ordering: .releasing) }
     let places = places(effects.audience) ?? Array(effects.changes.indices)
     state.withLock { state in
       time.store(effects.time.microseconds, ordering: .releasing)
       // The last follower may have left since the check above.
-      guard isFollowed, state.follower != nil, !places.isEmpty else { return }
+      guard isObserved, state.follower != nil, !places.isEmpty else { return }
       state.queue.append(Publication(effects: effects, number: number, places: places))
     }
   }
@@ -161,11 +161,11 @@ final class Publications: Sendable {
   /// Notifies the follower after a commit that may concern it.
   func notify(_ audience: CommitAudience? = nil) {
     // The epoch only grows, so a commit that was queued because of a newer epoch is not skipped here.
-    guard isFollowed, !isForNobody(audience) else { return }
+    guard isObserved, !concernsNoListener(audience) else { return }
     state.withLock { $0.follower }?.follow()
   }
 
-  private func isForNobody(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }
+  private func concernsNoListener(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }
 
   /// Nil if an interest was added since.
   private func places(_ audience: CommitAudience?) -> [Int]? {

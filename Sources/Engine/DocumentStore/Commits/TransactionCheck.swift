@@ -42,7 +42,7 @@ struct TransactionCheck {
   /// Changes before this have been checked.
   private var end: UInt64 = 0
   /// Number of changes that were checked under the lock.
-  private(set) var decidedLate = 0
+  private(set) var checkedUnderLock = 0
 
   init(_ reads: TransactionReads) { self.reads = reads }
 
@@ -61,11 +61,11 @@ struct TransactionCheck {
   mutating func decide(
     _ history: CommitHistory.Copy, pending: some Sequence<CommitHistory.Change>
   ) -> String? {
-    decidedLate = Int(history.end - end)
+    checkedUnderLock = Int(history.end - end)
     look(at: history)
     for change in pending {
       let known = pendingVerdicts[State(change)]
-      if known == nil { decidedLate += 1 }
+      if known == nil { checkedUnderLock += 1 }
       if let conflict = (known ?? verdict(change)).conflict { return conflict.text(change.key) }
     }
     guard let key = conflicts.first else { return nil }

@@ -35,7 +35,7 @@ struct TransactionReads: Sendable {
   }
 
   /// False if the transaction read the document and found it absent.
-  func canBeThere(_ path: DocumentPath) -> Bool {
+  func mayExist(_ path: DocumentPath) -> Bool {
     guard let version = documents[DocumentKey.encode(path)] else { return true }
     return version != nil
   }
@@ -50,7 +50,7 @@ struct TransactionReads: Sendable {
     case .first, .last, nil: break
     }
     ranges.append(
-      Range(query: query.asRun, answer: Dictionary(keys) { first, _ in first }, last: last))
+      Range(query: query.executableForm, answer: Dictionary(keys) { first, _ in first }, last: last))
   }
 
   enum Conflict: Sendable {

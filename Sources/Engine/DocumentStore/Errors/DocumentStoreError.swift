@@ -139,18 +139,18 @@ extension DocumentStoreError {
       evidence.file = directory
       self = .full(evidence)
     case .flushImpossible(_, _, let failure?):
-      self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
+      self = failure.isOutOfSpace ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
     case .flushImpossible(let directory, _, nil):
       evidence.file = directory
       self = .corrupted(evidence)
     case .outcomeUnknown(let failure):
       self = .outcomeUnknown(evidence.adding(failure))
-    case .foundationRefused:
+    case .dependencyRefused:
       self = .failed(evidence)
     case .readOnly:
       self = .failedPrecondition(evidence.message)
     case .system(let failure):
-      self = failure.meansFull ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
+      self = failure.isOutOfSpace ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))
     case .closed(let directory), .forked(let directory):
       evidence.file = directory
       self = .closed(evidence)

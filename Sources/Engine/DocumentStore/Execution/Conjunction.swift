@@ -9,7 +9,7 @@ final class OrientedQuery: Sendable {
   let orders: [OrderBy]
   /// True if orders follow the document's name. They do not affect the order, but a document must have
   /// their fields.
-  let hasOrdersBehindName: Bool
+  let hasOrdersAfterName: Bool
   let start: Cursor?
   let end: Cursor?
 
@@ -19,7 +19,7 @@ final class OrientedQuery: Sendable {
     isBackward = nameIndex < run.orders.count && run.orders[nameIndex].direction == .descending
     let orders = run.orders[..<nameIndex]
     self.orders = isBackward ? orders.map(\.reversed) : Array(orders)
-    hasOrdersBehindName = nameIndex + 1 < run.orders.count
+    hasOrdersAfterName = nameIndex + 1 < run.orders.count
     start = isBackward ? run.end?.reversed : run.start
     end = isBackward ? run.start?.reversed : run.end
   }
@@ -50,7 +50,7 @@ final class OrientedQuery: Sendable {
   // MARK: Names
 
   /// The cut before or after a document's name, in the encoding that this scope's keys end with.
-  func cut(_ side: Cursor.Side, _ path: DocumentPath) -> ValueCut {
+  func cut(_ side: Cursor.Side, _ path: DocumentPath) -> KeyBound {
     guard case .collection(let collection) = run.scope else {
       var bytes: [UInt8] = []
       DocumentKey.append(path, to: &bytes)
@@ -97,7 +97,7 @@ final class OrientedQuery: Sendable {
 
   private func allBut(_ names: [DocumentPath]) -> [ValueInterval] {
     var intervals: [ValueInterval] = []
-    var lower = ValueCut.before([])
+    var lower = KeyBound.before([])
     let sorted = names.sorted { DocumentKey.encode($0).precedes(DocumentKey.encode($1)) }
     for name in sorted {
       intervals.append(ValueInterval(lower: lower, upper: cut(.before, name)))
@@ -114,14 +114,14 @@ extension StoredValue {
 /// Filters that must all hold.
 struct Conjunction {
   /// A condition for the front of the key: an equality, or an element that an array must contain.
-  struct Front {
+  struct EqualityField {
     var field: IndexDefinition.Field
     var value: StoredValue
   }
 
   let query: OrientedQuery
   /// Sorted by field.
-  private(set) var fronts: [Front] = []
+  private(set) var equalityFields: [EqualityField] = []
   /// The document's name, if an equality filter gives it.
   private(set) var name: DocumentPath?
   /// The query's orders that the keys need after the fronts. An equality makes its field constant, so that
@@ -140,7 +140,7 @@ struct Conjunction {
   /// Nil if no document can satisfy all of the filters.
   init?(_ filters: [FieldFilter], _ query: OrientedQuery) {
     self.query = query
-    isDecidedByKeys = !query.hasOrdersBehindName
+    isDecidedByKeys = !query.hasOrdersAfterName
     var rest: [FieldFilter] = []
     for filter in filters {
       switch filter.operator {
@@ -151,32 +151,32 @@ struct Conjunction {
         name = path
       case .equal:
         let field = IndexDefinition.Field(filter.field)
-        guard let other = fronts.first(where: { $0.field == field }) else {
-          fronts.append(Front(field: field, value: filter.operand))
+        guard let other = equalityFields.first(where: { $0.field == field }) else {
+          equalityFields.append(EqualityField(field: field, value: filter.operand))
           continue
         }
         guard ValueOrder.areEqual(other.value, filter.operand) else { return nil }
       case .arrayContains:
-        if fronts.contains(where: { $0.field.part == .element }) {
+        if equalityFields.contains(where: { $0.field.part == .element }) {
           isDecidedByKeys = false
         } else {
-          fronts.append(
-            Front(field: IndexDefinition.Field(filter.field, .element), value: filter.operand))
+          equalityFields.append(
+            EqualityField(field: IndexDefinition.Field(filter.field, .element), value: filter.operand))
         }
       default:
         rest.append(filter)
       }
     }
-    fronts.sort { ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0) }
+    equalityFields.sort { ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0) }
     self.rest = rest
     orders = query.orders
-    if let cursor = query.start, hasValuesBehindName(cursor) { isDecidedByKeys = false }
-    if let cursor = query.end, hasValuesBehindName(cursor) { isDecidedByKeys = false }
+    if let cursor = query.start, hasValuesAfterName(cursor) { isDecidedByKeys = false }
+    if let cursor = query.end, hasValuesAfterName(cursor) { isDecidedByKeys = false }
   }
 
   /// The value that an equality gives a field.
   func value(of field: StoredFieldPath) -> StoredValue? {
-    fronts.first { !$0.field.isElement && $0.field.path == field }?.value
+    equalityFields.first { !$0.field.isElement && $0.field.path == field }?.value
   }
 
   /// Determines which orders the keys need. `others` are the conjunctions that this one is merged with; it
@@ -223,22 +223,22 @@ struct Conjunction {
   /// The index whose keys decide as much of this conjunction as possible.
   var ideal: IndexDefinition {
     IndexDefinition(
-      unchecked: query.collectionID, query.scope, fronts.map(\.field) + orders.map(\.indexField))
+      unchecked: query.collectionID, query.scope, equalityFields.map(\.field) + orders.map(\.indexField))
   }
 
   /// True if the index has the matching documents in query order: the equalities come first (all of them,
   /// or some if not `whole`), then the orders.
   func isServed(by definition: IndexDefinition, whole: Bool) -> Bool {
     // Called for every index by every query, so it must not allocate.
-    let frontCount = definition.fields.count - orders.count
-    guard definition.scope == query.scope, frontCount >= 0,
-      whole ? frontCount == fronts.count : frontCount <= fronts.count,
-      zip(definition.fields.dropFirst(frontCount), orders).allSatisfy({ $0 == $1.indexField })
+    let equalityCount = definition.fields.count - orders.count
+    guard definition.scope == query.scope, equalityCount >= 0,
+      whole ? equalityCount == equalityFields.count : equalityCount <= equalityFields.count,
+      zip(definition.fields.dropFirst(equalityCount), orders).allSatisfy({ $0 == $1.indexField })
     else { return false }
-    return (0..<frontCount).allSatisfy { place in
-      let field = definition.fields[place].asFront
-      return fronts.contains { $0.field == field }
-        && !definition.fields[..<place].contains { $0.asFront == field }
+    return (0..<equalityCount).allSatisfy { place in
+      let field = definition.fields[place].asEquality
+      return equalityFields.contains { $0.field == field }
+        && !definition.fields[..<place].contains { $0.asEquality == field }
     }
   }
 
@@ -246,7 +246,7 @@ struct Conjunction {
   func partialAccess(_ definition: IndexDefinition) -> QueryPlan.Access? {
     // An index omits documents that lack one of its fields, so other fields would lose matches.
     guard definition.scope == query.scope,
-      definition.fields.allSatisfy({ field in fronts.contains { $0.field == field.asFront } })
+      definition.fields.allSatisfy({ field in equalityFields.contains { $0.field == field.asEquality } })
     else { return nil }
     let prefix = prefix(definition, fields: definition.fields[...])
     return QueryPlan.Access(source: .index(definition), prefixBytes: prefix.count, ranges: [.prefix(prefix)])
@@ -266,7 +266,7 @@ struct Conjunction {
   ) -> [UInt8] {
     var prefix = query.prefix(of: definition)
     for field in fields {
-      guard let front = fronts.first(where: { $0.field == field.asFront }) else { continue }
+      guard let front = equalityFields.first(where: { $0.field == field.asEquality }) else { continue }
       IndexKey.append(front.value, field.part.direction ?? .ascending, to: &prefix)
     }
     return prefix
@@ -288,12 +288,12 @@ struct Conjunction {
 
   // MARK: Cursors
 
-  private func hasValuesBehindName(_ cursor: Cursor) -> Bool {
+  private func hasValuesAfterName(_ cursor: Cursor) -> Bool {
     cursor.values.count > query.orders.count + 1
   }
 
   /// The cut of a cursor, in the part of the key after the equalities.
-  private func cut(_ cursor: Cursor) -> ValueCut {
+  private func cut(_ cursor: Cursor) -> KeyBound {
     var bytes: [UInt8] = []
     var values = cursor.values[...]
     for (place, order) in query.orders.enumerated() {
@@ -320,7 +320,7 @@ struct Conjunction {
 
   private func isStart(_ cursor: Cursor) -> Bool { query.start == cursor }
 
-  private func gap(_ side: Cursor.Side, _ bytes: [UInt8]) -> ValueCut {
+  private func gap(_ side: Cursor.Side, _ bytes: [UInt8]) -> KeyBound {
     side == .before ? .before(bytes) : .after(bytes)
   }
 }
@@ -335,7 +335,7 @@ extension IndexDefinition.Field {
   fileprivate var isElement: Bool { part == .element }
 
   /// The field as an equality uses it. The direction is irrelevant, because all values are equal.
-  var asFront: IndexDefinition.Field {
+  var asEquality: IndexDefinition.Field {
     if case .value = part { IndexDefinition.Field(path) } else { self }
   }
 }

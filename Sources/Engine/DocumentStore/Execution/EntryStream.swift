@@ -60,7 +60,7 @@ final class IndexStream: EntryStream {
   private(set) var ordinal: UInt32 = 0
   private(set) var entriesRead = 0
   private(set) var longKeysRead = 0
-  private(set) var nestedPassedOver = 0
+  private(set) var nestedSkips = 0
 
   init(
     _ tree: OrderedIndex, _ access: QueryPlan.Access, isCollectionOfNames: Bool, _ context: StreamContext,
@@ -114,7 +114,7 @@ final class IndexStream: EntryStream {
     let target = StoredKey.start(of: sought)
     if context.isBackward {
       // Position after the key, or, for a truncated target, after all keys with that prefix.
-      let bound = target.count < sought.count ? target.behindAllWithPrefix ?? target : target
+      let bound = target.count < sought.count ? target.prefixSuccessor ?? target : target
       try cursor?.seekBackward(to: bound, through: target.count == sought.count)
     } else {
       try cursor?.seekForward(to: target)
@@ -166,12 +166,12 @@ final class IndexStream: EntryStream {
     let key = key
     let end = key.rawSpan.extracting(droppingFirst: access.prefixBytes)
     guard let bytes = DocumentKey.segmentBytes(end), end.byteCount > bytes + 1 else { return false }
-    nestedPassedOver += 1
+    nestedSkips += 1
     let sibling = Array(key.prefix(access.prefixBytes + bytes))
     if context.isBackward {
       // The document itself sorts before the documents below it.
       try cursor?.seekBackward(to: sibling + [0], through: true)
-    } else if let behind = sibling.behindAllWithPrefix {
+    } else if let behind = sibling.prefixSuccessor {
       try cursor?.seekForward(to: behind)
     }
     return true

@@ -26,7 +26,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// The number of documents that were read.
   public let documentsRead: Int
   package let longKeysRead: Int
-  package let nestedPassedOver: Int
+  package let nestedSkips: Int
   /// The number of results.
   public let results: Int
   /// The duration of the query.
@@ -51,7 +51,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     entriesRead = work.entriesRead
     documentsRead = work.documentsRead
     longKeysRead = work.longKeysRead
-    nestedPassedOver = work.nestedPassedOver
+    nestedSkips = work.nestedSkips
     self.results = results
     self.nanoseconds = nanoseconds
   }

@@ -30,7 +30,7 @@ struct QueryPlanner {
   }
 
   func decide(_ query: StructuredQuery) throws(DocumentStoreError) -> Decision {
-    let run = query.asRun
+    let run = query.executableForm
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
       var plan = gathering([.document(path)], oriented)
@@ -49,7 +49,7 @@ struct QueryPlanner {
     for index in conjunctions.indices { conjunctions[index].settle(with: unsettled) }
     guard !conjunctions.isEmpty else { return .plan(nothing(oriented)) }
     if conjunctions.contains(where: { $0.name != nil }) {
-      return .plan(gathering(try conjunctions.map(branchInAnyOrder), oriented))
+      return .plan(gathering(try conjunctions.map(unorderedBranch), oriented))
     }
     return try decide(oriented, conjunctions)
   }
@@ -76,7 +76,7 @@ struct QueryPlanner {
           isOrdered: true, isExact: isExact))
     }
     if createsIndexes, try count(query.names) > scanMax { return .needs(needed) }
-    return .plan(try withoutNewIndexes(query, conjunctions))
+    return .plan(try planWithExistingIndexes(query, conjunctions))
   }
 
   private func nothing(_ query: OrientedQuery) -> QueryPlan {
@@ -96,7 +96,7 @@ struct QueryPlanner {
   private func exactBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch? {
-    if conjunction.fronts.isEmpty, conjunction.orders.isEmpty { return .keys([conjunction.names]) }
+    if conjunction.equalityFields.isEmpty, conjunction.orders.isEmpty { return .keys([conjunction.names]) }
     if let whole = definitions.first(where: { conjunction.isServed(by: $0, whole: true) }) {
       return .keys([conjunction.access(whole)])
     }
@@ -105,15 +105,15 @@ struct QueryPlanner {
 
   /// Intersects indexes that have the query's orders and together cover all equalities.
   private func join(_ conjunction: Conjunction) throws(DocumentStoreError) -> QueryPlan.Branch? {
-    guard conjunction.fronts.count > 1 else { return nil }
-    var open = Set(conjunction.fronts.map(\.field))
+    guard conjunction.equalityFields.count > 1 else { return nil }
+    var open = Set(conjunction.equalityFields.map(\.field))
     var accesses: [QueryPlan.Access] = []
     let candidates = definitions.filter { conjunction.isServed(by: $0, whole: false) }
       .sorted { ($1.fields.count, $0.description) < ($0.fields.count, $1.description) }
     for definition in candidates {
-      let fronts = definition.fields.dropLast(conjunction.orders.count).map(\.asFront)
-      guard fronts.contains(where: { open.contains($0) }) else { continue }
-      open.subtract(fronts)
+      let equalityFields = definition.fields.dropLast(conjunction.orders.count).map(\.asEquality)
+      guard equalityFields.contains(where: { open.contains($0) }) else { continue }
+      open.subtract(equalityFields)
       accesses.append(conjunction.access(definition))
     }
     guard open.isEmpty else { return nil }
@@ -123,7 +123,7 @@ struct QueryPlanner {
   }
 
   /// A superset of the conjunction's documents, in any order.
-  private func branchInAnyOrder(
+  private func unorderedBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch {
     if let name = conjunction.name { return .document(name) }
@@ -137,13 +137,13 @@ struct QueryPlanner {
     return .keys([best])
   }
 
-  private func withoutNewIndexes(
+  private func planWithExistingIndexes(
     _ query: OrientedQuery, _ conjunctions: [Conjunction]
   ) throws(DocumentStoreError) -> QueryPlan {
     var branches: [QueryPlan.Branch] = []
     var keys = 0
     for conjunction in conjunctions {
-      let branch = try branchInAnyOrder(conjunction)
+      let branch = try unorderedBranch(conjunction)
       for access in branch.accesses { keys += try count(access) }
       branches.append(branch)
     }

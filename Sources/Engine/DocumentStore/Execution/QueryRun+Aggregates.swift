@@ -23,7 +23,7 @@ extension QueryRun {
   }
 
   /// Aggregates from index keys alone; nil if they do not suffice.
-  func aggregationOfKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
+  func aggregationFromKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
     var aggregation = Aggregation(aggregates)
     guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
       let index = view.index(definition), let ranges = ranges(),

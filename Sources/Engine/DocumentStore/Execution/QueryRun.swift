@@ -16,13 +16,13 @@ struct QueryWork: Sendable, Hashable {
   var longKeysRead = 0
   /// Number of times that documents in subcollections were skipped; one skip passes all documents below a
   /// document.
-  var nestedPassedOver = 0
+  var nestedSkips = 0
   /// Largest number of matches kept at once for sorting.
   var matchesKeptMax = 0
 }
 
 final class QueryRun {
-  private static let ordinalsAtOnce = 256
+  private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
   private let moment: Moment
@@ -168,7 +168,7 @@ final class QueryRun {
 
   /// The first documents of the result, in query order.
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
-    var found = FirstMatches(limit: limit)
+    var found = TopMatches(limit: limit)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
       if try self.isSkipped(entry) { return true }
       guard try self.verdict(entry) != .no, let position = try self.position(of: entry) else { return true }
@@ -249,7 +249,7 @@ final class QueryRun {
     _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     if let ranges = ranges() {
-      try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
+      try forEachBatch(in: ranges) { ordinals throws(DocumentStoreError) in
         try self.forEachEntry(of: ordinals, body)
       }
       return
@@ -267,7 +267,7 @@ final class QueryRun {
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     if let ranges = ranges() {
-      try forEachWave(in: ranges) { ordinals throws(DocumentStoreError) in
+      try forEachBatch(in: ranges) { ordinals throws(DocumentStoreError) in
         for ordinal in ordinals {
           guard try body(ordinal) else { return false }
         }
@@ -325,14 +325,14 @@ final class QueryRun {
   }
 
   /// Passes ordinals in batches, until `body` returns false.
-  private func forEachWave(
+  private func forEachBatch(
     in ranges: [TreeRange], _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     var ordinals: [UInt32] = []
     for range in ranges {
       var cursor = try range.tree.cursor(over: range.range.inTree)
       if plan.isBackward { cursor.seekToEnd() }
-      var wave = min(limit, Self.ordinalsAtOnce)
+      var wave = min(limit, Self.ordinalsPerBatch)
       while true {
         ordinals.removeAll(keepingCapacity: true)
         let count =
@@ -340,7 +340,7 @@ final class QueryRun {
         guard count > 0 else { break }
         work.entriesRead += count
         guard try body(ordinals) else { return }
-        wave = Self.ordinalsAtOnce
+        wave = Self.ordinalsPerBatch
       }
     }
   }
@@ -385,7 +385,7 @@ final class QueryRun {
     for stream in streams {
       work.entriesRead += stream.entriesRead
       work.longKeysRead += stream.longKeysRead
-      work.nestedPassedOver += stream.nestedPassedOver
+      work.nestedSkips += stream.nestedSkips
     }
     streams = []
   }

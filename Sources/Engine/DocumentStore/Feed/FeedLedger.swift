@@ -58,7 +58,7 @@ struct FeedLedger: Sendable {
   }
 
   /// Undoes `drop` after the commit that was to delete the entries has failed.
-  mutating func takeBack(from number: UInt64, bytes count: UInt64) {
+  mutating func rollBackChange(from number: UInt64, bytes count: UInt64) {
     first = min(first, number)
     bytes += count
   }

@@ -14,7 +14,7 @@ struct ByteRange: Hashable, Sendable {
   }
 
   /// All keys with this prefix.
-  static func prefix(_ bytes: [UInt8]) -> ByteRange { ByteRange(bytes, bytes.behindAllWithPrefix) }
+  static func prefix(_ bytes: [UInt8]) -> ByteRange { ByteRange(bytes, bytes.prefixSuccessor) }
 
   var isEmpty: Bool { upper.map { !lower.precedes($0) } ?? false }
 
@@ -42,7 +42,7 @@ struct ByteRange: Hashable, Sendable {
     guard let upper else { return OrderedIndexRange(from: from, to: .open) }
     let end = StoredKey.start(of: upper)
     guard end.count < upper.count else { return OrderedIndexRange(from: from, to: .excluding(end)) }
-    return OrderedIndexRange(from: from, to: end.behindAllWithPrefix.map { .excluding($0) } ?? .open)
+    return OrderedIndexRange(from: from, to: end.prefixSuccessor.map { .excluding($0) } ?? .open)
   }
 }
 
@@ -57,7 +57,7 @@ extension [UInt8] {
   func precedes(_ other: [UInt8]) -> Bool { rawSpan.precedes(other.rawSpan) }
 
   /// The smallest byte string after all strings with this prefix; nil if there is none.
-  var behindAllWithPrefix: [UInt8]? {
+  var prefixSuccessor: [UInt8]? {
     var next = self
     while next.last == 0xFF { next.removeLast() }
     guard let last = next.last else { return nil }

@@ -12,8 +12,8 @@
 import ByteStore
 
 extension CheckpointRegion {
-  static let indexCatalog = CheckpointRegion(rawValue: firstOfLayerAbove.rawValue)
-  static let names = CheckpointRegion(rawValue: firstOfLayerAbove.rawValue + 1)
+  static let indexCatalog = CheckpointRegion(rawValue: firstOfUpperLayer.rawValue)
+  static let names = CheckpointRegion(rawValue: firstOfUpperLayer.rawValue + 1)
 
   static func index(_ id: UInt32) -> CheckpointRegion { CheckpointRegion(rawValue: names.rawValue + id) }
 }
@@ -65,7 +65,7 @@ final class IndexPages: CheckpointPages {
     // Indexes are useless without the name index.
     if let namePages {
       trees[.names] = namePages
-      let gone = set.keepWithinBudget()
+      let gone = set.evictToBudget()
       for index in indexes where !gone.contains(index.id) {
         if let pages = try? OrderedIndexPages(index.tree) {
           trees[.index(index.id)] = pages
@@ -167,13 +167,13 @@ extension IndexSet {
       state.nextID = catalog.nextID
       if let nested = catalog.nested, let tree = Self.tree(.names, file, path) {
         let names = NameTree(tree: tree, nested: nested, long: catalog.longNames)
-        if names.hasPossibleCounts { state.names = names }
+        if names.hasPlausibleCounts { state.names = names }
       }
       for var index in catalog.indexes {
         state.uses = max(state.uses, index.lastUse)
         if let tree = Self.tree(.index(index.id), file, path) {
           index.tree = tree
-          if index.hasPossibleCounts {
+          if index.hasPlausibleCounts {
             state.indexes.append(index)
             continue
           }

@@ -26,9 +26,9 @@ extension IndexSet {
   /// the spared ones, because a query waits for all of them together. Returns the ids of the evicted
   /// indexes.
   @discardableResult
-  func keepWithinBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
+  func evictToBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
     let (bytesMax, indexes) = state.withLock { state in
-      (state.automaticBytesMax, state.lastToGo)
+      (state.automaticBytesMax, state.retentionOrder)
     }
     // Pages that are not loaded use no memory. The loop works on copies, without the lock.
     var bytes = 0
@@ -48,7 +48,7 @@ extension IndexSet {
 
 extension IndexSet.State {
   /// The automatic indexes, in reverse order of eviction.
-  fileprivate var lastToGo: [ManagedIndex] {
+  fileprivate var retentionOrder: [ManagedIndex] {
     let automatic = indexes.filter(\.isAutomatic).sorted { $0.lastUse > $1.lastUse }
     return automatic.filter { pins[$0.definition] != nil } + automatic.filter { pins[$0.definition] == nil }
   }
@@ -60,7 +60,7 @@ extension IndexSet.State {
     indexes.append(index)
     uses += 1
     indexes[indexes.count - 1].lastUse = uses
-    let others = lastToGo.filter { $0.id != index.id }
+    let others = retentionOrder.filter { $0.id != index.id }
     guard others.count >= IndexSet.automaticMax else { return }
     let oldest = others.last { !spared.contains($0.definition) } ?? others.last
     indexes.removeAll { $0.id == oldest?.id }

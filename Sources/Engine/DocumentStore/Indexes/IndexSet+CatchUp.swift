@@ -16,7 +16,7 @@ extension IndexSet {
       state.indexes.map { RecoveredParts.Index(id: $0.id, definition: $0.definition) }
     }
     var recovered = RecoveredParts(indexes, shapes.table)
-    let trees = store.isAllRecovered ? state.withLock { RecoveredTrees($0) } : nil
+    let trees = store.isCheckpointEmpty ? state.withLock { RecoveredTrees($0) } : nil
     try store.forEachRecoveredChange { change throws(ByteStoreError) in
       recovered.add(change)
       if recovered.isFull { apply(recovered.take(), trees) }

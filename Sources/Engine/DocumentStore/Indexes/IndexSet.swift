@@ -26,7 +26,7 @@ struct ManagedIndex: Sendable {
   /// The value of the use counter at the last use.
   var lastUse: UInt64 = 0
 
-  var hasPossibleCounts: Bool {
+  var hasPlausibleCounts: Bool {
     (0...tree.count).contains(longKeys) && numbers.isPossible(with: tree.count)
   }
 
@@ -55,7 +55,7 @@ struct IndexView: Sendable {
   }
 }
 
-final class IndexSet: LayerAbove {
+final class IndexSet: UpperLayer {
   struct State {
     /// Nil while the name index is missing.
     var names: NameTree?
@@ -63,7 +63,7 @@ final class IndexSet: LayerAbove {
     /// Declared indexes that were lost, without keys. The next query on their collections rebuilds them.
     var lost: [ManagedIndex] = []
     /// Why rebuilding a lost index failed, by id.
-    var lostForGood: [UInt32: BuildFailure] = [:]
+    var failedRebuilds: [UInt32: BuildFailure] = [:]
     /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until the
     /// record is overwritten or deleted, queries run without them.
     var impossible: [(definition: IndexDefinition, record: [UInt8])] = []
@@ -91,7 +91,7 @@ final class IndexSet: LayerAbove {
     var nested: [String: Int] = [:]
     var long = 0
 
-    var hasPossibleCounts: Bool {
+    var hasPlausibleCounts: Bool {
       let names = 0...tree.count
       return names.contains(long) && nested.values.allSatisfy(names.contains)
     }
@@ -118,7 +118,7 @@ final class IndexSet: LayerAbove {
     var longKeys = 0
     var numbers = NumberCounts()
     /// A commit made a change that cannot be recorded, so the build is useless.
-    var isSpoilt = false
+    var isInvalidated = false
     /// The index was dropped during the build.
     var isDropped = false
   }
@@ -195,7 +195,7 @@ final class IndexSet: LayerAbove {
     state.withLock { state in
       guard !state.lost.isEmpty else { return nil }
       return state.lost.first {
-        $0.definition.collectionID.isSameUTF8(as: collectionID) && state.lostForGood[$0.id] == nil
+        $0.definition.collectionID.isSameUTF8(as: collectionID) && state.failedRebuilds[$0.id] == nil
       }
     }
   }
@@ -258,7 +258,7 @@ final class IndexSet: LayerAbove {
   }
 
   /// The size of the shapes and the declared indexes.
-  var leastPageBytes: UInt64 {
+  var essentialPageBytes: UInt64 {
     let definitions = state.withLock { state in
       (state.indexes + state.lost).reduce(0) {
         $0 + ($1.isAutomatic ? 0 : IndexCatalog.bytesMax(of: $1.definition))
@@ -300,10 +300,10 @@ extension IndexSet.State {
     guard let place = building.firstIndex(where: { $0.id == id }) else { return true }
     let failed = building.remove(at: place)
     guard let path = error.undecodable, !failed.isDropped else { return true }
-    if failed.isSpoilt { return false }
+    if failed.isInvalidated { return false }
     let record = DocumentKey.encode(path)
     if let index = lost.first(where: { $0.definition == failed.definition }) {
-      lostForGood[index.id] = .undecodable(record)
+      failedRebuilds[index.id] = .undecodable(record)
     }
     impossible.removeAll { $0.definition == failed.definition }
     if impossible.count == Self.impossibleMax { impossible.removeFirst() }
@@ -312,15 +312,15 @@ extension IndexSet.State {
   }
 
   /// Allows new attempts for builds that failed because of a record that this commit replaces or deletes.
-  private mutating func noteMended(_ note: IndexChanges) {
+  private mutating func noteRepairs(_ note: IndexChanges) {
     let changed = Set(note.changes.map(\.key))
     impossible.removeAll { changed.contains($0.record) }
     for index in lost {
-      switch lostForGood[index.id] {
+      switch failedRebuilds[index.id] {
       case .undecodable(let record)?:
-        if changed.contains(record) { lostForGood[index.id] = nil }
+        if changed.contains(record) { failedRebuilds[index.id] = nil }
       case .other?:
-        if note.mayMend(index.definition) { lostForGood[index.id] = nil }
+        if note.mayRepair(index.definition) { failedRebuilds[index.id] = nil }
       case nil: break
       }
     }
@@ -343,7 +343,7 @@ extension IndexSet.State {
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
     lose(lost)
-    if !impossible.isEmpty || !lostForGood.isEmpty { noteMended(note) }
+    if !impossible.isEmpty || !failedRebuilds.isEmpty { noteRepairs(note) }
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
@@ -353,7 +353,7 @@ extension IndexSet.State {
 
 extension IndexChanges {
   /// True if the commit replaces or deletes a possibly damaged record of the index's collection.
-  fileprivate func mayMend(_ definition: IndexDefinition) -> Bool {
+  fileprivate func mayRepair(_ definition: IndexDefinition) -> Bool {
     changes.contains { change in
       guard case .unknown = change.before else { return false }
       return change.path.collectionID.isSameUTF8(as: definition.collectionID)
@@ -407,7 +407,7 @@ extension ManagedIndex {
         if isOther, StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }
       }
       numbers.add(keys.numbers)
-      return hasPossibleCounts
+      return hasPlausibleCounts
     } catch {
       return false
     }
@@ -416,7 +416,7 @@ extension ManagedIndex {
 
 extension IndexSet.Building {
   fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) {
-    if keys.isUnknown { isSpoilt = true }
+    if keys.isUnknown { isInvalidated = true }
     keys.forEach { entry, key in
       if entry.isAdded { changes.insert(key, ordinals[entry.place]) } else { changes.remove(key) }
       if StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }

@@ -50,7 +50,7 @@ struct OrderedIndex: Sendable {
   func ordinal(of key: RawSpan) throws(DocumentStoreError) -> UInt32? {
     guard let tree else { return nil }
     defer { tree.endRead() }
-    var way = OrderedIndexWay(tree.root)
+    var way = OrderedIndexPath(tree.root)
     while !way.node.isLeaf { try way.descend(to: way.node.childIndex(of: key)) }
     let (index, isFound) = way.node.search(key, from: 0)
     return isFound ? way.node.value(at: index) : nil
@@ -60,7 +60,7 @@ struct OrderedIndex: Sendable {
   func load(leafOf key: RawSpan) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }
-    var way = OrderedIndexWay(tree.root)
+    var way = OrderedIndexPath(tree.root)
     while !way.node.isLeaf {
       let index = way.node.childIndex(of: key)
       // Do not touch a leaf that is already in memory.
@@ -170,7 +170,7 @@ struct OrderedIndexPlace {
 }
 
 /// The path from the root to a node, with the bounds that a loaded child must satisfy.
-struct OrderedIndexWay {
+struct OrderedIndexPath {
   private(set) var node: OrderedIndexNode
   private(set) var bounds = OrderedIndexBounds()
 
@@ -243,7 +243,7 @@ extension OrderedIndex {
   private func place(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexPlace {
     guard let tree else { return OrderedIndexPlace() }
     defer { tree.endRead() }
-    var way = OrderedIndexWay(tree.root)
+    var way = OrderedIndexPath(tree.root)
     var place = OrderedIndexPlace()
     while !way.node.isLeaf {
       let index = way.node.childIndex(of: key)
@@ -260,7 +260,7 @@ extension OrderedIndex {
   private func loadNeighbours(of place: OrderedIndexPlace) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }
-    var way = OrderedIndexWay(tree.root)
+    var way = OrderedIndexPath(tree.root)
     while !way.node.isLeaf {
       let parent = way
       let index = place.child(onLevel: way.node.level)

@@ -12,7 +12,7 @@ struct OrderedIndexCursor: ~Copyable {
   /// The rank of the next key.
   private(set) var position: Int
   /// The leaf that was visited last.
-  private var spot: OrderedIndexSpot?
+  private var spot: OrderedIndexLeaf?
   private var lastRank: Int?
   private var keyBuffer: [UInt8] = []
 
@@ -119,7 +119,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   /// Makes `spot` the leaf that contains the key of a rank.
   @discardableResult
-  private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexSpot {
+  private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
     defer { holdTree() }
     if let spot, spot.ranks.contains(rank) { return spot }
     guard let tree else { preconditionFailure("an index with keys has a tree") }

@@ -7,7 +7,7 @@ import ByteStore
 
 struct OrderedIndexPages: Sendable {
   private struct Parent {
-    var way: OrderedIndexWay
+    var way: OrderedIndexPath
     /// The page number of its first child.
     var firstChild: Int
   }
@@ -22,7 +22,7 @@ struct OrderedIndexPages: Sendable {
     self.index = index
     defer { index.tree?.endRead() }
     guard let root = index.tree?.root, !root.isLeaf else { return }
-    parents = [Parent(way: OrderedIndexWay(root), firstChild: 1)]
+    parents = [Parent(way: OrderedIndexPath(root), firstChild: 1)]
     var floor = 0..<1
     while true {
       for parent in floor {

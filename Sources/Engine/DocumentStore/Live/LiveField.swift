@@ -24,7 +24,7 @@ final class LiveField {
   /// Views on an element of this field's array.
   var elements = LiveValues()
   /// Views on a range of this field's values.
-  let ranges = LiveRanges<LivePlace>()
+  let ranges = LiveRanges<LiveMatcherEntry>()
   /// The fields of this field's map, unordered.
   private var fields: [Inner] = []
   private var places: [Name: Int] = [:]

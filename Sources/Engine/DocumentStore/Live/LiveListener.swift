@@ -33,7 +33,7 @@ final class LiveListener: Sendable {
     var isQueued = false
     var isRunning = false
     /// Another delivery began while one was running, because the queue is not serial.
-    var runsAgain = false
+    var isRestartNeeded = false
     var isRemoved = false
     /// The thread that runs the handler or is about to.
     var caller: pthread_t?
@@ -94,7 +94,7 @@ final class LiveListener: Sendable {
 
   /// Waits a limited time for a handler in another thread. Whether that handler has begun is not
   /// observable, only that it has ended.
-  func letBegin() {
+  func waitForHandler() {
     let current = pthread_self()
     for _ in 0..<Self.waitsMax {
       let isElsewhere = state.withLock { state in
@@ -118,7 +118,7 @@ final class LiveListener: Sendable {
   private func deliver() {
     let begins = state.withLock { state in
       state.isQueued = false
-      if state.isRunning { state.runsAgain = true }
+      if state.isRunning { state.isRestartNeeded = true }
       defer { state.isRunning = true }
       return !state.isRunning
     }
@@ -141,9 +141,9 @@ final class LiveListener: Sendable {
   }
 
   private static func goesOn(_ state: inout State) -> Bool {
-    defer { state.runsAgain = false }
-    if !state.runsAgain { state.isRunning = false }
-    return state.runsAgain
+    defer { state.isRestartNeeded = false }
+    if !state.isRestartNeeded { state.isRunning = false }
+    return state.isRestartNeeded
   }
 
   private func hand(over delivery: Delivery) {

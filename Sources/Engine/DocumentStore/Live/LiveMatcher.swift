@@ -3,7 +3,7 @@
 import ByteStore
 
 /// Where a view is registered in the matcher. A view that moves gets a new place.
-final class LivePlace {
+final class LiveMatcherEntry {
   let view: LiveView
   /// The anchors that were chosen when the view was inserted.
   fileprivate var anchors: [LiveAnchor]?
@@ -23,7 +23,7 @@ struct LiveMatcher {
     let fields = LiveField()
     /// Ranges that every document has a value for: of the document id, or of a field that counts as null if
     /// missing.
-    var others: [LiveRangeField: LiveRanges<LivePlace>] = [:]
+    var others: [LiveRangeField: LiveRanges<LiveMatcherEntry>] = [:]
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
@@ -40,7 +40,7 @@ struct LiveMatcher {
   mutating func insert(_ view: LiveView) {
     let key = LiveScopeKey(view.run.scope)
     count(key, 1)
-    let place = LivePlace(view)
+    let place = LiveMatcherEntry(view)
     view.place = place
     let scope = scopes[key] ?? Scope()
     scopes[key] = scope
@@ -59,7 +59,7 @@ struct LiveMatcher {
   mutating func move(_ view: LiveView) {
     let key = LiveScopeKey(view.run.scope)
     if let place = view.place { scopes[key]?.remove(place) }
-    let place = LivePlace(view)
+    let place = LiveMatcherEntry(view)
     view.place = place
     scopes[key]?.insert(place)
   }
@@ -105,7 +105,7 @@ struct LiveMatcher {
 }
 
 extension LiveMatcher.Scope {
-  fileprivate func insert(_ place: LivePlace) {
+  fileprivate func insert(_ place: LiveMatcherEntry) {
     let view = place.view
     let id = ObjectIdentifier(view)
     views[id] = view
@@ -123,10 +123,10 @@ extension LiveMatcher.Scope {
   }
 
   /// Creates the ranges if the field has none.
-  private func ranges(of field: LiveRangeField) -> LiveRanges<LivePlace> {
+  private func ranges(of field: LiveRangeField) -> LiveRanges<LiveMatcherEntry> {
     guard field.isNeverWithoutValue else { return fields.made(at: field.path).ranges }
     if let ranges = others[field] { return ranges }
-    let ranges = LiveRanges<LivePlace>()
+    let ranges = LiveRanges<LiveMatcherEntry>()
     others[field] = ranges
     return ranges
   }
@@ -146,7 +146,7 @@ extension LiveMatcher.Scope {
     }
   }
 
-  fileprivate func remove(_ place: LivePlace) {
+  fileprivate func remove(_ place: LiveMatcherEntry) {
     let id = ObjectIdentifier(place.view)
     views[id] = nil
     all[id] = nil

@@ -33,7 +33,7 @@ protocol LiveSource: AnyObject, Sendable {
 
   /// Runs a query with the existing indexes, in a thread that every commit waits for. Nil if it would have
   /// to wait for commits.
-  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
+  func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
 
   /// Runs `body` in a background thread.
   func later(_ body: @escaping @Sendable () -> Void)
@@ -46,11 +46,11 @@ protocol LiveSource: AnyObject, Sendable {
   func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
 }
 
-final class LiveQueries: CommitFollower {
+final class LiveQueries: CommitObserver {
   private struct State {
     weak var source: (any LiveSource)?
     var views: [String: LiveView] = [:]
-    var viewsSoFar = 0
+    var viewsCreated = 0
     var matcher = LiveMatcher()
     /// Time of the last commit that all views include, except views that are loading.
     var time: StoredTimestamp?
@@ -95,12 +95,12 @@ final class LiveQueries: CommitFollower {
     let (view, isNew) = state.withLock { state in
       if let view = state.views[id] {
         view.listeners.append(listener)
-        state.time = publications.timeIfAllIsTaken ?? state.time
+        state.time = publications.timeIfQueueIsEmpty ?? state.time
         if view.isTold { listener.offer(view.results, [], view.isLoading ? view.timeShown : state.time) }
         return (view, false)
       }
-      state.viewsSoFar += 1
-      let view = LiveView(query, number: state.viewsSoFar)
+      state.viewsCreated += 1
+      let view = LiveView(query, number: state.viewsCreated)
       view.listeners.append(listener)
       state.views[id] = view
       state.matcher.insert(view)
@@ -128,7 +128,7 @@ final class LiveQueries: CommitFollower {
 
   private func load(_ view: LiveView) throws(DocumentStoreError) {
     for number in 1...Self.loadsMax {
-      let (query, source, backlog) = state.withLock { (view.loading, $0.source, view.backlogsSoFar) }
+      let (query, source, backlog) = state.withLock { (view.loading, $0.source, view.backlogGeneration) }
       guard let source else { return }
       pauses?.pause(at: .listening)
       let answer = try source.answer(query)
@@ -138,14 +138,14 @@ final class LiveQueries: CommitFollower {
       let isDone = try state.withLock { state throws(DocumentStoreError) in
         // Its last listener may have left, or another thread that loads it may have started again or
         // finished.
-        guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogsSoFar == backlog
+        guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogGeneration == backlog
         else { return true }
         if !take(window, answer, view, &state, source) {
           guard number == Self.loadsMax else { return false }
           // No commit can happen while the lock is held, and the indexes exist by now.
-          try takeAtOnce(view, &state, source)
+          try loadAtOnce(view, &state, source)
         }
-        state.time = publications.timeIfAllIsTaken ?? state.time
+        state.time = publications.timeIfQueueIsEmpty ?? state.time
         tell(view, state.time)
         return true
       }
@@ -169,10 +169,10 @@ final class LiveQueries: CommitFollower {
     drop(view, &state)
   }
 
-  private func takeAtOnce(
+  private func loadAtOnce(
     _ view: LiveView, _ state: inout State, _ source: any LiveSource
   ) throws(DocumentStoreError) {
-    guard let answer = try source.answerAtOnce(view.loading) else {
+    guard let answer = try source.answerWithoutWaiting(view.loading) else {
       view.loadAgain()
       let id = view.query.canonicalID
       return source.later { [weak self] in self?.loadLater(id) }
@@ -197,14 +197,14 @@ final class LiveQueries: CommitFollower {
       view.pins = answer.indexes
     }
     let isTaken = view.load(window, of: answer.documents.count, at: answer.position)
-    findAgain(view, &state)
+    reregister(view, &state)
     return isTaken
   }
 
-  private func findAgain(_ view: LiveView, _ state: inout State) {
-    guard view.hasMoved else { return }
+  private func reregister(_ view: LiveView, _ state: inout State) {
+    guard view.needsReregistration else { return }
     state.matcher.move(view)
-    view.settleDown()
+    view.noteRegistered()
   }
 
   fileprivate func remove(_ listener: LiveListener, _ id: String) {
@@ -238,7 +238,7 @@ final class LiveQueries: CommitFollower {
       }
       state.views = [:]
       state.matcher = LiveMatcher()
-      publications.unfollowAll()
+      publications.stopObservingAll()
     }
   }
 
@@ -269,7 +269,7 @@ final class LiveQueries: CommitFollower {
             view.apply(change, number: commit.number)
             touched[ObjectIdentifier(view)] = view
           }
-          for view in views { findAgain(view, &state) }
+          for view in views { reregister(view, &state) }
         }
       }
       guard !touched.isEmpty else { return }
@@ -288,7 +288,7 @@ final class LiveQueries: CommitFollower {
     guard let source = state.source else { return }
     view.timeShown = time
     do throws(DocumentStoreError) {
-      try takeAtOnce(view, &state, source)
+      try loadAtOnce(view, &state, source)
     } catch {
       fail(view, error, &state)
     }
@@ -332,6 +332,6 @@ public final class LiveRegistration: Sendable {
   public func remove() {
     listener.remove()
     queries.queries?.remove(listener, id)
-    listener.letBegin()
+    listener.waitForHandler()
   }
 }

@@ -19,7 +19,7 @@ final class LiveRanges<Owner: AnyObject> {
   private var lowerHeads: [UInt64] = []
   /// The greatest upper bound in each node's subtree; nil for unbounded.
   private var furthest: [[UInt8]?] = []
-  private var furthestHeads: [UInt64] = []
+  private var maxUpperHeads: [UInt64] = []
   private var recent: [Item] = []
   private var removed: [ObjectIdentifier: Int] = [:]
 
@@ -54,7 +54,7 @@ final class LiveRanges<Owner: AnyObject> {
     lowerHeads = sorted.map(\.range.lower.head)
     furthest = Array(repeating: [], count: sorted.count)
     _ = measure(0, sorted.count)
-    furthestHeads = furthest.map { $0?.head ?? .max }
+    maxUpperHeads = furthest.map { $0?.head ?? .max }
   }
 
   private func measure(_ low: Int, _ high: Int) -> [UInt8]? {
@@ -79,11 +79,11 @@ final class LiveRanges<Owner: AnyObject> {
     for item in recent where item.range.contains(key) { body(item.owner) }
     guard !sorted.isEmpty else { return }
     let head = key.head
-    visit(0, sorted.count, begunBy(key, head), key, head, body)
+    visit(0, sorted.count, startedCount(key, head), key, head, body)
   }
 
   /// Number of ranges whose lower bound is at most the key.
-  private func begunBy(_ key: [UInt8], _ head: UInt64) -> Int {
+  private func startedCount(_ key: [UInt8], _ head: UInt64) -> Int {
     var (low, high) = (0, sorted.count)
     while low < high {
       let middle = (low + high) / 2
@@ -99,7 +99,7 @@ final class LiveRanges<Owner: AnyObject> {
   ) {
     guard low < min(high, begun) else { return }
     let middle = (low + high) / 2
-    guard hasEndsBehind(key, head, at: middle) else { return }
+    guard hasUpperBoundAfter(key, head, at: middle) else { return }
     visit(low, middle, begun, key, head, body)
     guard middle < begun else { return }
     if sorted[middle].range.upper.map({ key.precedes($0) }) ?? true {
@@ -109,8 +109,8 @@ final class LiveRanges<Owner: AnyObject> {
     visit(middle + 1, high, begun, key, head, body)
   }
 
-  private func hasEndsBehind(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {
-    guard furthestHeads[place] == head else { return head < furthestHeads[place] }
+  private func hasUpperBoundAfter(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {
+    guard maxUpperHeads[place] == head else { return head < maxUpperHeads[place] }
     return furthest[place].map { key.precedes($0) } ?? true
   }
 }

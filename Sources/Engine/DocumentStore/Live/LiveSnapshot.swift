@@ -18,7 +18,7 @@ public struct LiveChange: Sendable {
   /// Its index after this change; nil for a removal.
   public let newIndex: Int?
   /// True if only the update time differs, even if the content changed and changed back meanwhile.
-  package let isOfTimeAlone: Bool
+  package let isTimeOnly: Bool
 }
 
 /// One committed state of a query.
@@ -47,9 +47,9 @@ public struct LiveSnapshot: Sendable {
 
   /// The snapshot for listeners that do not see update times; nil if nothing else changed. The indexes stay
   /// valid, because a document with only a new update time keeps its position.
-  package var withoutChangesOfTimes: LiveSnapshot? {
-    guard changes.contains(where: \.isOfTimeAlone) else { return self }
-    let rest = changes.filter { !$0.isOfTimeAlone }
+  package var withoutTimeOnlyChanges: LiveSnapshot? {
+    guard changes.contains(where: \.isTimeOnly) else { return self }
+    let rest = changes.filter { !$0.isTimeOnly }
     guard !rest.isEmpty else { return nil }
     return LiveSnapshot(documents: documents, changes: rest, isFirst: isFirst, time: time)
   }
@@ -105,20 +105,20 @@ enum LiveDifference {
       let index = list.remove(sortKey: entry.sortKey)
       changes.append(
         LiveChange(
-          kind: .removed, document: entry.document, oldIndex: index, newIndex: nil, isOfTimeAlone: false))
+          kind: .removed, document: entry.document, oldIndex: index, newIndex: nil, isTimeOnly: false))
     }
     for entry in added {
       let index = list.insert(entry)
       changes.append(
         LiveChange(
-          kind: .added, document: entry.document, oldIndex: nil, newIndex: index, isOfTimeAlone: false))
+          kind: .added, document: entry.document, oldIndex: nil, newIndex: index, isTimeOnly: false))
     }
     for (old, new) in modified {
       let (oldIndex, newIndex) = (list.remove(sortKey: old.sortKey), list.insert(new))
       changes.append(
         LiveChange(
           kind: .modified, document: new.document, oldIndex: oldIndex, newIndex: newIndex,
-          isOfTimeAlone: new.document.isSame(as: old.document)))
+          isTimeOnly: new.document.isSame(as: old.document)))
     }
     assert(list.count == new.count, "the changes lead to the new state")
     return changes

@@ -20,15 +20,15 @@ final class LiveView {
   private var backlogBytes = 0
   private var isBacklogLost = false
   /// Number of backlogs cleared. An answer requested before the last clearing cannot be brought up to date.
-  private(set) var backlogsSoFar = 0
+  private(set) var backlogGeneration = 0
   /// Its place in the matcher, by the `anchors` of that time.
-  var place: LivePlace?
+  var place: LiveMatcherEntry?
   /// Anchors from the query's conditions; nil if they give none.
   private let fixedAnchors: [LiveAnchor]?
   /// Anchor from the window's end, if the conditions give no better one.
   private var windowAnchor: LiveAnchor?
   /// True if `anchors` have changed since the view got its place.
-  private(set) var hasMoved = false
+  private(set) var needsReregistration = false
   /// The indexes that the view pinned for reloading.
   var pins: [IndexDefinition] = []
   /// True while an index for reloading is being built.
@@ -50,7 +50,7 @@ final class LiveView {
   private(set) var results = LiveResults()
   /// Changes since listeners were notified, for a query without a limit.
   private var changes: [LiveDifference.Change] = []
-  private var isWindowTouched = false
+  private var isWindowChanged = false
 
   static let backlogMax = 10_000
   static let backlogBytesMax = 16 << 20
@@ -58,7 +58,7 @@ final class LiveView {
   init(_ query: StructuredQuery, number: Int) {
     self.query = query
     self.number = number
-    run = query.asRun
+    run = query.executableForm
     collectionID = run.scope.collectionID
     fixedAnchors = LiveAnchor.anchors(of: run)
   }
@@ -76,7 +76,7 @@ final class LiveView {
     LiveInterest(scope: run.scope, collectionID: collectionID, anchors: fixedAnchors)
   }
 
-  func settleDown() { hasMoved = false }
+  func noteRegistered() { needsReregistration = false }
 
   /// Frees the documents when the last listener has left, because other objects may still refer to the
   /// view.
@@ -135,7 +135,7 @@ final class LiveView {
     changes =
       limit == nil && isTold
       ? LiveDifference.pairs(results.prefix(entries: .max), self.window.prefix(entries: .max)) : []
-    isWindowTouched = true
+    isWindowChanged = true
     findAnchor()
     return true
   }
@@ -144,14 +144,14 @@ final class LiveView {
     backlog = []
     backlogBytes = 0
     isBacklogLost = false
-    backlogsSoFar += 1
+    backlogGeneration += 1
   }
 
   /// The window's end only moves to the front until the next load, so the anchor stays valid until then.
   private func findAnchor() {
     guard fixedAnchors?.contains(where: \.isRange) ?? true else { return }
     let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
-    hasMoved = hasMoved || anchor != nil || windowAnchor != nil
+    needsReregistration = needsReregistration || anchor != nil || windowAnchor != nil
     windowAnchor = anchor
   }
 
@@ -180,7 +180,7 @@ final class LiveView {
     }
     guard old != nil || new != nil else { return }
     if limit == nil { changes.append(LiveDifference.Change(old: old, new: new)) }
-    isWindowTouched = true
+    isWindowChanged = true
   }
 
   private func note(_ change: PublishedChange, _ number: UInt64) {
@@ -212,8 +212,8 @@ final class LiveView {
   /// Returns the changes for listeners since the last call.
   func takeChanges() -> [LiveDifference.Change] {
     isTold = true
-    guard isWindowTouched else { return [] }
-    isWindowTouched = false
+    guard isWindowChanged else { return [] }
+    isWindowChanged = false
     defer { changes = [] }
     guard let limit else {
       results = window

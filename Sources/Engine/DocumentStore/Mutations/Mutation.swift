@@ -93,7 +93,7 @@ public struct Mutation: Sendable, Equatable {
   package var isPlacement: Bool { if case .place = change { true } else { false } }
 
   /// Whether the resulting document depends on more than this mutation.
-  var buildsOnOthers: Bool {
+  var dependsOnStoredFields: Bool {
     switch change {
     case .set(_, let transforms): !transforms.isEmpty
     case .patch: true

@@ -37,7 +37,7 @@ extension String {
   /// The two words of an inline string, which contain its text and length; nil for any other string. Equal
   /// inline strings have equal words.
   @inline(__always)
-  var wordsIfShort: SIMD2<UInt64>? {
+  var inlineWords: SIMD2<UInt64>? {
     #if (arch(x86_64) || arch(arm64)) && !os(Android)
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return nil }
     // Safe, because both types have equal size, and any bit pattern is a valid pair of integers. The bit's

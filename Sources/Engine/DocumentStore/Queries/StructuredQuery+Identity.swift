@@ -13,14 +13,14 @@
 
 extension StructuredQuery {
   /// Queries with equal target ids have the same documents, possibly in reverse order.
-  public var targetID: String { asRun.text }
+  public var targetID: String { executableForm.text }
 
   /// Queries with equal ids have equal results.
   public var canonicalID: String {
     if case .last = limit { "\(targetID)|lt:l" } else { "\(targetID)|lt:f" }
   }
 
-  /// The query must be in the form returned by `asRun`.
+  /// The query must be in the form returned by `executableForm`.
   private var text: String {
     var text = scope.text + "|f:" + filters.flatMap(\.conjuncts).map(\.text).joined(separator: ",")
     text += "|ob:" + orders.map(\.text).joined(separator: ",")

@@ -80,7 +80,7 @@ public struct StructuredQuery: Sendable, Equatable {
 
   /// The result by brute force: checks every document.
   package func answer(from documents: some Sequence<StoredDocument>) -> [StoredDocument] {
-    let run = asRun
+    let run = executableForm
     let sorted = documents.filter(run.matches).sorted { run.compare($0, $1) == .before }
     guard let limit else { return sorted }
     switch limit {
@@ -103,7 +103,7 @@ public struct StructuredQuery: Sendable, Equatable {
 
   /// The query to execute: this one, or for a limit on the last documents its mirror image, whose result
   /// must be reversed.
-  package var asRun: StructuredQuery {
+  package var executableForm: StructuredQuery {
     guard case .last(let count) = limit else { return self }
     var mirrored = self
     mirrored.explicitOrders = orders.map(\.reversed)

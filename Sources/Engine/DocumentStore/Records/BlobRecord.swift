@@ -21,7 +21,7 @@ package enum BlobRecord {
   /// The content that a stored entry describes, and its place; nil for other entries.
   package static func blob(
     _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
-  ) -> (id: BlobID, place: BlobPlace)? {
+  ) -> (id: BlobID, place: BlobLocation)? {
     guard hasKeyPrefix(key), let id = DocumentKey.decode(key).flatMap({ id($0) }),
       let fields = try? RecordCodec.decodeFields(record, shapes.table), let place = place(fields)
     else { return nil }
@@ -41,11 +41,11 @@ package enum BlobRecord {
     return key
   }()
 
-  package static func mutation(_ id: BlobID, at place: BlobPlace) -> Mutation {
+  package static func mutation(_ id: BlobID, at place: BlobLocation) -> Mutation {
     .set(path(id), fields(place))
   }
 
-  package static func fields(_ place: BlobPlace) -> StoredMap {
+  package static func fields(_ place: BlobLocation) -> StoredMap {
     let bytes = StoredValue.integer(Int64(clamping: place.byteCount))
     guard case .pack(let number, let offset, let storedBytes, let checksum) = place.home else {
       return StoredMap([(Self.bytes, bytes)])
@@ -58,15 +58,15 @@ package enum BlobRecord {
   }
 
   /// Nil if the fields are not a valid content record.
-  package static func place(_ fields: StoredMap) -> BlobPlace? {
+  package static func place(_ fields: StoredMap) -> BlobLocation? {
     guard let byteCount: UInt64 = number(fields[bytes]) else { return nil }
-    guard fields[pack] != nil else { return BlobPlace(byteCount: byteCount, home: .ownFile) }
+    guard fields[pack] != nil else { return BlobLocation(byteCount: byteCount, home: .ownFile) }
     guard let pack: UInt64 = number(fields[pack]), let offset: UInt64 = number(fields[offset]),
       let stored: UInt32 = number(fields[stored]), let checksum: UInt32 = number(fields[checksum]),
       // A forged file must not make us allocate more than one frame.
       byteCount <= 1 << 20, stored <= byteCount
     else { return nil }
-    return BlobPlace(
+    return BlobLocation(
       byteCount: byteCount,
       home: .pack(number: pack, offset: offset, storedBytes: stored, checksum: checksum))
   }

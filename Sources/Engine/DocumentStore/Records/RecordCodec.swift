@@ -141,7 +141,7 @@ package struct RecordError: Error, Equatable {
 
 extension RecordCodec {
   /// The id of the missing shape that makes a record invalid; nil if the error is another one.
-  static func lostShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
+  static func missingShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
     guard error.expected == RecordError.mapExpected,
       let head = record.varint(at: error.offset, before: record.byteCount)?.value, head > 3
     else { return nil }

@@ -28,7 +28,7 @@ final class FieldNames: Sendable {
   fileprivate var places: [UInt8]? { known.load()?.places }
 
   /// Limited, because there may be no type that asks for enough fields.
-  fileprivate var areToBeLearned: Bool {
+  fileprivate var shouldBeRecorded: Bool {
     tries.load(ordering: .relaxed) < Self.triesMax
       && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
   }
@@ -53,7 +53,7 @@ package final class RecordFields {
   package init(_ map: RecordMap) {
     self.map = map
     places = map.names?.places
-    if places == nil, let names = map.names, names.areToBeLearned { own = [] }
+    if places == nil, let names = map.names, names.shouldBeRecorded { own = [] }
   }
 
   deinit { if let own { map.names?.learn(own) } }

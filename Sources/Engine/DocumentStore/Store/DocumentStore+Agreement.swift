@@ -23,7 +23,7 @@ package struct StoreAgreement: Sendable, Equatable {
   package var contents = 0
   /// Contents that no object references. A crash can leave some, if a content was in use when its last
   /// object was deleted. They only waste space.
-  package var contentsOfNoObject = 0
+  package var unreferencedContents = 0
   /// One sentence per contradiction.
   package private(set) var contradictions: [String] = []
   package private(set) var contradictionsOmitted = 0

@@ -5,7 +5,7 @@ import ByteStore
 extension DocumentStore {
   /// The ids of all collections at any depth, each once.
   public func collectionGroups() throws(DocumentStoreError) -> [String] {
-    let (moment, names) = try momentWithNames()
+    let (moment, names) = try snapshotWithNames()
     let pooled = moment.takeBuffer()
     defer { moment.giveBack(pooled) }
     var ids: [String] = []
@@ -23,7 +23,7 @@ extension DocumentStore {
       // Skip the rest of the group. Ids longer than a stored key are iterated, because their prefix is
       // truncated.
       guard prefix.count <= StoredKey.keptBytes else { continue }
-      guard let behind = prefix.behindAllWithPrefix else { break }
+      guard let behind = prefix.prefixSuccessor else { break }
       // Never move back: forged keys could lead to a document of another group.
       try cursor.seekForward(to: behind)
     }
@@ -44,11 +44,11 @@ extension DocumentStore {
     return found
   }
 
-  func momentWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
+  func snapshotWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
     while true {
       let (moment, names) = try moment { [indexes] in indexes.state.withLock { $0.names?.tree } }
       if let names { return (moment, names) }
-      try findNames()
+      try rebuildNames()
     }
   }
 }

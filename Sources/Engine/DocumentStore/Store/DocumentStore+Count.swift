@@ -9,7 +9,7 @@ extension DocumentStore {
   /// The number of user documents in one snapshot. Reads pages of the name index and no documents.
   package func documentCount() throws(DocumentStoreError) -> Int {
     while true {
-      let (moment, names) = try momentWithNames()
+      let (moment, names) = try snapshotWithNames()
       defer { withExtendedLifetime(moment) {} }
       do throws(DocumentStoreError) {
         return names.count - (try names.reservedCount())
@@ -32,7 +32,7 @@ extension OrderedIndex {
     while try cursor.next() {
       let group = Self.group(of: cursor.key())
       // An id that is longer than a stored key is not reserved.
-      guard group.count <= StoredKey.keptBytes, let behind = group.behindAllWithPrefix else { continue }
+      guard group.count <= StoredKey.keptBytes, let behind = group.prefixSuccessor else { continue }
       let first = cursor.position - 1
       // Never move back: the keys may be forged.
       let end = max(try rank(of: behind.rawSpan), cursor.position)

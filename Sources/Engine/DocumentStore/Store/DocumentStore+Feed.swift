@@ -217,14 +217,14 @@ extension DocumentStore {
         return [(FeedFormat.stateKey, now.state)]
       }
     } catch {
-      if let gone { pipeline.withFeed { $0.takeBack(from: feed.first, bytes: gone) } }
+      if let gone { pipeline.withFeed { $0.rollBackChange(from: feed.first, bytes: gone) } }
       throw error
     }
     return true
   }
 
   /// Follow-up work after a commit with a feed entry.
-  func feedGrew(_ underWay: CommitUnderWay) {
+  func didCommitToFeed(_ underWay: CommitInProgress) {
     guard underWay.feedBytes != nil else { return }
     // The next commit retries. A commit in progress when the last consumer left writes an entry without a
     // consumer.

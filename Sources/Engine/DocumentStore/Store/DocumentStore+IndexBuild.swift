@@ -33,11 +33,11 @@ extension DocumentStore {
 
   /// Rebuilds the name index, after a checkpoint without indexes was opened or a page was damaged. After a
   /// checkpoint without indexes, it also finds out which shapes the records use.
-  func findNames() throws(DocumentStoreError) {
+  func rebuildNames() throws(DocumentStoreError) {
     try inTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // Block commits meanwhile. This is rare, and only keys are read.
-      try pipeline.whileQuiet { () throws(DocumentStoreError) in
+      try pipeline.whileQuiescent { () throws(DocumentStoreError) in
         let (moment, _) = try moment {}
         var tree = IndexSet.NameTree()
         var sorter = OrderedIndexSorter()
@@ -57,13 +57,13 @@ extension DocumentStore {
         indexes.state.withLock { $0.names = tree }
       }
       // Have the next checkpoint include the names, so that the next open does not rebuild them.
-      bytes.noteLayerAboveChanged()
+      bytes.noteUpperLayerChanged()
     }
   }
 
   /// Rebuilds a declared index that was lost. If that fails, queries continue without it. False if the
   /// build was ended.
-  func makeAgain(
+  func rebuildLost(
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
@@ -72,7 +72,7 @@ extension DocumentStore {
       // The caller that reads the damaged document gets the error, not this one.
       if case .closed = error { throw error }
       // For an undecodable record, the end of the build has noted the failure.
-      if error.undecodable == nil { indexes.state.withLock { $0.lostForGood[index.id] = .other } }
+      if error.undecodable == nil { indexes.state.withLock { $0.failedRebuilds[index.id] = .other } }
       return true
     }
   }
@@ -82,11 +82,11 @@ extension DocumentStore {
   /// code, and must not block. The indexes in `spared` are not dropped to make room.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic wasMeantForQuery: Bool, ifLost: Bool = false,
+    _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
     sparing spared: [IndexDefinition] = [], while isWanted: () -> Bool = { true }, tells: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || betweenTurns { progress(step) }) }
+    func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || outsideBuildTurn { progress(step) }) }
     return try inTurn { () throws(DocumentStoreError) in
       while true {
         let (isLost, isThere) = indexes.state.withLock { state in
@@ -94,19 +94,19 @@ extension DocumentStore {
           return (
             isLost,
             state.indexes.contains {
-              $0.definition == definition && (wasMeantForQuery && !isLost || !$0.isAutomatic)
+              $0.definition == definition && (isForQuery && !isLost || !$0.isAutomatic)
             }
           )
         }
         guard !isThere, isLost || !ifLost else { return true }
-        if !isLost { try checkNumber(wasMeantForQuery) }
-        switch try attempt(definition, wasMeantForQuery, ifLost: ifLost, spared, tell) {
+        if !isLost { try checkNumber(isForQuery) }
+        switch try attempt(definition, isForQuery, ifLost: ifLost, spared, tell) {
         case .dropped: return true
         case .made(let isAutomatic):
           if isAutomatic {
-            indexes.keepWithinBudget(sparing: spared + [definition])
+            indexes.evictToBudget(sparing: spared + [definition])
           } else {
-            bytes.noteLayerAboveChanged()
+            bytes.noteUpperLayerChanged()
           }
           return true
         case .ended: return false
@@ -131,7 +131,7 @@ extension DocumentStore {
 
   /// Runs user code, which may itself need an index built, even this one. Another thread that waits for its
   /// turn gets it meanwhile, so two builds can use memory at the same time.
-  private func betweenTurns<Result>(_ body: () -> Result) -> Result {
+  private func outsideBuildTurn<Result>(_ body: () -> Result) -> Result {
     endTurn()
     defer { building.withLock { $0.atWork += 1 } }
     return body()
@@ -157,7 +157,7 @@ extension DocumentStore {
   }
 
   private func attempt(
-    _ definition: IndexDefinition, _ wasMeantForQuery: Bool, ifLost: Bool, _ spared: [IndexDefinition],
+    _ definition: IndexDefinition, _ isForQuery: Bool, ifLost: Bool, _ spared: [IndexDefinition],
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
     let (moment, begun) = try moment { [indexes] in
@@ -167,7 +167,7 @@ extension DocumentStore {
         let id = state.nextID
         state.nextID += 1
         // Even if a query needs it, a lost declared index is rebuilt as a declared one.
-        let isAutomatic = wasMeantForQuery && !isLost
+        let isAutomatic = isForQuery && !isLost
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
         return (id, state.names?.tree, isAutomatic)
@@ -257,7 +257,7 @@ extension DocumentStore {
       guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
       let building = state.building.remove(at: place)
       guard !building.isDropped else { return result = .success(.dropped) }
-      guard !building.isSpoilt else { return }
+      guard !building.isInvalidated else { return }
       if state.isLost(index.definition) { index.isAutomatic = false }
       // An index that was declared meanwhile stays declared, even if a query also built it.
       let isThere = state.indexes.contains { $0.definition == index.definition }

@@ -43,7 +43,7 @@ extension DocumentStore {
 
   /// True if the last checkpoint could not include the indexes because the disk was full. The next open
   /// must rebuild them.
-  package var areIndexesUnwritten: Bool { bytes.lacksPagesAbove }
+  package var areIndexesUnwritten: Bool { bytes.lacksUpperLayerPages }
 
   /// Creates an index that stays until it is dropped. It is written to disk in the background, or by
   /// `close`. Commits continue meanwhile. Does nothing if it was created before.
@@ -66,7 +66,7 @@ extension DocumentStore {
     _ definition: IndexDefinition, tells: Bool, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     // A checkpoint cannot contain indexes without the names.
-    if indexes.documentCount == nil { try findNames() }
+    if indexes.documentCount == nil { try rebuildNames() }
     return try build(definition, isAutomatic: false, tells: tells, progress)
   }
 
@@ -75,7 +75,7 @@ extension DocumentStore {
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
     let wasThere = indexes.state.withLock { $0.drop(definition) }
     // The last checkpoint still contains it.
-    if wasThere { bytes.noteLayerAboveChanged() }
+    if wasThere { bytes.noteUpperLayerChanged() }
     return wasThere
   }
 }

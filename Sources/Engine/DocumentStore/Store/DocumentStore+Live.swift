@@ -48,10 +48,10 @@ extension DocumentStore: LiveSource {
     return LiveAnswer(documents: documents, done)
   }
 
-  func answerAtOnce(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
+  func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
     let ready = try runReady(query, checks: false) { run throws(DocumentStoreError) in try run.documents() }
     if let (documents, done) = ready { return LiveAnswer(documents: documents, done) }
-    let found = try runWithWhatThereIs(query) { run throws(DocumentStoreError) in try run.documents() }
+    let found = try runWithExistingIndexes(query) { run throws(DocumentStoreError) in try run.documents() }
     return found.map { LiveAnswer(documents: $0.result, $0.done, lacksIndex: createsIndexes) }
   }
 

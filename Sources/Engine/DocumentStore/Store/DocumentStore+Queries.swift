@@ -58,7 +58,7 @@ extension DocumentStore {
       throw .invalidArgument(
         "A query for the last documents is answered from its end, and cannot be borrowed.")
     }
-    _ = try run(query, triesAgain: false) { run throws(DocumentStoreError) in
+    _ = try run(query, mayRetry: false) { run throws(DocumentStoreError) in
       guard run.isOrdered else {
         throw .invalidArgument("No index has the order of this query, so that its answer cannot be borrowed.")
       }
@@ -108,7 +108,7 @@ extension DocumentStore {
       let count = try runReady(query) { run throws(DocumentStoreError) in try run.count() }?.result
       return count.map { count in aggregates.map { _ in .integer(Int64(count)) } }
     }
-    if let totals = try totalsOfKeys(aggregates, over: query) { return totals.results }
+    if let totals = try totalsFromKeys(aggregates, over: query) { return totals.results }
     return try runReady(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }?
       .result.results
   }
@@ -116,19 +116,19 @@ extension DocumentStore {
   private func totals(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done) {
-    if let totals = try totalsOfKeys(aggregates, over: query) { return totals }
+    if let totals = try totalsFromKeys(aggregates, over: query) { return totals }
     let (found, done) = try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }
     return (found.results, done)
   }
 
   /// Aggregates from an existing index that has all the fields; nil if there is none.
-  private func totalsOfKeys(
+  private func totalsFromKeys(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
     guard let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) else { return nil }
     try query.check()
     let (found, done) = try run(ordered, createsIndexes: false, checks: false) {
-      run throws(DocumentStoreError) in try run.aggregationOfKeys(aggregates)
+      run throws(DocumentStoreError) in try run.aggregationFromKeys(aggregates)
     }
     return found.map { ($0.results, done) }
   }
@@ -186,15 +186,15 @@ extension DocumentStore {
     var position: UInt64
   }
 
-  /// Runs a query. If `triesAgain`, `body` may be called again from the start, with other indexes. Without
+  /// Runs a query. If `mayRetry`, `body` may be called again from the start, with other indexes. Without
   /// `createsIndexes`, the query uses the existing indexes. Pass false for `checks` if the query was
   /// derived from a checked one, because implied orders may exceed the limits.
   func run<Result>(
-    _ query: StructuredQuery, triesAgain: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
+    _ query: StructuredQuery, mayRetry: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     if checks { try query.check() }
-    let found = try run(query, triesAgain, createsIndexes ? .made : .leftOut, while: { true }, body)
+    let found = try run(query, mayRetry, createsIndexes ? .made : .leftOut, while: { true }, body)
     guard let found else { preconditionFailure("what is missing is made, or left out") }
     return found
   }
@@ -208,10 +208,10 @@ extension DocumentStore {
   }
 
   /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.
-  func runWithWhatThereIs<Result>(
+  func runWithExistingIndexes<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try run(query, true, .leftOutWithNames, while: { true }, body)
+    try run(query, true, .ignoredIfNamesExist, while: { true }, body)
   }
 
   /// How to handle a missing index.
@@ -221,13 +221,13 @@ extension DocumentStore {
     case leftOut
     /// Run the query with the existing indexes, but fail if the name index is missing, which every plan
     /// needs.
-    case leftOutWithNames
+    case ignoredIfNamesExist
     /// Do not run the query.
     case awaited
   }
 
   private func run<Result>(
-    _ query: StructuredQuery, _ triesAgain: Bool, _ missing: MissingIndex, while isWanted: () -> Bool,
+    _ query: StructuredQuery, _ mayRetry: Bool, _ missing: MissingIndex, while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     var built: [IndexDefinition] = []
@@ -236,7 +236,7 @@ extension DocumentStore {
         return try attempt(query, missing, &built, while: isWanted, body)
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
-        guard case .corrupted = error, indexes.dropUnreadable(), triesAgain else { throw error }
+        guard case .corrupted = error, indexes.dropUnreadable(), mayRetry else { throw error }
       }
     }
   }
@@ -256,17 +256,17 @@ extension DocumentStore {
       guard let view else {
         // Rebuilding the names blocks commits, so a thread that commits wait for must not do it.
         guard missing == .made || missing == .leftOut else { return nil }
-        try findNames()
+        try rebuildNames()
         continue
       }
       if missing == .made || missing == .awaited, let lost = indexes.lostIndex(of: collectionID) {
-        guard missing == .made, try makeAgain(lost, while: isWanted) else { return nil }
+        guard missing == .made, try rebuildLost(lost, while: isWanted) else { return nil }
         continue
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // Limited, because an index might be dropped right after each build.
-        createsIndexes: missing != .leftOut && missing != .leftOutWithNames && createsIndexes
+        createsIndexes: missing != .leftOut && missing != .ignoredIfNamesExist && createsIndexes
           && rounds < Self.roundsMax && !isIndexImpossible,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })

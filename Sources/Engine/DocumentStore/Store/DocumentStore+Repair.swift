@@ -72,7 +72,7 @@ private final class RecordInspector: EntryJudge {
   private let shapes: ShapeDictionary
   private var table: ShapeTable
   /// True if a record of an unknown shape came before the shape's definition.
-  private var hasMissed = false
+  private var hasMissedShape = false
   private var blobIDs: Set<BlobID> = []
   private var hasProblem = false
   private var undecodable = UndecodableEntries()
@@ -93,8 +93,8 @@ private final class RecordInspector: EntryJudge {
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {
     var report = try check(self)
-    if hasMissed || needing.values.contains(where: { $0 > 1 }) {
-      hasMissed = false
+    if hasMissedShape || needing.values.contains(where: { $0 > 1 }) {
+      hasMissedShape = false
       counted = needing
       needing = [:]
       undecodable = UndecodableEntries()
@@ -127,7 +127,7 @@ private final class RecordInspector: EntryJudge {
     undecodable.add(UndecodableEntry.name(of: path))
     let text =
       "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
-    guard let shape = RecordCodec.lostShape(error, in: record, table) else { return text }
+    guard let shape = RecordCodec.missingShape(error, in: record, table) else { return text }
     needing[shape, default: 0] += 1
     guard let count = counted[shape] else { return text }
     guard needing[shape] == 1 else { return nil }
@@ -137,9 +137,9 @@ private final class RecordInspector: EntryJudge {
   /// The contents that records reference, as of the last commit. Empty while shape definitions are missing.
   func blobs(
     _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
-  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
-    guard !hasMissed else { return [] }
-    var blobs: [(id: BlobID, place: BlobPlace)] = []
+  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
+    guard !hasMissedShape else { return [] }
+    var blobs: [(id: BlobID, place: BlobLocation)] = []
     for id in blobIDs.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
       guard let record = try value(DocumentKey.encode(BlobRecord.path(id))),
         let fields = try? RecordCodec.decodeFields(record.rawSpan, table),
@@ -158,7 +158,7 @@ private final class RecordInspector: EntryJudge {
     }
     shapes.add(shape)
     table = shapes.table
-    hasMissed = hasMissed || hasProblem
+    hasMissedShape = hasMissedShape || hasProblem
     return nil
   }
 

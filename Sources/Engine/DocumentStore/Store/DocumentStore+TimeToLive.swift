@@ -18,7 +18,7 @@ extension DocumentStore {
   ) throws(DocumentStoreError) {
     if let field { try Self.check(field, of: id) }
     try timeToLive.withLock { state throws(DocumentStoreError) in
-      guard !state.isLeftToOthers else {
+      guard !state.isDisabled else {
         throw .failedPrecondition(
           "The database in \(path) is a cache of a remote: set times to live where the documents come from.")
       }
@@ -63,7 +63,7 @@ extension DocumentStore {
   /// the first failure. `timeToLiveReports` has all of them.
   @discardableResult
   public func sweepExpired() throws(DocumentStoreError) -> Int {
-    guard !timeToLive.withLock({ $0.isLeftToOthers }) else { return 0 }
+    guard !timeToLive.withLock({ $0.isDisabled }) else { return 0 }
     var removed = 0
     var failure: DocumentStoreError?
     for (id, field) in timeToLivePolicies.sorted(by: { $0.key < $1.key }) {
@@ -154,18 +154,18 @@ extension DocumentStore {
   func startSweeping() {
     guard case .inBackground = options.maintenance else { return }
     timeToLive.withLock { state in
-      guard !state.policies.isEmpty, !state.isClosed, !state.isLeftToOthers else {
+      guard !state.policies.isEmpty, !state.isClosed, !state.isDisabled else {
         return state.sweeper = nil
       }
       guard state.sweeper == nil else { return }
       state.sweeper = TimeToLiveSweeper(every: Self.secondsBetweenSweeps) { [weak self] in
-        self?.sweepForAWhile()
+        self?.runExpirySweeps()
       }
     }
   }
 
   /// Sweeps in commits of 100 documents, so that other writers get their turn in between.
-  func sweepForAWhile() {
+  func runExpirySweeps() {
     let start = clock.monotonicNanoseconds()
     for _ in 0..<Self.sweepsAtOnce {
       // The failure is in the report, and the next sweep retries.
@@ -179,9 +179,9 @@ extension DocumentStore {
   }
 
   /// Disables sweeps: this store is a cache, and receives the removals from the remote.
-  package func leaveTimeToLiveToOthers() {
+  package func disableTimeToLive() {
     timeToLive.withLock { state in
-      state.isLeftToOthers = true
+      state.isDisabled = true
       state.sweeper = nil
     }
   }
@@ -198,6 +198,6 @@ extension DocumentStore {
     var sweeper: TimeToLiveSweeper?
     var reports: [String: TimeToLiveReport] = [:]
     var isClosed = false
-    var isLeftToOthers = false
+    var isDisabled = false
   }
 }

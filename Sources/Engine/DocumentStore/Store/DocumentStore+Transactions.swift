@@ -34,7 +34,7 @@ extension DocumentStore {
         try Task.checkCancellation()
         try transaction.commit()
         return result
-      } catch let error as DocumentStoreError where error.isWorthAnotherAttempt && attempt < maxAttempts {
+      } catch let error as DocumentStoreError where error.isRetryable && attempt < maxAttempts {
         transaction.end()
         waitBeforeAttempt(attempt + 1)
       }
@@ -51,7 +51,7 @@ extension DocumentStore {
   /// Waits until the conflicting commits are visible to the next attempt. Later attempts also wait for a
   /// random time, so that transactions that keep conflicting diverge.
   package func waitBeforeAttempt(_ attempt: Int) {
-    pipeline.waitForCommitsUnderWay()
+    pipeline.waitForCommitsInProgress()
     guard attempt > 2 else { return }
     usleep(UInt32.random(in: 0..<(100 << min(UInt32(attempt), 10))))
   }
@@ -59,7 +59,7 @@ extension DocumentStore {
 
 extension DocumentStoreError {
   /// True if a retry of the transaction may succeed.
-  package var isWorthAnotherAttempt: Bool {
+  package var isRetryable: Bool {
     switch self {
     case .aborted, .alreadyExists, .failedPrecondition: true
     case .invalidArgument, .notFound, .feedTruncated, .notAStore, .unsuitableDirectory, .locked, .newerFormat,

@@ -56,7 +56,7 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       let shapes = indexes.shapes
       return try bytes.backup(
-        to: directory, progress: progress, blobNamer: { BlobRecord.blob($0, $1, shapes) },
+        to: directory, progress: progress, contentLocator: { BlobRecord.blob($0, $1, shapes) },
         undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes.table) })
     } catch {
       if error.isDamageOrUnreadable { attachments.blobsFoundDamaged() }

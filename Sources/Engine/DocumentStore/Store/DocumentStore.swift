@@ -138,7 +138,7 @@ public final class DocumentStore: Sendable {
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax
     let layer = CommitLayer()
-    byteOptions.layerAbove = layer
+    byteOptions.upperLayer = layer
     do throws(ByteStoreError) {
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
       // A store whose last commit has the last valid time can be read, but takes no commits.
@@ -235,14 +235,14 @@ public final class DocumentStore: Sendable {
   /// behind. The caller must pass the result to `finish`.
   package func begin(
     _ mutations: [Mutation], durability: StoreDurability? = nil
-  ) throws(DocumentStoreError) -> CommitUnderWay {
+  ) throws(DocumentStoreError) -> CommitInProgress {
     try pipeline.begin(mutations, durability: durability)
   }
 
   @discardableResult
-  package func finish(_ underWay: CommitUnderWay) throws(DocumentStoreError) -> StoredTimestamp {
+  package func finish(_ underWay: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
     let happened = try pipeline.finish(underWay)
-    feedGrew(happened)
+    didCommitToFeed(happened)
     return happened.time
   }
 }

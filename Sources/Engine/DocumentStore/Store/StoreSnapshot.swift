@@ -26,7 +26,7 @@ public final class StoreSnapshot: Sendable {
   private struct State {
     var moment: Moment
     var view: IndexView
-    var lease: SnapshotLease
+    var lease: SnapshotPin
     /// Indexes that cannot be built, because a record cannot be decoded.
     var impossible: [IndexDefinition] = []
   }
@@ -36,7 +36,7 @@ public final class StoreSnapshot: Sendable {
     while true {
       let (moment, view) = try store.moment { [indexes = store.indexes] in indexes.view() }
       guard let view else {
-        try store.findNames()
+        try store.rebuildNames()
         continue
       }
       time = moment.stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: moment.stamp))
@@ -100,7 +100,7 @@ public final class StoreSnapshot: Sendable {
     if let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) {
       try query.check()
       let results = try run(ordered, createsIndexes: false, checks: false) {
-        run throws(DocumentStoreError) in try run.aggregationOfKeys(aggregates)?.results
+        run throws(DocumentStoreError) in try run.aggregationFromKeys(aggregates)?.results
       }
       if let results { return results }
     }

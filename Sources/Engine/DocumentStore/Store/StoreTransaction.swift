@@ -84,7 +84,7 @@ public final class StoreTransaction: Sendable {
           "A transaction object cannot be used after its update callback has been invoked.")
       }
       if case .patch = mutation.change, mutation.precondition == .exists(true),
-        !state.reads.canBeThere(mutation.path),
+        !state.reads.mayExist(mutation.path),
         !state.mutations.contains(where: { $0.path == mutation.path })
       {
         throw .invalidArgument("Can't update a document that doesn't exist.")

@@ -15,9 +15,9 @@ final class ContentLatches: Sendable {
     var shares = 0
     var isTaken = false
     /// Number of threads that wait for exclusive access.
-    var takersWaiting = 0
+    var exclusiveWaiters = 0
     /// A thread that wanted to remove the content found it in use. The last holder must check again.
-    var isSuspect = false
+    var needsCheck = false
   }
 
   private let latches = Locked<[BlobID: Latch]>([:])
@@ -29,7 +29,7 @@ final class ContentLatches: Sendable {
 
   private static func isOpen(_ latch: Latch?) -> Bool {
     guard let latch else { return true }
-    return !latch.isTaken && latch.takersWaiting == 0
+    return !latch.isTaken && latch.exclusiveWaiters == 0
   }
 
   /// Whether the latch could be shared now.
@@ -37,20 +37,20 @@ final class ContentLatches: Sendable {
 
   /// Waits for exclusive access.
   func take(_ id: BlobID) {
-    latches.withLock { $0[id, default: Latch()].takersWaiting += 1 }
+    latches.withLock { $0[id, default: Latch()].exclusiveWaiters += 1 }
     latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
-      latches[id, default: Latch()].takersWaiting -= 1
+      latches[id, default: Latch()].exclusiveWaiters -= 1
       latches[id]?.isTaken = true
     }
   }
 
   /// False if the latch is held. Its last holder must then check whether the content is still needed.
-  func takeIfFree(_ id: BlobID) -> Bool {
+  func tryTake(_ id: BlobID) -> Bool {
     latches.withLock { latches in
       var latch = latches[id] ?? Latch()
       defer { latches[id] = latch }
       guard !latch.isTaken, latch.shares == 0 else {
-        latch.isSuspect = true
+        latch.needsCheck = true
         return false
       }
       latch.isTaken = true
@@ -68,21 +68,21 @@ final class ContentLatches: Sendable {
   }
 
   /// Releases shared access. True if the caller must check whether the content is still needed.
-  func unshare(_ id: BlobID) -> Bool { letGo(of: id) { $0.shares -= 1 } }
+  func releaseShare(_ id: BlobID) -> Bool { letGo(of: id) { $0.shares -= 1 } }
 
   /// Releases exclusive access. True if the caller must check whether the content is still needed.
   func giveBack(_ id: BlobID) -> Bool { letGo(of: id) { $0.isTaken = false } }
 
   private func letGo(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
-    let isSuspect = latches.withLock { latches in
+    let needsCheck = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
       change(&latch)
       // If a thread waits for exclusive access, it becomes the last holder.
-      let isLast = latch.shares == 0 && !latch.isTaken && latch.takersWaiting == 0
+      let isLast = latch.shares == 0 && !latch.isTaken && latch.exclusiveWaiters == 0
       latches[id] = isLast ? nil : latch
-      return isLast && latch.isSuspect
+      return isLast && latch.needsCheck
     }
     latches.wakeAll()
-    return isSuspect
+    return needsCheck
   }
 }

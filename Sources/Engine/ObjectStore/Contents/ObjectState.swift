@@ -6,7 +6,7 @@ import DocumentStore
 /// Usable from any thread.
 final class ObjectState: StoreAttachment {
   let latches = ContentLatches()
-  let dead = Locked(DeadBytes())
+  let dead = Locked(PackGarbage())
   /// Downloads that are running.
   let activeDownloads = Locked<Set<RandomID>>([])
   /// Running uploads, which a sweep must leave alone.
@@ -35,14 +35,14 @@ final class ObjectState: StoreAttachment {
 
   /// Contents that were verified since the store was opened, because they were uploaded again, with the
   /// verified place. The set is bounded; a dropped entry is verified again.
-  private let sound = Locked<[BlobID: BlobPlace]>([:])
-  private static let soundMax = 4096
+  private let sound = Locked<[BlobID: BlobLocation]>([:])
+  private static let intactMax = 4096
 
-  func isKnownSound(_ id: BlobID, at place: BlobPlace) -> Bool { sound.withLock { $0[id] == place } }
+  func isKnownIntact(_ id: BlobID, at place: BlobLocation) -> Bool { sound.withLock { $0[id] == place } }
 
-  func noteSound(_ id: BlobID, at place: BlobPlace) {
+  func noteIntact(_ id: BlobID, at place: BlobLocation) {
     sound.withLock { sound in
-      if sound.count >= Self.soundMax, sound[id] == nil { _ = sound.popFirst() }
+      if sound.count >= Self.intactMax, sound[id] == nil { _ = sound.popFirst() }
       sound[id] = place
     }
   }

@@ -38,7 +38,7 @@ package struct QueuedChange: Sendable, Equatable {
     case .update(let changes):
       guard var object else { return nil }
       changes.apply(to: &object.attributes)
-      object.countChange()
+      object.incrementMetageneration()
       object.changed = time
       return object
     }
@@ -103,7 +103,7 @@ enum OutboxRecord {
   }
 
   static func transforms(_ change: QueuedChange) -> [FieldTransform] {
-    [FieldTransform(timeField, .serverTimestamp)] + (change.put == nil ? [] : StoredObject.timesOfCommit)
+    [FieldTransform(timeField, .serverTimestamp)] + (change.put == nil ? [] : StoredObject.commitTimes)
   }
 
   /// Nil if the document is not a valid record of a change.

@@ -34,7 +34,7 @@ package struct ObjectAttributes: Hashable, Sendable {
 }
 
 /// Metadata that a remote assigns to an object.
-package struct ObjectStanding: Hashable, Sendable {
+package struct RemoteObjectMetadata: Hashable, Sendable {
   package var generation: Int64
   /// Nil if the remote does not report it.
   package var metageneration: Int64?
@@ -73,7 +73,7 @@ package struct StoredObject: Hashable, Sendable {
   package var generation: Int64 { remoteGeneration ?? made.microseconds }
 
   /// Counts an attribute change. A remote may have assigned the maximum, which then stays.
-  package mutating func countChange() {
+  package mutating func incrementMetageneration() {
     if metageneration < .max { metageneration += 1 }
   }
 }
@@ -81,7 +81,7 @@ package struct StoredObject: Hashable, Sendable {
 extension StoredObject {
   /// An object as the remote has it. Times that the remote does not report become the commit time.
   package init(
-    remote standing: ObjectStanding, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
+    remote standing: RemoteObjectMetadata, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
     tokens: [String], _ attributes: ObjectAttributes
   ) {
     self.init(
@@ -90,7 +90,7 @@ extension StoredObject {
     take(standing)
   }
 
-  mutating func take(_ standing: ObjectStanding) {
+  mutating func take(_ standing: RemoteObjectMetadata) {
     remoteGeneration = standing.generation
     metageneration = standing.metageneration ?? metageneration
     made = standing.made ?? made
@@ -98,15 +98,15 @@ extension StoredObject {
   }
 
   /// Whether the local object agrees with everything that the remote reports.
-  package func isSame(as standing: ObjectStanding) -> Bool {
+  package func isSame(as standing: RemoteObjectMetadata) -> Bool {
     var object = self
     object.take(standing)
     return object == self
   }
 
   /// Transforms that set the missing times to the commit time.
-  var timesToCome: [FieldTransform] {
-    Self.timesOfCommit.filter { $0.field == Self.madeField ? made == .epoch : changed == .epoch }
+  var missingTimes: [FieldTransform] {
+    Self.commitTimes.filter { $0.field == Self.madeField ? made == .epoch : changed == .epoch }
   }
 
   private enum Field {
@@ -133,7 +133,7 @@ extension StoredObject {
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
 
   /// Transforms for a content that is stored by the commit.
-  static var timesOfCommit: [FieldTransform] {
+  static var commitTimes: [FieldTransform] {
     [FieldTransform(madeField, .serverTimestamp), FieldTransform(changedField, .serverTimestamp)]
   }
 

@@ -25,7 +25,7 @@ final class UploadClaims: Sendable {
   func end(_ number: StagedNumber) { state.withLock { _ = $0.active.remove(number) } }
 
   /// Runs `body` while no other thread can work on the upload. Nil if one does.
-  func claiming<Value>(
+  func withClaim<Value>(
     _ number: StagedNumber, _ body: () throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value? {
     let isMine = state.withLock(when: { !$0.claimed.contains(number) }) { state in

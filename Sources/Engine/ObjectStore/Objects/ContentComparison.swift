@@ -15,7 +15,7 @@ private struct ContentComparison: RecordComparison {
 
   init(_ store: DocumentStore) { self.store = store }
 
-  var contentsOfNoObject: Int { contents.count { !named.contains($0) } }
+  var unreferencedContents: Int { contents.count { !named.contains($0) } }
 
   mutating func add(
     _ document: StoredDocument, to agreement: inout StoreAgreement
@@ -50,7 +50,7 @@ extension DocumentStore {
     var comparison = ContentComparison(self)
     var agreement = try agreement(comparing: &comparison, progress: progress)
     agreement.contents = comparison.contents.count
-    agreement.contentsOfNoObject = comparison.contentsOfNoObject
+    agreement.unreferencedContents = comparison.unreferencedContents
     return agreement
   }
 }

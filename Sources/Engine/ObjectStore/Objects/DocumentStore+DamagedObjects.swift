@@ -11,14 +11,14 @@ extension DocumentStore {
     for document in try documents(StructuredQuery(.collectionGroup(ReservedPath.objects))) {
       guard let object = StoredObject(document) else { continue }
       let known = isSound[object.blob]
-      let sound = if let known { known } else { try isContentSound(object.blob) }
+      let sound = if let known { known } else { try isContentIntact(object.blob) }
       isSound[object.blob] = sound
       if !sound { damaged.append("\(object.path.bucket)/\(object.path.name)") }
     }
     return damaged
   }
 
-  private func isContentSound(_ id: BlobID) throws(DocumentStoreError) -> Bool {
+  private func isContentIntact(_ id: BlobID) throws(DocumentStoreError) -> Bool {
     guard let place = try objects.place(of: id) else { return false }
     do throws(ByteStoreError) {
       try objects.blobs.verify(id, at: place)

@@ -20,7 +20,7 @@ package final class ObjectArrival {
   /// A write to the staged file has failed.
   private var isBroken = false
   /// True until the previously staged bytes have been read back. Nothing can be appended before that.
-  package private(set) var isRegaining: Bool
+  package private(set) var isRereadingStaged: Bool
 
   private enum Record {
     case none
@@ -36,7 +36,7 @@ package final class ObjectArrival {
     self.writer = writer
     self.stored = stored
     record = isLeft ? .there : .none
-    isRegaining = isLeft
+    isRereadingStaged = isLeft
   }
 
   /// Number of bytes received.
@@ -47,17 +47,17 @@ package final class ObjectArrival {
 
   /// Reads back the next piece of the previously staged bytes. False at their end, or at the first damaged
   /// piece; the transfer resumes from there. If this throws, the only valid next call is `cancel`.
-  package func regain() throws(DocumentStoreError) -> Bool {
+  package func rereadStaged() throws(DocumentStoreError) -> Bool {
     var piece: [UInt8]?
-    try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
+    try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
     if let piece { md5.update(piece.rawSpan) }
-    isRegaining = piece != nil
-    if !isRegaining, stored.bytesNoted > writer.byteCount {
+    isRereadingStaged = piece != nil
+    if !isRereadingStaged, stored.bytesNoted > writer.byteCount {
       // A power loss has taken noted bytes, so the next record states the actual count.
       stored.bytesNoted = writer.byteCount
       record = .open
     }
-    return isRegaining
+    return isRereadingStaged
   }
 
   /// May write, sync and commit. If this throws, the only valid next call is `cancel`.
@@ -147,7 +147,7 @@ extension ObjectStore {
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
     let isKnown = !md5.isEmpty || created != nil
-    for left in leftArrivals(at: path).sorted(by: { $0.bytesNoted > $1.bytesNoted }) {
+    for left in idleArrivals(at: path).sorted(by: { $0.bytesNoted > $1.bytesNoted }) {
       guard earlier == nil, isKnown, left.generation == generation, left.byteCount == byteCount,
         left.md5 == md5, left.created == created
       else {
@@ -191,12 +191,12 @@ extension ObjectStore {
   /// Removes the staged parts of an object that has arrived, or that the remote has deleted. Parts that
   /// cannot be removed are left for the next call, or until they expire.
   package func forgetArrivals(at path: ObjectPath) {
-    for left in leftArrivals(at: path) { _ = try? cancel(left) }
+    for left in idleArrivals(at: path) { _ = try? cancel(left) }
   }
 
   /// The object's arrivals that no thread works on. Unreadable records are left out, because they cannot be
   /// resumed.
-  private func leftArrivals(at path: ObjectPath) -> [StoredArrival] {
+  private func idleArrivals(at path: ObjectPath) -> [StoredArrival] {
     do throws(DocumentStoreError) {
       let records = try store.documents(
         StructuredQuery(.collection(ReservedPath.allArrivals))
@@ -217,7 +217,7 @@ extension ObjectStore {
   /// Removes an arrival that no thread works on. False if one does.
   @discardableResult
   package func cancel(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
+    let isGone = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       try note(.delete(ArrivalRecord.path(arrival.number)))
       blobs.discardStaged(arrival.number)
       return true

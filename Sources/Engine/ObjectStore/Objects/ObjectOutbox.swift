@@ -127,7 +127,7 @@ package struct ObjectOutbox: Sendable {
         var object = try objects.object(of: document)
         changes.apply(to: &object.attributes)
         try object.attributes.check()
-        object.countChange()
+        object.incrementMetageneration()
         updated = object
         try add(change, document, in: transaction)
         let transforms = [FieldTransform(StoredObject.changedField, .serverTimestamp)]
@@ -204,7 +204,7 @@ package struct ObjectOutbox: Sendable {
   /// Records that the remote applied the change, with the metadata it assigned to a content. Returns the
   /// remote's object; nil if the change is no longer pending.
   package func acknowledge(
-    _ change: QueuedChange, _ standing: ObjectStanding?
+    _ change: QueuedChange, _ standing: RemoteObjectMetadata?
   ) throws(DocumentStoreError) -> StoredObject?? {
     try settle(change) { base, stored in
       var object = stored.applied(to: base)
@@ -214,13 +214,13 @@ package struct ObjectOutbox: Sendable {
   }
 
   /// Records that the remote has no such object, so the change could not be applied.
-  package func findAbsent(_ change: QueuedChange) throws(DocumentStoreError) {
+  package func acknowledgeAbsence(_ change: QueuedChange) throws(DocumentStoreError) {
     _ = try settle(change) { _, _ in nil }
   }
 
   /// Undoes a change that did not happen at the remote and will not. False if it is no longer pending.
   @discardableResult
-  package func takeBack(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
+  package func rollBackChange(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
     try settle(change) { base, _ in base } != nil
   }
 
@@ -271,7 +271,7 @@ package struct ObjectOutbox: Sendable {
   /// Updates the attributes of the content that exists locally. Does nothing if a change is pending, or if
   /// the content has changed. Returns the resulting object.
   package func receive(
-    _ attributes: ObjectAttributes, _ standing: ObjectStanding, at path: ObjectPath
+    _ attributes: ObjectAttributes, _ standing: RemoteObjectMetadata, at path: ObjectPath
   ) throws(DocumentStoreError) -> StoredObject? {
     _ = try objects.change { transaction throws(DocumentStoreError) in
       guard try transaction.document(at: OutboxRecord.base(path)) == nil,
@@ -280,10 +280,10 @@ package struct ObjectOutbox: Sendable {
       var object = try objects.object(of: document)
       guard object.remoteGeneration == standing.generation else { return nil }
       object.attributes = attributes
-      object.countChange()
+      object.incrementMetageneration()
       object.changed = .epoch
       object.take(standing)
-      try transaction.write(.set(path.document, object.fields, transforms: object.timesToCome))
+      try transaction.write(.set(path.document, object.fields, transforms: object.missingTimes))
       return nil
     }
     return try objects.object(at: path)
@@ -311,17 +311,17 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Attaching a remote
 
-  package func isRemotes() throws(DocumentStoreError) -> Bool {
+  package func isRemoteMirror() throws(DocumentStoreError) -> Bool {
     try store.document(at: OutboxRecord.remote) != nil
   }
 
   /// Marks the buckets as mirrors of a remote.
-  package func belongToRemote() throws(DocumentStoreError) {
+  package func becomeRemoteMirror() throws(DocumentStoreError) {
     try store.commit([.set(OutboxRecord.remote, StoredMap())])
   }
 
   /// Local objects from before the store had a remote.
-  package func ownObjects() throws(DocumentStoreError) -> [StoredObject] {
+  package func localObjects() throws(DocumentStoreError) -> [StoredObject] {
     try store.documents(StructuredQuery(.collectionGroup(ReservedPath.objects)))
       .compactMap(StoredObject.init)
   }
@@ -371,7 +371,7 @@ extension ObjectStore {
         let isWaiting = try transaction.document(at: place) != nil
         let target = isWaiting ? place : object.path.document
         old = try transaction.document(at: target).flatMap { StoredObject(at: object.path, $0.fields)?.blob }
-        try transaction.write(.set(target, object.fields, transforms: object.timesToCome))
+        try transaction.write(.set(target, object.fields, transforms: object.missingTimes))
         if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(blob.id, at: home)) }
         if let number { try transaction.write(.delete(ArrivalRecord.path(number))) }
         return nil

@@ -77,7 +77,7 @@ extension ObjectStore {
       // The pending change keeps the previous content alive.
       let dropped = change == nil ? try drop(before, unless: object.blob, transaction) : nil
       if let change { try outbox?.add(change, before, in: transaction) }
-      try transaction.write(.set(place, object.fields, transforms: StoredObject.timesOfCommit))
+      try transaction.write(.set(place, object.fields, transforms: StoredObject.commitTimes))
       if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(object.blob, at: home)) }
       if let number { try transaction.write(.delete(UploadRecord.path(number))) }
       return dropped
@@ -95,7 +95,7 @@ extension ObjectStore {
       var object = try object(of: document)
       body(&object.attributes)
       try object.attributes.check()
-      object.countChange()
+      object.incrementMetageneration()
       result = object
       try transaction.write(
         .set(
@@ -144,9 +144,9 @@ extension ObjectStore {
     let id: BlobID
     /// The place of a new content, or of a copy that replaces a damaged one. The latch is then held
     /// exclusively.
-    var newPlace: BlobPlace?
+    var newPlace: BlobLocation?
     /// The place of a damaged copy, whose record the new one replaces.
-    var damagedPlace: BlobPlace?
+    var damagedPlace: BlobLocation?
   }
 
   func hold(_ blob: FinishedBlob) throws(DocumentStoreError) -> Hold {
@@ -159,10 +159,10 @@ extension ObjectStore {
       }
     } catch {
       blobs.discard(blob)
-      giveBack(state.latches.unshare(id), id)
+      giveBack(state.latches.releaseShare(id), id)
       throw error
     }
-    giveBack(state.latches.unshare(id), id)
+    giveBack(state.latches.releaseShare(id), id)
     state.latches.take(id)
     do throws(DocumentStoreError) {
       let known = try place(of: id)
@@ -187,13 +187,13 @@ extension ObjectStore {
   /// Each copy is verified once while the store is open. The damage may be anywhere, and another process
   /// may have found it. A copy that is unreadable for another reason, such as too many open files, counts
   /// as sound and is not replaced.
-  private func isSound(_ id: BlobID, at place: BlobPlace) -> Bool {
+  private func isSound(_ id: BlobID, at place: BlobLocation) -> Bool {
     guard !state.isKnownDamaged(id) else { return false }
-    guard !state.isKnownSound(id, at: place) else { return true }
+    guard !state.isKnownIntact(id, at: place) else { return true }
     do throws(ByteStoreError) {
       // Closing the store interrupts the verification of a large content.
       try blobs.verify(id, at: place) { store.bytes.isClosing }
-      state.noteSound(id, at: place)
+      state.noteIntact(id, at: place)
       return true
     } catch {
       guard error.isDamageOrUnreadable else { return true }
@@ -209,7 +209,7 @@ extension ObjectStore {
 
   /// Called when the commit of a new content has failed.
   func forget(_ hold: Hold, after error: DocumentStoreError) {
-    guard let place = hold.newPlace, !error.leavesOutcomeOpen else { return }
+    guard let place = hold.newPlace, !error.isOutcomeUnknown else { return }
     state.dead.withLock { $0.note(place) }
     // The file replaced a damaged one and has its name, so the record refers to it.
     if hold.damagedPlace?.home == .ownFile { return }
@@ -217,14 +217,14 @@ extension ObjectStore {
   }
 
   func letGo(of hold: Hold) {
-    let isSuspect =
-      hold.newPlace == nil ? state.latches.unshare(hold.id) : state.latches.giveBack(hold.id)
-    giveBack(isSuspect, hold.id)
+    let needsCheck =
+      hold.newPlace == nil ? state.latches.releaseShare(hold.id) : state.latches.giveBack(hold.id)
+    giveBack(needsCheck, hold.id)
   }
 
   /// The last holder of a latch checks whether the content is still needed, if another thread could not.
-  func giveBack(_ isSuspect: Bool, _ id: BlobID) {
-    if isSuspect { _ = try? collect(id) }
+  func giveBack(_ needsCheck: Bool, _ id: BlobID) {
+    if needsCheck { _ = try? collect(id) }
   }
 
   /// Removes the record of the object's previous content if no other object references it. The content's
@@ -234,7 +234,7 @@ extension ObjectStore {
     _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {
     guard let before, let old = StoredObject(before)?.blob, old != id else { return nil }
-    guard state.latches.takeIfFree(old) else { return DroppedContent(id: old, place: nil, isHeld: false) }
+    guard state.latches.tryTake(old) else { return DroppedContent(id: old, place: nil, isHeld: false) }
     do throws(DocumentStoreError) {
       let references = try transaction.documents(Self.references(to: old))
       guard references.count == 1, let record = try transaction.document(at: BlobRecord.path(old)) else {
@@ -253,7 +253,7 @@ extension ObjectStore {
   /// Removes an unreferenced content, record and file. False if it is referenced or its latch is held.
   @discardableResult
   func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
-    guard state.latches.takeIfFree(id) else { return false }
+    guard state.latches.tryTake(id) else { return false }
     var isGone = false
     do throws(DocumentStoreError) {
       _ = try change(givingBack: false) { transaction throws(DocumentStoreError) in
@@ -275,7 +275,7 @@ extension ObjectStore {
   }
 
   private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
-    let place = dropped.place ?? BlobPlace(byteCount: 0, home: .ownFile)
+    let place = dropped.place ?? BlobLocation(byteCount: 0, home: .ownFile)
     state.dead.withLock { $0.note(place) }
     try syncBuffered()
     do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
@@ -300,7 +300,7 @@ extension ObjectStore {
   /// A content whose record a transaction removes.
   struct DroppedContent {
     let id: BlobID
-    let place: BlobPlace?
+    let place: BlobLocation?
     /// The latch is held exclusively, and the record was removed.
     var isHeld = true
   }
@@ -332,7 +332,7 @@ extension ObjectStore {
         if let dropped, dropped.isHeld, givingBack {
           giveBack(state.latches.giveBack(dropped.id), dropped.id)
         }
-        guard error.isWorthAnotherAttempt else { throw error }
+        guard error.isRetryable else { throw error }
       }
       transaction.end()
       attempt += 1
@@ -343,5 +343,5 @@ extension ObjectStore {
 
 extension DocumentStoreError {
   /// True if only the next open shows whether the commit has survived.
-  var leavesOutcomeOpen: Bool { if case .outcomeUnknown = self { true } else { false } }
+  var isOutcomeUnknown: Bool { if case .outcomeUnknown = self { true } else { false } }
 }

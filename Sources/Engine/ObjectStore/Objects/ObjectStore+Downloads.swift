@@ -38,7 +38,7 @@ extension ObjectStore {
   }
 
   /// Partial files that no thread works on, with their folders.
-  package func leftDownloads() throws(DocumentStoreError) -> [(number: RandomID, folder: String)] {
+  package func abandonedDownloads() throws(DocumentStoreError) -> [(number: RandomID, folder: String)] {
     try store.documents(StructuredQuery(.collection(ReservedPath.allDownloads))).compactMap { document in
       guard let number = RandomID(hexadecimal: document.path.id),
         let folder = document.fields[Self.folder]?.plainText,

@@ -5,14 +5,14 @@
 //   3. empty     packs that are at least half garbage, by moving their live contents to another pack
 //   4. remove    packs that no record references
 //
-// DeadBytes.swift decides when this is worthwhile.
+// PackGarbage.swift decides when this is worthwhile.
 
 import ByteStore
 import DocumentStore
 
 extension ObjectStore {
   /// Garbage ratio from which a pack is emptied.
-  private static let deadShareMax = 0.5
+  private static let garbageRatioMax = 0.5
   private static let recordsAtOnce = 1000
 
   /// A sweep is due daily, because abandoned uploads expire even while a store stays open for weeks.
@@ -20,7 +20,7 @@ extension ObjectStore {
 
   /// True if packs have enough garbage for a sweep, or if the last one was a day ago.
   package var isSweepDue: Bool {
-    if state.dead.withLock({ $0.areWorthASweep(blobs.options) }) { return true }
+    if state.dead.withLock({ $0.justifySweep(blobs.options) }) { return true }
     let now = store.clock.monotonicNanoseconds()
     return state.lastSweep.withLock { last in
       let before = last ?? now
@@ -31,7 +31,7 @@ extension ObjectStore {
 
   /// A sweep leaves the current pack alone. If half of it is garbage, close it, so that later contents go
   /// to another pack.
-  func closeDeadPack() {
+  func closeGarbagePack() {
     guard let current = blobs.currentPack else { return }
     let dead = state.dead.withLock { $0.bytes(inPack: current.number) }
     if dead > 0, Self.isMostlyDead(current.bytes, live: current.bytes - min(dead, current.bytes)) {
@@ -40,7 +40,7 @@ extension ObjectStore {
   }
 
   private static func isMostlyDead(_ bytes: UInt64, live: UInt64) -> Bool {
-    Double(live) <= (1 - deadShareMax) * Double(max(1, bytes))
+    Double(live) <= (1 - garbageRatioMax) * Double(max(1, bytes))
   }
 
   func sweepPacks(
@@ -52,18 +52,18 @@ extension ObjectStore {
     let liveBytes = try liveBytes(isThorough: isThorough && !keepsContents, &swept)
     var left = blobs.currentPack?.bytes ?? 0
     var dead: [UInt64] = []
-    var mostlyDead: [UInt64] = []
+    var mostlyGarbage: [UInt64] = []
     for pack in inventory.packs {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
       guard !keepsContents, Self.isMostlyDead(bytes, live: live) else { continue }
       // A pack without live contents is removed unread, because its creation may have been interrupted.
-      if live == 0 { dead.append(pack) } else { mostlyDead.append(pack) }
+      if live == 0 { dead.append(pack) } else { mostlyGarbage.append(pack) }
     }
     // Removing them first makes room for the moved contents.
     let removed = try remove(dead, &swept)
     var emptied: [UInt64] = []
-    for pack in mostlyDead where try emptyIfThereIsRoom(pack, &swept) { emptied.append(pack) }
+    for pack in mostlyGarbage where try emptyUnlessFull(pack, &swept) { emptied.append(pack) }
     let all = removed + (try remove(emptied, &swept))
     state.dead.withLock { $0.endSweep(left, removed: all) }
   }
@@ -111,7 +111,7 @@ extension ObjectStore {
 
   /// Visits all content records in batches, by id, because there may be millions.
   func forEachContent(
-    _ body: (BlobID, BlobPlace) throws(DocumentStoreError) -> Void
+    _ body: (BlobID, BlobLocation) throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
     var last: String?
     while true {
@@ -135,26 +135,26 @@ extension ObjectStore {
   // MARK: Moving
 
   /// Skips the pack if the disk is full, so that packs without live contents can still be removed.
-  private func emptyIfThereIsRoom(
+  private func emptyUnlessFull(
     _ pack: UInt64, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
       return try empty(pack, &swept)
     } catch {
       guard case .full = error else { throw error }
-      swept.packsWithoutRoom += 1
+      swept.packsNotEmptied += 1
       return false
     }
   }
 
   /// Moves live contents to another pack. False if some must stay for now.
   private func empty(_ pack: UInt64, _ swept: inout ObjectSweep) throws(DocumentStoreError) -> Bool {
-    var frames: [(id: BlobID, place: BlobPlace)] = []
+    var frames: [(id: BlobID, place: BlobLocation)] = []
     do throws(ByteStoreError) {
       try blobs.forEachFrame(ofPack: pack) { id, place throws(ByteStoreError) in frames.append((id, place)) }
     } catch {
       // A damaged pack stays; a check reports it.
-      if error.meansDamage { return false }
+      if error.isDamage { return false }
       throw DocumentStoreError(error)
     }
     var isEmpty = true
@@ -171,7 +171,7 @@ extension ObjectStore {
 
   /// Copies a content to the current pack. Nil for a damaged content, which stays and which a check
   /// reports.
-  private func copy(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> BlobPlace? {
+  private func copy(_ id: BlobID, from place: BlobLocation) throws(DocumentStoreError) -> BlobLocation? {
     do throws(ByteStoreError) {
       let writer = blobs.writer()
       let bytes = try blobs.reader(id, at: place).readAll()
@@ -179,7 +179,7 @@ extension ObjectStore {
       let blob = try writer.finish()
       return blob.id == id ? try blobs.keep(blob) : nil
     } catch {
-      if error.meansDamage { return nil }
+      if error.isDamage { return nil }
       throw DocumentStoreError(error)
     }
   }
@@ -192,7 +192,7 @@ extension ObjectStore {
     case stays
   }
 
-  private func move(_ id: BlobID, from place: BlobPlace) throws(DocumentStoreError) -> Move {
+  private func move(_ id: BlobID, from place: BlobLocation) throws(DocumentStoreError) -> Move {
     // Wait for the latch: if the content were skipped because a delete holds the latch, its pack would
     // stay, and nothing would check it again.
     state.latches.take(id)

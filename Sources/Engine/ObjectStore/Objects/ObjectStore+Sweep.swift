@@ -23,7 +23,7 @@ package struct ObjectSweep: Sendable, Equatable {
   /// Contents that were moved to another pack.
   package var moved = 0
   /// Packs that are mostly garbage and could not be emptied, because the disk is full.
-  package var packsWithoutRoom = 0
+  package var packsNotEmptied = 0
 
   package init() {}
 }
@@ -44,22 +44,22 @@ extension ObjectStore {
     try state.sweeping.withLock { _ throws(DocumentStoreError) in
       let now = store.clock.monotonicNanoseconds()
       state.lastSweep.withLock { $0 = now }
-      return try sweepAlone(depth)
+      return try runSweep(depth)
     }
   }
 
-  private func sweepAlone(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
+  private func runSweep(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     var swept = ObjectSweep()
     if depth != .names {
       // Garbage from here on may be noticed too late for this sweep, so it counts for the next one.
       state.dead.withLock { $0.beginSweep() }
-      closeDeadPack()
+      closeGarbagePack()
     }
     let inventory: BlobStore.Inventory
     do throws(ByteStoreError) { inventory = try blobs.inventory() } catch { throw DocumentStoreError(error) }
     try sweepStaged(inventory, &swept)
     let keepsContents: Bool
-    do throws(ByteStoreError) { keepsContents = try store.bytes.hasOriginals() } catch {
+    do throws(ByteStoreError) { keepsContents = try store.bytes.hasQuarantinedOriginals() } catch {
       throw DocumentStoreError(error)
     }
     for id in inventory.blobs where !keepsContents {
@@ -82,7 +82,7 @@ extension ObjectStore {
     let oldest = now.microseconds - Self.uploadSecondsMax * 1_000_000
     let known = try sweepUploads(now, oldest, &swept).union(try sweepArrivals(inventory, now, oldest, &swept))
     for number in inventory.staged where !known.contains(number) {
-      let isRemoved = try state.uploads.claiming(number) { () throws(DocumentStoreError) in
+      let isRemoved = try state.uploads.withClaim(number) { () throws(DocumentStoreError) in
         guard try store.document(at: UploadRecord.path(number)) == nil,
           try store.document(at: ArrivalRecord.path(number)) == nil
         else { return false }
@@ -110,7 +110,7 @@ extension ObjectStore {
 
   /// The wall clock was ahead when the upload began, so its seven days start now.
   private func redate(_ upload: StoredUpload, _ now: StoredTimestamp) throws(DocumentStoreError) {
-    _ = try state.uploads.claiming(upload.number) { () throws(DocumentStoreError) in
+    _ = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
       guard try store.document(at: UploadRecord.path(upload.number)) != nil else { return }
       var upload = upload
       upload.began = now
@@ -146,7 +146,7 @@ extension ObjectStore {
   /// Removes the record of an arrival without a staged file, unless the file was created after the sweep
   /// listed the files.
   private func forgetUnlessStaged(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
+    let isGone = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
       let staged: [StagedNumber]
       do throws(ByteStoreError) { staged = try blobs.inventory().staged } catch {
@@ -160,7 +160,7 @@ extension ObjectStore {
   }
 
   private func redate(_ arrival: StoredArrival, _ now: StoredTimestamp) throws(DocumentStoreError) {
-    _ = try state.uploads.claiming(arrival.number) { () throws(DocumentStoreError) in
+    _ = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
       guard try store.document(at: path) != nil else { return }
       var arrival = arrival

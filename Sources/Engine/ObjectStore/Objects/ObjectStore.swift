@@ -75,7 +75,7 @@ package struct ObjectStore: Sendable {
   /// since.
   package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }
 
-  private func open(_ id: BlobID, at place: BlobPlace) throws(DocumentStoreError) -> BlobReader {
+  private func open(_ id: BlobID, at place: BlobLocation) throws(DocumentStoreError) -> BlobReader {
     do throws(ByteStoreError) {
       let reader = try blobs.reader(id, at: place)
       reader.onDamage = { [state] in state.noteDamage(of: id) }
@@ -98,12 +98,12 @@ package struct ObjectStore: Sendable {
           found: "no record of it")))
   }
 
-  func place(of id: BlobID) throws(DocumentStoreError) -> BlobPlace? {
+  func place(of id: BlobID) throws(DocumentStoreError) -> BlobLocation? {
     guard let document = try store.document(at: BlobRecord.path(id)) else { return nil }
     return try place(in: document)
   }
 
-  func place(in document: StoredDocument) throws(DocumentStoreError) -> BlobPlace {
+  func place(in document: StoredDocument) throws(DocumentStoreError) -> BlobLocation {
     guard let place = BlobRecord.place(document.fields) else {
       throw DocumentStoreError(
         RecordError(offset: 0, expected: "a content"), at: document.path, in: store.path)

@@ -45,9 +45,9 @@ package final class ObjectUpload {
 
   /// Reads back the next piece of the previously staged bytes; nil at their end, or at the first damaged
   /// piece. If this throws, the only valid next calls are `cancel` and `leave`.
-  package func regain() throws(DocumentStoreError) -> [UInt8]? {
+  package func rereadStaged() throws(DocumentStoreError) -> [UInt8]? {
     var piece: [UInt8]?
-    try wrapped { writer throws(ByteStoreError) in piece = try writer.regain() }
+    try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
     if let piece { md5.update(piece) }
     return piece
   }
@@ -160,7 +160,7 @@ extension ObjectStore {
     state.uploads.isActive(number)
   }
 
-  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `regain` before
+  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `rereadStaged` before
   /// anything is appended. Nil if nothing is left of it, or if another thread works on it.
   package func goOn(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
@@ -183,7 +183,7 @@ extension ObjectStore {
   ) throws(DocumentStoreError) -> ObjectUpload? {
     guard let upload = try goOn(with: stored) else { return nil }
     do throws(DocumentStoreError) {
-      while let piece = try upload.regain() { body(piece) }
+      while let piece = try upload.rereadStaged() { body(piece) }
       return upload
     } catch {
       upload.leave()
@@ -194,7 +194,7 @@ extension ObjectStore {
   /// Removes an upload that no thread works on. False if one does.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.claiming(upload.number) { () throws(DocumentStoreError) in
+    let isGone = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
       try store.commit([.delete(UploadRecord.path(upload.number))])
       blobs.discardStaged(upload.number)
       return true

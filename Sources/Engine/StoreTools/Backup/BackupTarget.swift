@@ -24,7 +24,7 @@ package struct BackupTarget {
   /// Creates the directory if necessary, and deletes an interrupted backup in it. Any other content is
   /// an error and is left alone.
   static func prepare(_ path: String, _ platform: Platform) throws(ByteStoreError) -> BackupTarget {
-    let directory = try openOrMake(path, platform)
+    let directory = try openOrCreateDirectory(path, platform)
     // Also checked before the lock, so that not even a lock file is left in a foreign directory.
     try check(directory, platform)
     let durability = try system { () throws(SystemFailure) in try directory.durability() }
@@ -53,7 +53,7 @@ package struct BackupTarget {
     self.platform = platform
   }
 
-  private static func openOrMake(
+  private static func openOrCreateDirectory(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     // An existing directory may have been created by a process that died before its name was durable.
@@ -72,7 +72,7 @@ package struct BackupTarget {
     let isCutOff = names.contains(StoreFile.backupMark) && !isStore
     // A rename that was never durable may leave a new manifest, which is harmless by itself.
     let strangers = names.filter { name in
-      name != StoreFile.lock && !(isCutOff && isOfBackup(name))
+      name != StoreFile.lock && !(isCutOff && belongsToBackup(name))
         && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
     if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
@@ -89,7 +89,7 @@ package struct BackupTarget {
     }
   }
 
-  private static func isOfBackup(_ name: String) -> Bool {
+  private static func belongsToBackup(_ name: String) -> Bool {
     name == StoreFile.backupMark || name == StoreFile.newManifest || StoreFile.isSegmentOrCheckpoint(name)
   }
 
@@ -153,7 +153,7 @@ package struct BackupTarget {
 
   /// Deletes all files except the mark.
   private func removeFiles(_ names: [String]) throws(SystemFailure) {
-    let files = names.filter { Self.isOfBackup($0) && $0 != StoreFile.backupMark }
+    let files = names.filter { Self.belongsToBackup($0) && $0 != StoreFile.backupMark }
     for name in files.sorted() { try directory.remove(name) }
     if names.contains(BlobName.folder) { try removeContents() }
   }

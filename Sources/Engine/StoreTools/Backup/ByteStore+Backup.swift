@@ -46,7 +46,7 @@ package struct BackupReport: Sendable, Equatable {
 }
 
 /// Returns the content that an entry names, and its location. The upper layer knows the record format.
-package typealias BlobNamer = (_ key: RawSpan, _ value: RawSpan) -> (id: BlobID, place: BlobPlace)?
+package typealias ContentLocator = (_ key: RawSpan, _ value: RawSpan) -> (id: BlobID, place: BlobLocation)?
 
 extension ByteStore {
   /// Writes the store at one commit to `target`, a new or empty directory, while all other operations
@@ -56,7 +56,7 @@ extension ByteStore {
   /// backed up: the backup contains the acknowledged commits. Closing the store ends a backup with
   /// `closed`.
   ///
-  /// Each content that `blobNamer` finds is verified against its digest. Without `blobNamer`, contents
+  /// Each content that `contentLocator` finds is verified against its digest. Without `contentLocator`, contents
   /// are copied without verification.
   ///
   /// Entries that `undecodableNamer` names are copied and listed in the report.
@@ -64,7 +64,7 @@ extension ByteStore {
   /// `progress` is called from time to time on the calling thread, with no lock held.
   @discardableResult
   package func backup(
-    to target: String, progress: (BackupProgress) -> Void = { _ in }, blobNamer: BlobNamer? = nil,
+    to target: String, progress: (BackupProgress) -> Void = { _ in }, contentLocator: ContentLocator? = nil,
     undecodableNamer: UndecodableEntryNamer? = nil
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
@@ -75,7 +75,7 @@ extension ByteStore {
       defer { target.release() }
       do throws(ByteStoreError) {
         return try withCapture { frozen throws(ByteStoreError) in
-          try writeBackup(of: frozen, to: target, blobNamer, undecodableNamer, progress)
+          try writeBackup(of: frozen, to: target, contentLocator, undecodableNamer, progress)
         }
       } catch {
         target.clear()
@@ -85,7 +85,7 @@ extension ByteStore {
   }
 
   private func writeBackup(
-    of frozen: Frozen, to target: BackupTarget, _ blobNamer: BlobNamer?,
+    of frozen: Frozen, to target: BackupTarget, _ contentLocator: ContentLocator?,
     _ undecodableNamer: UndecodableEntryNamer?, _ progress: (BackupProgress) -> Void
   ) throws(ByteStoreError) -> BackupReport {
     pause(.frozen)
@@ -96,11 +96,11 @@ extension ByteStore {
     }
     pause(.checkpointWritten)
     // Contents that records name are read back after the records.
-    let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: blobNamer == nil) { isClosing }
+    let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: contentLocator == nil) { isClosing }
     var undecodable = UndecodableEntries()
-    let namer: BlobNamer = { key, value in
+    let namer: ContentLocator = { key, value in
       if let name = undecodableNamer?(key, value) { undecodable.add(name) }
-      return blobNamer?(key, value)
+      return contentLocator?(key, value)
     }
     let named = try verify(manifest, of: frozen, in: target, namer) { part in
       progress(
@@ -128,7 +128,7 @@ extension ByteStore {
         pause: { [self] in pause($0) }))
     do throws(ByteStoreError) {
       var done = UInt64(frozen.table.tail.bytes)
-      try job.writeTail()
+      try job.writeMemtable()
       progress(done)
       for case let use? in frozen.table.segments where use.liveEntries > 0 {
         guard !isClosing else { throw ByteStoreError.closed(directory: path) }
@@ -157,24 +157,24 @@ extension ByteStore {
   /// themselves were read back when their segment was completed. Returns the contents that the entries
   /// name.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ blobNamer: BlobNamer,
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ contentLocator: ContentLocator,
     _ progress: (_ part: Double) -> Void
-  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)] {
+  ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
-    let (source, table) = try Self.tableOnDisk(entry, manifest, in: target.directory, platform)
+    let (source, table) = try Self.openKeyDirectory(entry, manifest, in: target.directory, platform)
     let cache = PageCache(bytesMax: 0, pageBytes: SegmentFormat.pageBytes)
-    let written = SharedTable(table, cache, path: target.directory.path)
+    let written = SharedKeyDirectory(table, cache, path: target.directory.path)
     try written.loadAll()
     let loaded = written.frozen()
     var found = 0
-    var named: [(id: BlobID, place: BlobPlace)] = []
+    var named: [(id: BlobID, place: BlobLocation)] = []
     progress(0)
     try written.forEachEntry { ordinal, key, value throws(ByteStoreError) in
       guard loaded.isOrdinal(ordinal, of: key) else {
         throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
       }
       found += 1
-      if let blob = blobNamer(key, value) { named.append(blob) }
+      if let blob = contentLocator(key, value) { named.append(blob) }
       if found % 4096 == 0 { progress(min(1, Double(found) / Double(frozen.table.keys))) }
     }
     progress(1)
@@ -188,7 +188,7 @@ extension ByteStore {
   /// Verifies the copied contents. If the store's own file is damaged as well, the error names that
   /// file.
   private func verify(
-    _ named: [(id: BlobID, place: BlobPlace)], in target: BackupTarget
+    _ named: [(id: BlobID, place: BlobLocation)], in target: BackupTarget
   ) throws(ByteStoreError) {
     let copies = BlobStore(store: target.directory.path, BlobStore.Options(), platform)
     // Reads each pack from front to back.
@@ -197,7 +197,7 @@ extension ByteStore {
       do throws(ByteStoreError) {
         try copies.verify(id, at: place) { isClosing }
       } catch {
-        if error.meansDamage { try blobs.verify(id, at: place) { isClosing } }
+        if error.isDamage { try blobs.verify(id, at: place) { isClosing } }
         throw error
       }
     }
@@ -239,8 +239,8 @@ extension Manifest {
   }
 }
 
-extension BlobPlace {
-  fileprivate func comesBefore(_ other: BlobPlace) -> Bool {
+extension BlobLocation {
+  fileprivate func comesBefore(_ other: BlobLocation) -> Bool {
     switch (home, other.home) {
     case (.pack(let number, let offset, _, _), .pack(let otherNumber, let otherOffset, _, _)):
       (number, offset) < (otherNumber, otherOffset)

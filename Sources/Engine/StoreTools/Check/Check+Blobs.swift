@@ -6,7 +6,7 @@ package import ByteStore
 /// format. It is called after all entries were inspected, and may look up values at the last commit.
 package typealias BlobFinder = (
   _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
-) throws(ByteStoreError) -> [(id: BlobID, place: BlobPlace)]
+) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)]
 
 extension Check {
   mutating func checkBlobs(_ find: BlobFinder?) throws(ByteStoreError) {

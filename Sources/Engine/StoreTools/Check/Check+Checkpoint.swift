@@ -11,7 +11,7 @@ extension Check {
       return
     }
     defer { file.close() }
-    inspectKept(in: file, entry)
+    inspectCheckpointEntries(in: file, entry)
     let source = try noting { check throws(ByteStoreError) in
       try check.openCheckpoint(entry, file)
     }
@@ -22,7 +22,7 @@ extension Check {
     advance(UInt64(CheckpointFormat.pageBytes), name)
     var offset = UInt64(CheckpointFormat.pageBytes)
     for region in source.header.regions {
-      let isTable = region.region.rawValue < CheckpointRegion.firstOfLayerAbove.rawValue
+      let isTable = region.region.rawValue < CheckpointRegion.firstOfUpperLayer.rawValue
       for page in 0..<region.pages {
         let payload = try noting(at: offset) { _ throws(ByteStoreError) in
           try source.payload(region.region, page)
@@ -38,7 +38,7 @@ extension Check {
 
   /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a page is told
   /// elsewhere.
-  func inspectKept(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
+  func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
     guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
     for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
       _ = inspect(key.rawSpan, value.rawSpan)
@@ -76,7 +76,7 @@ extension Check {
     hasTable = table != nil
     guard let table else { return }
     checkFreeList(table, source)
-    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
+    opened.table = SharedKeyDirectory(table, opened.table.cache, path: directory.path)
   }
 
   private static func loadedTable(
@@ -87,7 +87,7 @@ extension Check {
       for index in 0..<pages.count {
         let address = pages.address(index)
         guard !table.isLoaded(address) else { continue }
-        guard table.install(try source.words(address), at: address) else { throw source.madeUp(address) }
+        guard table.install(try source.words(address), at: address) else { throw source.invalidPage(address) }
       }
     }
     return table
@@ -98,7 +98,7 @@ extension Check {
     guard let source = table.source else { return }
     let loaded = try noting { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
     hasTable = loaded != nil
-    if let loaded { opened.table = SharedTable(loaded, opened.table.cache, path: directory.path) }
+    if let loaded { opened.table = SharedKeyDirectory(loaded, opened.table.cache, path: directory.path) }
   }
 
   /// Checks that the free list contains each free ordinal once, and no others.

@@ -6,10 +6,10 @@ extension Check {
   mutating func checkLogs(appliesCommits: Bool) throws(ByteStoreError) {
     // After damage, the position where the next log should continue is unknown. The log's own header is
     // trusted.
-    var isBehindDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
+    var followsDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
     for log in opened.manifest.logs {
-      let isWhole = try checkLog(log, isBehindDamage, applies: appliesCommits)
-      isBehindDamage = !isWhole && log.end == nil
+      let isWhole = try checkLog(log, followsDamage, applies: appliesCommits)
+      followsDamage = !isWhole && log.end == nil
       if !isWhole {
         hasTable = false
         if let end = log.end {
@@ -21,7 +21,7 @@ extension Check {
 
   /// Returns false if the log is damaged.
   private mutating func checkLog(
-    _ log: Manifest.Log, _ isBehindDamage: Bool, applies: Bool
+    _ log: Manifest.Log, _ followsDamage: Bool, applies: Bool
   ) throws(ByteStoreError) -> Bool {
     guard let file = try open(StoreFile.log(log.number), "a log that the manifest names") else {
       return false
@@ -36,7 +36,7 @@ extension Check {
       scan(bytes, file, log.fileID, UInt64(bytes.count), log.end?.length, .none)
       return false
     }
-    if isBehindDamage { opened.last = header.previous }
+    if followsDamage { opened.last = header.previous }
     let isOurs: Void? = try noting { check throws(ByteStoreError) in
       try ByteStore.check(header, against: log, file.file, check.opened)
     }
@@ -135,11 +135,11 @@ extension Check {
   func hash(of key: RawSpan) -> UInt64 { KeyHash(seed: opened.manifest.storeID).hash(key) }
 
   /// Checks the commits after the checkpoint, as the key directory has them.
-  mutating func checkTail() throws(ByteStoreError) {
+  mutating func checkMemtable() throws(ByteStoreError) {
     let table = opened.table.frozen()
     checkInvariants(table)
     guard inspect != nil else { return }
-    try table.forEachTailEntry { _, commit, key, value throws(ByteStoreError) in
+    try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       inspectEntry(
         bytes.extracting(key), bytes.extracting(value), "\(directory.path)/the logs", UInt64(key.lowerBound))

@@ -4,7 +4,7 @@ import ByteStore
 
 extension Check {
   mutating func checkSegments() throws(ByteStoreError) {
-    var table = hasTable ? TableCheck(opened.table.frozen()) : nil
+    var table = hasTable ? KeyDirectoryCheck(opened.table.frozen()) : nil
     for entry in opened.manifest.segments {
       guard let file = try open(StoreFile.segment(entry.number), "a segment that the manifest names") else {
         table?.skip(0..<entry.pages, slot: entry.slot)
@@ -24,7 +24,7 @@ extension Check {
   }
 
   mutating func checkSegment(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, _ table: inout TableCheck?
+    _ file: TolerantFile, _ entry: Manifest.Segment?, _ table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
     let (found, damages) = try SegmentSource.read(
       file, entry, StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries, platform)
@@ -36,16 +36,16 @@ extension Check {
     if let dictionary = source.dictionary { dictionaries = [dictionary] }
     if let entry { table?.dataStarts[entry.slot] = source.header.dataStart }
     advance(source.header.dataStart, file.name)
-    guard let entry, !isEntryRight(entry, source, file) else {
+    guard let entry, !matchesManifestEntry(entry, source, file) else {
       return try checkEntries(source, entry, &table)
     }
     // Another file has this segment's name. Its entries are unrelated to the key directory.
     table?.skip(0..<entry.pages, slot: entry.slot)
-    var noTable: TableCheck?
+    var noTable: KeyDirectoryCheck?
     try checkEntries(source, nil, &noTable)
   }
 
-  private mutating func isEntryRight(
+  private mutating func matchesManifestEntry(
     _ entry: Manifest.Segment, _ source: SegmentSource, _ file: TolerantFile
   ) -> Bool {
     guard source.isHeaderSound else { return true }
@@ -83,7 +83,7 @@ extension Check {
   }
 
   private mutating func checkEntries(
-    _ source: SegmentSource, _ entry: Manifest.Segment?, _ table: inout TableCheck?
+    _ source: SegmentSource, _ entry: Manifest.Segment?, _ table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
     var buffer = ReadBuffer()
     var seen = Seen(isWhole: source.isHeaderSound)
@@ -106,7 +106,7 @@ extension Check {
 
   private mutating func checkEntry(
     _ entry: StoredEntry, _ location: Location, _ bytes: RawSpan, _ source: SegmentSource,
-    _ table: inout TableCheck?, _ seen: inout Seen, _ buffer: inout ReadBuffer
+    _ table: inout KeyDirectoryCheck?, _ seen: inout Seen, _ buffer: inout ReadBuffer
   ) {
     seen.entries += 1
     let page = location.page ?? 0
@@ -115,14 +115,14 @@ extension Check {
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
       table?.skip(page..<page + 1, slot: location.slot ?? 0)
       // Without the dictionary no compressed entry can be decoded, which has been reported already.
-      if !entry.isCompressed || source.dictionary != nil { report.add(source.noEntry(page, entry.offset)) }
+      if !entry.isCompressed || source.dictionary != nil { report.add(source.undecodableEntry(page, entry.offset)) }
       return
     }
     let key = buffer.bytes.extracting(parts.key)
     if table != nil {
       guard table?.isLive(entry, location) == true else { return }
       seen.liveBytes += UInt64(bytesUsed(entry, location))
-      guard table?.isRightKey(key, of: entry) == true else {
+      guard table?.isExpectedKey(key, of: entry) == true else {
         let expected = "the key that ordinal \(entry.ordinal) stands for"
         return report.add(source.file.damage(offset, expected, "another"))
       }

@@ -33,13 +33,13 @@ extension ByteStore {
     findBlobs: BlobFinder? = nil, restore: @escaping SalvageRestore = { _ in [] },
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
-    let directory = try directoryOfStore(path, platform)
+    let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
     var check = Check(directory, lock, platform, inspect, progress)
     check.restore = restore
     try check.run(findBlobs)
-    guard !check.isCutOffBackup else { throw .incompleteBackup(directory: path) }
+    guard !check.isInterruptedBackup else { throw .incompleteBackup(directory: path) }
     return check.report
   }
 
@@ -58,7 +58,7 @@ extension ByteStore {
   }
 
   /// Opens an existing directory that holds a store or the remains of one.
-  static func directoryOfStore(
+  static func openStoreDirectory(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     try StorePath.check(path)
@@ -94,7 +94,7 @@ struct Check {
   var hasTable = true
   /// The directory is an interrupted backup. Missing files are then not damage, and an open reports the
   /// same.
-  private(set) var isCutOffBackup = false
+  private(set) var isInterruptedBackup = false
   var dictionaries: [EntryDictionary] = []
   /// Names of store files that entries of another kind have.
   private(set) var taken: [TakenName] = []
@@ -129,16 +129,16 @@ struct Check {
       try checkSegments()
       if hasTable { checkInvariants(opened.table.frozen()) }
       try checkLogs(appliesCommits: true)
-      if hasTable { try checkTail() }
+      if hasTable { try checkMemtable() }
       try checkBlobs(findBlobs)
       report.lastCommit = opened.last.sequence
       try checkNames(names)
     } else {
-      try checkAlone(names)
+      try checkWithoutManifest(names)
     }
     // A power loss may bring back the manifest of an aborted backup, but not its files.
-    isCutOffBackup = !hasTable && names.contains(StoreFile.backupMark)
-    report.setAside = names.filter { StoreFile.setAsideParts(of: $0) != nil }
+    isInterruptedBackup = !hasTable && names.contains(StoreFile.backupMark)
+    report.setAside = names.filter { StoreFile.quarantineParts(of: $0) != nil }
   }
 
   /// Checks an open store at one commit. `table` is the key directory that readers use.
@@ -149,12 +149,12 @@ struct Check {
     if let logEnd { opened.manifest.sealLastLog(at: logEnd) }
     bytesTotal = manifest.bytes
     if let checkpoint = manifest.checkpoint { try checkPages(checkpoint) }
-    opened.table = SharedTable(table, opened.table.cache, path: directory.path)
+    opened.table = SharedKeyDirectory(table, opened.table.cache, path: directory.path)
     if hasTable { try loadTable(ofOpenStore: table) }
     try checkSegments()
     if hasTable { checkInvariants(opened.table.frozen()) }
     try checkLogs(appliesCommits: false)
-    if hasTable { try checkTail() }
+    if hasTable { try checkMemtable() }
     report.lastCommit = table.published
     let found = opened.last.sequence
     let isRight = mayHaveMore ? found >= table.published : found == table.published

@@ -6,7 +6,7 @@
 
 import ByteStore
 
-struct TableCheck {
+struct KeyDirectoryCheck {
   let table: Table
   /// The fingerprint of each ordinal's key; 0 if the ordinal is unused, or by coincidence.
   private var fingerprints: [UInt32]
@@ -33,7 +33,7 @@ struct TableCheck {
   }
 
   /// Whether the key of a live entry matches the fingerprint of its ordinal.
-  mutating func isRightKey(_ key: RawSpan, of entry: StoredEntry) -> Bool {
+  mutating func isExpectedKey(_ key: RawSpan, of entry: StoredEntry) -> Bool {
     isFound[Int(entry.ordinal) / 64] |= 1 << UInt64(entry.ordinal % 64)
     return fingerprints[Int(entry.ordinal)] == table.fingerprint(of: key)
   }

@@ -100,7 +100,7 @@ struct LogScan {
       let next: Int
       if let following = following(from: index, bytes, last) {
         next = following
-      } else if isKnownToGoOn(from: index, recordedEnd) {
+      } else if isKnownToContinue(from: index, recordedEnd) {
         guard let later = later(from: index, bytes, last) else {
           if let recordedEnd { addGap(to: recordedEnd) } else { addGapToEvidence(from: index) }
           return
@@ -132,7 +132,7 @@ struct LogScan {
     return nil
   }
 
-  private func isKnownToGoOn(from index: Int, _ recordedEnd: UInt64?) -> Bool {
+  private func isKnownToContinue(from index: Int, _ recordedEnd: UInt64?) -> Bool {
     if let recordedEnd { return end < recordedEnd }
     return index < candidates.count && durableFromHere[index] > end
   }

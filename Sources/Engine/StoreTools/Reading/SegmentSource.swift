@@ -244,7 +244,7 @@ struct SegmentSource {
         case .page(let page): try entries(ofPage: page, slot, bytes, body, damaged)
         case .run(let page, let pages):
           guard let entry = StoredEntry(decoding: bytes, at: 0) else {
-            return try damaged(page..<page + pages, noEntry(page, 0))
+            return try damaged(page..<page + pages, undecodableEntry(page, 0))
           }
           try body(entry, Location(slot: slot, page: page, pages: pages), bytes)
         }
@@ -261,14 +261,14 @@ struct SegmentSource {
     var offset = 0
     for _ in 0..<(trailer.uint16() ?? 0) {
       guard let entry = StoredEntry(decoding: payload, at: offset) else {
-        return try damaged(page..<page + 1, noEntry(page, offset))
+        return try damaged(page..<page + 1, undecodableEntry(page, offset))
       }
       try body(entry, Location(slot: slot, page: page, offset: offset, bytes: entry.bytes), payload)
       offset += entry.bytes
     }
   }
 
-  func noEntry(_ page: Int, _ offset: Int) -> Damage {
+  func undecodableEntry(_ page: Int, _ offset: Int) -> Damage {
     file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", "bytes that are none")
   }
 
@@ -296,7 +296,7 @@ extension SegmentSource {
       var source = SegmentSource(header, file, platform)
       source.isHeaderSound = false
       source.damages = [damage].compactMap(\.self)
-      guard let first = try source.firstRightPage() else { continue }
+      guard let first = try source.firstValidPage() else { continue }
       try source.place(raw, entry, firstBlock: first + 1, blocks, dictionaries)
       return source
     }
@@ -304,7 +304,7 @@ extension SegmentSource {
   }
 
   /// The number of the first valid page, counted from the block after the header.
-  private func firstRightPage() throws(ByteStoreError) -> Int? {
+  private func firstValidPage() throws(ByteStoreError) -> Int? {
     for page in 0..<pages {
       let offset = header.offset(ofPage: page)
       guard let bytes = try file.read(SegmentFormat.pageBytes, at: offset) else { continue }

@@ -23,7 +23,7 @@ struct TolerantFile {
     do throws(SystemFailure) {
       file = try directory.openFile(name, .read)
     } catch {
-      guard error.isNoFile else { throw .system(error) }
+      guard error.isMissingOrNotAFile else { throw .system(error) }
       return nil
     }
     self.name = name

@@ -37,7 +37,7 @@ extension ByteStore {
     _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
     judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> SalvageReport {
-    let directory = try directoryOfStore(path, platform)
+    let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
     var salvage = Salvage(directory, lock, platform, restore, judge, progress)
@@ -185,14 +185,14 @@ struct Salvage {
     if judge == nil, chosen.isEmpty, sources.isKnownToHaveNoCheckpoint { report.checkpoint = .whole }
     var done: UInt64 = 0
     let total = sources.segments.reduce(0) { $0 + $1.file.size }
-    var table = SalvageTable(sources, judge, report, directory, platform) { file, bytes in
+    var table = SalvageKeyDirectory(sources, judge, report, directory, platform) { file, bytes in
       done += bytes
       progress?(CheckProgress(file: file, bytesDone: done, bytesTotal: max(done, total)))
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
     // Before missing entries are added, so that a valid definition elsewhere can replace a broken one.
-    if let layer = self.judge { try table.leaveOutDefinitions(layer) }
+    if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
       try table.addMissing(
@@ -215,7 +215,7 @@ struct Salvage {
       directory: SalvageDirectory(directory: directory), platform: platform, storeID: manifest.storeID,
       segmentBytesMax: ByteStore.Options().segmentBytesMax, nextNumber: { numbers.next() })
     var job = FlushJob(table, target)
-    try job.writeTail()
+    try job.writeMemtable()
     for (slot, source) in segments.enumerated() { try job.rescue(source, slot: slot) }
     try job.endSegments()
     // An entry that was readable before and is missing now is a device error.
@@ -251,7 +251,7 @@ private final class FileNumbers {
   init(_ manifest: Manifest?, _ names: [String]) {
     // Numbers near the maximum cannot belong to a store, and no numbers would be left after them.
     func next(_ numbers: [UInt64]) -> UInt64 { (numbers.filter { $0 < .max / 2 }.max() ?? 0) + 1 }
-    let originals = names.map { StoreFile.setAsideParts(of: $0)?.original ?? $0 }
+    let originals = names.map { StoreFile.quarantineParts(of: $0)?.original ?? $0 }
     let logs = originals.compactMap { StoreFile.logNumber(of: $0)?.value }
     nextLog = LogNumber(next(logs + [manifest?.nextLogNumber.value ?? 0]))
     let files = originals.compactMap {
@@ -288,7 +288,7 @@ enum SalvageBase {
         isWhole: judge.isWhole, isNamed: judge.source.header.fileID == named,
         position: judge.position ?? .none)
     }
-    guard let best, !(rank(best).explains && rank(best).isComplete), isEmptyEnough(sources) else {
+    guard let best, !(rank(best).explains && rank(best).isComplete), logsAreComplete(sources) else {
       return best
     }
     // The logs contain everything.
@@ -297,7 +297,7 @@ enum SalvageBase {
 
   /// The segments of the checkpoint. Without a checkpoint, those of the manifest, or all.
   static func segments(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> [SegmentSource] {
-    if judge == nil, isEmptyEnough(sources) { return [] }
+    if judge == nil, logsAreComplete(sources) { return [] }
     let numbers = judge?.segmentNumbers ?? []
     let known = numbers.isEmpty ? Set(sources.manifest?.segments.map(\.number.value) ?? []) : numbers
     let chosen = sources.segments.filter { known.contains($0.header.number.value) }
@@ -322,7 +322,7 @@ enum SalvageBase {
 
   /// Whether the logs, from the first commit on, contain everything that segments and checkpoints
   /// contain.
-  static func isEmptyEnough(_ sources: SalvageSources) -> Bool {
+  static func logsAreComplete(_ sources: SalvageSources) -> Bool {
     guard !sources.segments.isEmpty || !sources.checkpoints.isEmpty else { return true }
     // Without a valid header, a file may contain later commits.
     let isKnown =

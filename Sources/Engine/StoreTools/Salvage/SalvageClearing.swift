@@ -18,7 +18,7 @@ struct SalvageClearing {
     let hasContents = names.contains(BlobName.folder) && !taken.contains { $0.name == BlobName.folder }
     let contents = hasContents ? try Self.takenContents(directory, platform) : nil
     guard !taken.isEmpty || contents?.names.isEmpty == false else { return }
-    let number = SalvageSwitch.lastSetAside(names + (contents?.all ?? [])) + 1
+    let number = SalvageSwitch.lastQuarantineNumber(names + (contents?.all ?? [])) + 1
     self.number = number
     setAside = try Self.rename(taken.map(\.name), in: directory, number)
     guard let contents else { return }
@@ -41,7 +41,7 @@ struct SalvageClearing {
       directory = try platform.fileSystem.openDirectory("\(store.path)/\(BlobName.folder)")
     } catch {
       // A dangling link.
-      guard error.isMissingFile || error.isNoDirectory else { throw .system(error) }
+      guard error.isMissingFile || error.isNotADirectory else { throw .system(error) }
       return nil
     }
     return try system { () throws(SystemFailure) in

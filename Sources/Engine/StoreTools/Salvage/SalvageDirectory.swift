@@ -87,7 +87,7 @@ struct SalvageSwitch {
 
   /// Runs the switch. `goesOn` resumes an interrupted one.
   mutating func run(goesOn: Bool) throws(ByteStoreError) {
-    if goesOn { try renameBack() }
+    if goesOn { try revertRenames() }
     try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     try makeRoom(names)
@@ -108,7 +108,7 @@ struct SalvageSwitch {
   private mutating func makeRoom(_ names: Set<String>) throws(ByteStoreError) {
     var originals: Set<String> = []
     for name in names.subtracting(manifest.fileNames) where try isOriginal(name) { originals.insert(name) }
-    let number = number ?? Self.lastSetAside(Array(names)) + 1
+    let number = number ?? Self.lastQuarantineNumber(Array(names)) + 1
     setAside += originals.sorted().map { StoreFile.setAside($0, number) }
     if originals.contains(StoreFile.manifest) {
       try rename([(StoreFile.manifest, StoreFile.setAside(StoreFile.manifest, number))])
@@ -123,25 +123,25 @@ struct SalvageSwitch {
       || StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
   }
 
-  static func lastSetAside(_ names: [String]) -> UInt64 {
-    names.compactMap { StoreFile.setAsideParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
+  static func lastQuarantineNumber(_ names: [String]) -> UInt64 {
+    names.compactMap { StoreFile.quarantineParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
   }
 
   /// Reverts the renames of the interrupted switch. The manifest is the exception, because the old store
   /// must not become usable again. The manifest in quarantine gets the next number instead.
-  private mutating func renameBack() throws(ByteStoreError) {
+  private mutating func revertRenames() throws(ByteStoreError) {
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     var files: [String] = []
-    for name in names where StoreFile.setAsideParts(of: name) != nil {
+    for name in names where StoreFile.quarantineParts(of: name) != nil {
       if try isFile(name) { files.append(name) }
     }
     // An entry of another kind was quarantined separately, possibly just now.
-    let last = Self.lastSetAside(files)
-    let next = Self.lastSetAside(Array(names)) + 1
+    let last = Self.lastQuarantineNumber(files)
+    let next = Self.lastQuarantineNumber(Array(names)) + 1
     number = next
     var pairs = manifest.fileNames.intersection(names).sorted().map { ($0, StoreFile.salvaged($0)) }
     for name in files.sorted() {
-      guard let (number, original) = StoreFile.setAsideParts(of: name), number == last else { continue }
+      guard let (number, original) = StoreFile.quarantineParts(of: name), number == last else { continue }
       if original == StoreFile.manifest {
         setAside.append(StoreFile.setAside(original, next))
         pairs.append((name, StoreFile.setAside(original, next)))

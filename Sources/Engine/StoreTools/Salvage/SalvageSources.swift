@@ -34,7 +34,7 @@ struct SalvageSources {
     var name: String
     /// The name before the quarantine.
     var original: String
-    var isSetAside: Bool
+    var isQuarantined: Bool
     var kind: FileKind
     var storeID: RandomID?
     var manifest: Manifest?
@@ -47,14 +47,14 @@ struct SalvageSources {
     self.platform = platform
     let heads = try Self.heads(names, directory)
     storeID = try Self.store(of: heads, directory)
-    let isLiveWithManifest = heads.contains { !$0.isSetAside && $0.manifest?.storeID == storeID }
+    let isLiveWithManifest = heads.contains { !$0.isQuarantined && $0.manifest?.storeID == storeID }
     let used = heads.filter { head in
       guard head.storeID == nil || head.storeID == storeID else { return false }
       // A quarantined file is used only if it certainly belongs to this store and the store has no
       // manifest.
-      return !head.isSetAside || storeID != nil && head.storeID == storeID && !isLiveWithManifest
+      return !head.isQuarantined || storeID != nil && head.storeID == storeID && !isLiveWithManifest
     }
-    foreign = heads.filter { !$0.isSetAside && $0.storeID != nil && $0.storeID != storeID }.map(\.name)
+    foreign = heads.filter { !$0.isQuarantined && $0.storeID != nil && $0.storeID != storeID }.map(\.name)
     manifest = used.compactMap(\.manifest).max { $0.generation < $1.generation }
     try readCheckpoints(used.filter { $0.kind == .checkpoint })
     try readSegments(used.filter { $0.kind == .segment })
@@ -83,7 +83,7 @@ struct SalvageSources {
   ) throws(ByteStoreError) -> [Head] {
     var heads: [Head] = []
     for name in names.sorted() {
-      let setAside = StoreFile.setAsideParts(of: name)
+      let setAside = StoreFile.quarantineParts(of: name)
       let original = setAside?.original ?? name
       guard let named = kind(named: original), let file = try TolerantFile(name, in: directory) else {
         continue
@@ -93,7 +93,7 @@ struct SalvageSources {
       // A recycled log file is not used, unless it still has the header of a log.
       guard let kind = kind(ofBytes: page) ?? (original == StoreFile.spare ? nil : named) else { continue }
       var head = Head(
-        name: name, original: original, isSetAside: setAside != nil, kind: kind, storeID: nil, manifest: nil)
+        name: name, original: original, isQuarantined: setAside != nil, kind: kind, storeID: nil, manifest: nil)
       try read(&head, page, file)
       heads.append(head)
     }
@@ -154,9 +154,9 @@ struct SalvageSources {
   private static func store(
     of heads: [Head], _ directory: any OpenDirectory
   ) throws(ByteStoreError) -> RandomID? {
-    if let live = try majority(heads.filter { !$0.isSetAside }, directory) { return live }
-    let last = heads.compactMap { StoreFile.setAsideParts(of: $0.name)?.number }.max()
-    return try majority(heads.filter { StoreFile.setAsideParts(of: $0.name)?.number == last }, directory)
+    if let live = try majority(heads.filter { !$0.isQuarantined }, directory) { return live }
+    let last = heads.compactMap { StoreFile.quarantineParts(of: $0.name)?.number }.max()
+    return try majority(heads.filter { StoreFile.quarantineParts(of: $0.name)?.number == last }, directory)
   }
 
   /// The store that most files name. A tie between two stores is an error that only a person can
@@ -264,7 +264,7 @@ struct SalvageSources {
       logs[index].recordedEnd = ends[logs[index].fileID]
       try logs[index].findCommits(directory)
       if let previous = logs[index].header?.previous, ends[previous.fileID] == nil,
-        tellsWhatCameBefore(logs[index])
+        isTrustedAboutPreviousLog(logs[index])
       {
         ends[previous.fileID] = previous.length
       }
@@ -273,7 +273,7 @@ struct SalvageSources {
 
   /// Whether its header is right about the previous log. After a failed rotation the store may have
   /// continued the previous log, and a crash may bring back the other one, which is empty.
-  private func tellsWhatCameBefore(_ log: LogSource) -> Bool {
+  private func isTrustedAboutPreviousLog(_ log: LogSource) -> Bool {
     guard log.header != nil else { return false }
     guard let manifest, !log.hasFrames else { return true }
     return manifest.logs.contains { $0.fileID == log.fileID }
@@ -290,7 +290,7 @@ struct SalvageSources {
   /// No manifest records the end of the current log, so missing commits would go unnoticed.
   private mutating func findOpenLogLosses(_ used: [Head]) throws(ByteStoreError) {
     guard manifest != nil else { return try findUnreadLogs(used) }
-    guard let entry = openLog(used), !isEndTold(of: entry) else { return }
+    guard let entry = openLog(used), !isEndRecordedElsewhere(of: entry) else { return }
     if let log = logs.first(where: { $0.fileID == entry.fileID }) {
       openLogLosses = log.unknown.map { LogLoss(name: log.name, range: $0.range, reason: $0.reason) }
       return
@@ -342,8 +342,8 @@ struct SalvageSources {
 
   /// Whether a later log or a checkpoint names the log's last commit, which an older manifest does not
   /// know.
-  private func isEndTold(of log: Manifest.Log) -> Bool {
-    logs.contains { $0.number > log.number && tellsWhatCameBefore($0) }
+  private func isEndRecordedElsewhere(of log: Manifest.Log) -> Bool {
+    logs.contains { $0.number > log.number && isTrustedAboutPreviousLog($0) }
       || checkpoints.contains { $0.isHeaderSound && $0.header.position.fileID == log.fileID }
   }
 

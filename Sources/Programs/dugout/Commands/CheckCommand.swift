@@ -146,7 +146,7 @@ enum CheckCommand: Command {
   }
 
   private static func waste(_ agreement: StoreAgreement) -> String? {
-    let count = agreement.contentsOfNoObject
+    let count = agreement.unreferencedContents
     guard count > 0 else { return nil }
     return Wording.count(count, "content is", "contents are")
       + " of no object, as after some crashes: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
@@ -188,7 +188,7 @@ enum CheckCommand: Command {
       object["indexKeys"] = agreement.indexKeys.json
       object["objects"] = agreement.objects.json
       object["contents"] = agreement.contents.json
-      object["contentsOfNoObject"] = agreement.contentsOfNoObject.json
+      object["contentsOfNoObject"] = agreement.unreferencedContents.json
       object["contradictions"] = agreement.contradictions.json
     }
     return object

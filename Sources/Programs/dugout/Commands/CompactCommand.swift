@@ -47,10 +47,10 @@ enum CompactCommand: Command {
           + "\(damaged.error) \"dugout check\" lists all damage.")
     }
     switch contents {
-    case .success(let swept) where swept.packsWithoutRoom > 0:
+    case .success(let swept) where swept.packsNotEmptied > 0:
       codes.append(.inputOutput)
       sentences.append(
-        "\(Wording.count(swept.packsWithoutRoom, "pack")) of contents could not be emptied for want of room. "
+        "\(Wording.count(swept.packsNotEmptied, "pack")) of contents could not be emptied for want of room. "
           + "\(StoreAccess.room), and run the same command again.")
     case .success: break
     case .failure(let error):

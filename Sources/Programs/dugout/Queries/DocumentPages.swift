@@ -27,7 +27,7 @@ struct DocumentPages {
     case .last:
       // The last one comes first: nothing can be handed over before all are there.
       var pages: [[StoredDocument]] = []
-      try read(query.asRun, goOn, skipped) { pages.append($0) }
+      try read(query.executableForm, goOn, skipped) { pages.append($0) }
       for page in pages.reversed() { body(page.reversed()) }
     case .first, nil: try read(query, goOn, skipped, body)
     }

@@ -83,7 +83,7 @@ enum PathArgument {
 
   /// A file or a directory of the system, which would take a path up to its first NUL for the whole.
   static func file(_ text: String) throws -> String {
-    guard StorePath.isPath(text) else {
+    guard StorePath.isValidPath(text) else {
       throw CommandFailure(
         code: .usage,
         message: "The path \(StorePath.shown(text)) has a NUL in it, and no file has such a name.")

@@ -34,7 +34,7 @@ package struct TargetData: Sendable, Equatable {
   }
 
   package init(_ stored: StoredTarget, _ query: StructuredQuery) {
-    self.init(stored.id, query.asRun)
+    self.init(stored.id, query.executableForm)
     version = stored.version
     resumeToken = stored.resumeToken
     readTime = stored.readTime

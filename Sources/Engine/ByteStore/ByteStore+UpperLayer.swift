@@ -1,0 +1,106 @@
+// Services for the upper layer: snapshots, persistence of its own changes, and replayed commits.
+
+extension ByteStore {
+  /// A snapshot of the last commit, and the result of `body` at the same commit. No commit is applied
+  /// meanwhile. `body` must do no I/O and must not call the store.
+  package func moment<Result>(
+    _ body: () -> Result
+  ) throws(ByteStoreError) -> (Moment, Result) {
+    try checkReadable()
+    return table.withTable { table in (Moment(table, live: self.table, path: path), body()) }
+  }
+
+  /// Call this after the upper layer changed its pages permanently without a commit. A flush becomes due
+  /// and writes them even if there is nothing else to write. A close runs that flush if it has not
+  /// happened.
+  package func noteUpperLayerChanged() {
+    guard !isForked else { return }
+    state.withLock { $0.upperLayerChanges += 1 }
+    scheduleFlush()
+  }
+
+  /// Whether the last checkpoint was written on a full disk and contains only the upper layer's
+  /// essential pages.
+  package var lacksUpperLayerPages: Bool { state.withLock { $0.lacksUpperLayerPages } }
+
+  /// A key's value in the checkpoint and its current value.
+  package struct RecoveredChange: Sendable {
+    package var key: [UInt8]
+    /// Nil if the key did not exist.
+    package var before: (ordinal: UInt32, value: [UInt8])?
+    /// Nil if the key does not exist.
+    package var after: (ordinal: UInt32, value: [UInt8])?
+  }
+
+  /// Whether the checkpoint was empty, so that all keys come from the WAL. Call this before
+  /// `forEachRecoveredChange`.
+  package var isCheckpointEmpty: Bool { recovered.withLock { $0?.before.keys == 0 } }
+
+  /// Passes the keys in the replayed commits to `body`; a key can occur several times. Call this before
+  /// `forEachRecoveredChange`.
+  package func forEachRecoveredKey(_ body: ([UInt8]) -> Void) {
+    let commits = recovered.withLock { $0?.commits ?? [] }
+    for commit in commits { commit.keys.forEach(body) }
+  }
+
+  /// Passes every key in the replayed commits to `body`, once. Call this at most once, before the first
+  /// commit.
+  package func forEachRecoveredChange(
+    _ body: (RecoveredChange) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    guard let recovered = recovered.withLock({ $0.take() }), !recovered.commits.isEmpty else { return }
+    let before = SharedKeyDirectory(recovered.before, table.cache, path: path)
+    let wasEmpty = recovered.before.keys == 0
+    var seen = Set<UInt32>()
+    // A key that does not exist now has no ordinal.
+    var gone = Set<RecoveredKey>()
+    var buffer = ReadBuffer()
+    for commit in recovered.commits {
+      for operation in commit.operations {
+        let key = Array(commit.bytes[operation.key])
+        // The value is read only once, however often the key was written.
+        var isFirst = false
+        let ordinal = try table.ordinal(of: key, into: &buffer) { ordinal in
+          isFirst = seen.insert(ordinal).inserted
+          return isFirst
+        }
+        if ordinal == nil { isFirst = gone.insert(RecoveredKey(bytes: key)).inserted }
+        guard isFirst else { continue }
+        let new = ordinal.map { ($0, Array(copying: buffer.bytes)) }
+        let old =
+          wasEmpty
+          ? nil : try before.rebuildingLostPages { () throws(ByteStoreError) in try before.entry(of: key) }
+        try body(RecoveredChange(key: key, before: old, after: new))
+      }
+    }
+  }
+}
+
+/// A key that is hashed in one call, because an array hashes each byte separately.
+private struct RecoveredKey: Hashable {
+  let bytes: [UInt8]
+
+  func hash(into hasher: inout Hasher) {
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+  }
+}
+
+/// The result of a replay, kept until the upper layer has processed it.
+struct Recovered: Sendable {
+  /// The key directory of the checkpoint.
+  var before: Table
+  var commits: [CommitBody] = []
+}
+
+extension CommitBody {
+  fileprivate var keys: [[UInt8]] {
+    operations.map { Array(bytes[$0.key]) }
+  }
+}
+
+extension Optional {
+  fileprivate mutating func take() -> Wrapped? {
+    defer { self = nil }
+    return self
+  }
+}

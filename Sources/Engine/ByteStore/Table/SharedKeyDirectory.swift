@@ -1,0 +1,326 @@
+// The key directory, shared between threads, and its I/O for checkpoint pages and segment entries.
+//
+// Reads and preparations examine the key directory under its lock and do I/O without it. A lookup that
+// meets a missing page loads the page and starts again.
+
+/// A key directory for use by any thread. One thread at a time prepares and applies commits. A flush may
+/// move locations at the same time.
+package final class SharedKeyDirectory: Sendable {
+  package let cache: PageCache
+  let buffers = BufferPool()
+  /// The store's path, for errors.
+  private let path: String
+  private let table: Locked<Table>
+  /// Whether pages that the checkpoint lost were rebuilt. Every open repeats this until the next
+  /// checkpoint.
+  let isRebuilt = Locked(false)
+
+  package init(_ table: Table, _ cache: PageCache, path: String) {
+    self.table = Locked(table)
+    self.cache = cache
+    self.path = path
+  }
+
+  /// An immutable copy of the current state.
+  package func frozen() -> Table { table.withLock { $0 } }
+
+  /// Runs `body` under the lock. `body` must not need bytes from files.
+  package func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
+
+  // MARK: Reading
+
+  /// Reads the value of a key into `buffer`; returns false if there is none.
+  func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
+    try find(key, into: &buffer) != nil
+  }
+
+  /// The ordinal of a key, or nil. If the key exists, `isWanted` is called once and decides whether its
+  /// value is read.
+  func ordinal(
+    of key: [UInt8], into buffer: inout ReadBuffer, _ isWanted: (UInt32) -> Bool = { _ in true }
+  ) throws(ByteStoreError) -> UInt32? {
+    try find(key, into: &buffer, isWanted)
+  }
+
+  package func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
+    try buffers.withBuffer { buffer throws(ByteStoreError) in
+      try find(key, into: &buffer).map { ($0, Array(copying: buffer.bytes)) }
+    }
+  }
+
+  /// The ordinal of a key, or nil. If the value is wanted, it is in `buffer` afterwards.
+  private func find(
+    _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
+    _ isWanted: (UInt32) -> Bool = { _ in true }
+  ) throws(ByteStoreError) -> UInt32? {
+    var passing: [UInt32] = []
+    while true {
+      let search = table.withLock { table in
+        table.find(key.rawSpan, table.fingerprint(of: key.rawSpan), passing: passing)
+      }
+      switch search {
+      case .absent:
+        // A rejected ordinal may have been reassigned to this key meanwhile. In a frozen copy that
+        // cannot happen.
+        guard !passing.isEmpty, !isFrozen else { return nil }
+        return try SharedKeyDirectory(frozen(), cache, path: path).find(
+          key, into: &buffer, isFrozen: true, isWanted)
+      case .missing(let page):
+        try load(page)
+      case .inMemtable(let ordinal, let commit, let offset):
+        if isWanted(ordinal) {
+          buffer.fill(with: commit.bytes.rawSpan.extracting(commit.valueRange(ofPutAt: offset)))
+        }
+        return ordinal
+      case .inSegment(let ordinal, let segment, let location):
+        if try Self.read(key, segment, location, cache, into: &buffer) {
+          _ = isWanted(ordinal)
+          return ordinal
+        }
+        passing.append(ordinal)
+      }
+    }
+  }
+
+  /// Whether the entry belongs to the key. If so, its value is in `buffer`.
+  private static func read(
+    _ key: [UInt8], _ segment: Segment, _ location: Location, _ cache: PageCache,
+    into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
+    try segment.read(location, cache, into: &buffer)
+    guard let entry = EntryBytes.split(buffer.bytes),
+      buffer.bytes.extracting(entry.key).isSame(as: key.rawSpan)
+    else { return false }
+    buffer.dropFirst(entry.valueStart)
+    return true
+  }
+
+  // MARK: Pages of the checkpoint
+
+  /// Loads the key directory pages for these keys. Read-ahead for all pages known to be missing is
+  /// started before the first wait. Errors are ignored here and surface when a page is needed.
+  func loadPages(for keys: [[UInt8]]) {
+    while let source = table.withLock({ $0.source }) {
+      // Without duplicates and in this order, because it determines the order of the I/O calls.
+      var missing: [PageAddress] = []
+      for page in table.withLock({ table in keys.compactMap { table.missingPage(for: $0.rawSpan) } })
+      where !missing.contains(page) {
+        missing.append(page)
+      }
+      guard !missing.isEmpty else { return }
+      if missing.count > 1 { source.startReading(missing) }
+      for page in missing {
+        guard (try? load(page)) != nil else { return }
+      }
+    }
+  }
+
+  /// Loads a missing page.
+  func load(_ address: PageAddress) throws(ByteStoreError) {
+    guard let source = table.withLock({ $0.source }) else { return }
+    try install(try source.words(address), of: source, at: address)
+  }
+
+  /// Does nothing if the key directory no longer uses this checkpoint. It then has other pages and needs
+  /// none.
+  private func install(
+    _ words: [UInt64], of source: CheckpointFile, at address: PageAddress
+  ) throws(ByteStoreError) {
+    let isSound = table.withLock { $0.source !== source || $0.install(words, at: address) }
+    guard isSound else { throw source.invalidPage(address) }
+  }
+
+  /// Loads a page into a frozen copy, and into the live key directory if that still uses the checkpoint.
+  func load(_ address: PageAddress, alsoInto live: SharedKeyDirectory) throws(ByteStoreError) {
+    guard let source = table.withLock({ $0.source }) else { return }
+    let words = try source.words(address)
+    try install(words, of: source, at: address)
+    live.table.withLock { table in
+      if table.source === source { _ = table.install(words, at: address) }
+    }
+  }
+
+  /// Loads every page, so that the key directory no longer needs the checkpoint. The work that is linear
+  /// in the number of keys runs on a frozen copy, because commits and reads wait for the lock.
+  package func loadAll() throws(ByteStoreError) {
+    guard let source = table.withLock({ $0.source }) else { return }
+    try forEachMissing { page throws(ByteStoreError) in try load(page) }
+    let loaded = frozen()
+    // Another thread finished loading meanwhile.
+    guard loaded.source != nil else { return }
+    guard let recount = loaded.recounted() else { throw source.invalidPage(.slots(0)) }
+    table.withLock { $0.dropSource(recount) }
+  }
+
+  /// Passes every page that is still on disk to `body`, in an order in which they can be installed.
+  func forEachMissing(_ body: (PageAddress) throws(ByteStoreError) -> Void) throws(ByteStoreError) {
+    // Iterates over counts, because a crafted header may claim more pages than a list in memory could
+    // hold.
+    for pages in table.withLock({ $0.pageAddresses }) {
+      for index in 0..<pages.count {
+        let page = pages.address(index)
+        // Another thread may have loaded them all, so that fewer pages exist than were counted.
+        if table.withLock({ $0.source != nil && !$0.isLoaded(page) }) { try body(page) }
+      }
+    }
+  }
+
+  // MARK: Committing
+
+  /// Resolves the keys of a commit to existing ordinals, so that applying the commit cannot fail.
+  /// `newKeys` counts the new keys of the commits of this group so far.
+  package func prepare(
+    _ commit: CommitBody, newKeys: inout Int
+  ) throws(ByteStoreError) -> [Table.Target] {
+    var targets: [Table.Target] = []
+    var unresolved = try pass(commit, &targets)
+    if !unresolved.isEmpty { try settle(&unresolved, commit, &targets) }
+    newKeys += targets.count { $0.ordinal == nil }
+    let keys = table.withLock { $0.keys } + newKeys
+    guard keys <= SlotPages.keysMax else {
+      throw .full(directory: path, what: "keys", limit: SlotPages.keysMax)
+    }
+    while let page = table.withLock({ $0.prepare(newKeys: newKeys) }) { try load(page) }
+    return targets
+  }
+
+  /// A key whose lookup needs a segment entry or a missing page.
+  private struct UnresolvedKey {
+    var index: Int
+    var key: Range<Int>
+  }
+
+  /// Resolves all keys that memory can decide, under one lock.
+  private func pass(
+    _ commit: CommitBody, _ targets: inout [Table.Target]
+  ) throws(ByteStoreError) -> [UnresolvedKey] {
+    table.withLock { table in
+      var unresolved: [UnresolvedKey] = []
+      for operation in commit.operations {
+        let key = operation.key
+        let bytes = commit.bytes.rawSpan.extracting(key)
+        let fingerprint = table.fingerprint(of: bytes)
+        var found: UInt32?
+        switch table.find(bytes, fingerprint) {
+        case .absent: break
+        case .inMemtable(let ordinal, _, _): found = ordinal
+        case .missing, .inSegment: unresolved.append(UnresolvedKey(index: targets.count, key: key))
+        }
+        targets.append(Table.Target(fingerprint, found))
+      }
+      return unresolved
+    }
+  }
+
+  private func settle(
+    _ unresolved: inout [UnresolvedKey], _ commit: CommitBody, _ targets: inout [Table.Target]
+  ) throws(ByteStoreError) {
+    try buffers.withBuffer { buffer throws(ByteStoreError) in
+      for item in unresolved {
+        targets[item.index].ordinal = try find(Array(commit.bytes[item.key]), into: &buffer)
+      }
+    }
+  }
+
+  /// Throws if too many keys share the beginning of their hash, because more of them would slow down
+  /// every lookup. Without the store's seed, an attacker cannot cause this.
+  func checkHashDistribution(newKeys: Int) throws(ByteStoreError) {
+    let overflow = table.withLock { $0.slots.overflow.count }
+    guard newKeys > 0, overflow > 0, overflow + newKeys > SlotPages.overflowMax else { return }
+    throw .full(directory: path, what: "keys with one beginning of their hash", limit: SlotPages.overflowMax)
+  }
+
+  /// Makes all commits of a group visible at once.
+  package func apply(_ commits: [AppliedCommit], _ layer: (any UpperLayer)? = nil) {
+    table.withLock { table in
+      for commit in commits {
+        guard let layer, let note = commit.note else {
+          table.apply(commit.body, commit.targets)
+          continue
+        }
+        var ordinals: [UInt32] = []
+        ordinals.reserveCapacity(commit.targets.count)
+        table.apply(commit.body, commit.targets) { ordinals.append($0) }
+        layer.apply(note, ordinals)
+      }
+      table.endGroup()
+    }
+  }
+
+  // MARK: All entries
+
+  /// Empties the key directory, which releases the files that only it references.
+  func empty() { table.withLock { $0 = Table(hashSeed: .zero) } }
+
+  /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
+  /// order.
+  package func forEachEntry(
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    try loadOrRebuildAll()
+    let table = frozen()
+    var buffer = ReadBuffer()
+    for use in table.segments {
+      guard let segment = use?.segment, use?.liveEntries != 0 else { continue }
+      try segment.forEachLiveEntry(of: table, into: &buffer, body)
+    }
+    try table.forEachMemtableEntry { ordinal, commit, key, value throws(ByteStoreError) in
+      let bytes = commit.bytes.rawSpan
+      try body(ordinal, bytes.extracting(key), bytes.extracting(value))
+    }
+  }
+}
+
+/// A commit that is in the log.
+package struct AppliedCommit {
+  var body: CommitBody
+  /// The state of its keys before the group.
+  var targets: [Table.Target]
+  var note: (any CommitNote)?
+
+  package init(body: CommitBody, targets: [Table.Target], note: (any CommitNote)? = nil) {
+    self.body = body
+    self.targets = targets
+    self.note = note
+  }
+}
+
+extension Table {
+  /// Passes every live put of the memtable to `body`, oldest first. All pages must be loaded.
+  package func forEachMemtableEntry(
+    _ body: (
+      _ ordinal: UInt32, _ commit: CommitBody, _ key: Range<Int>, _ value: Range<Int>
+    ) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    var result = Result<Void, ByteStoreError>.success(())
+    tail.forEachBody { number, commit in
+      for operation in commit.operations {
+        guard case .put(let offset, let key, let value) = operation, case .success = result,
+          let ordinal = ordinal(
+            at: Location(body: number, offset: offset), fingerprint(of: commit.bytes.rawSpan.extracting(key)))
+        else { continue }
+        result = Result { () throws(ByteStoreError) in try body(ordinal, commit, key, value) }
+      }
+    }
+    try result.get()
+  }
+}
+
+extension Segment {
+  /// Passes every entry that is live in `table` to `body`. All pages of `table` must be loaded.
+  func forEachLiveEntry(
+    of table: Table, into buffer: inout ReadBuffer,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
+    let opened = try open()
+    try forEachEntry { entry, location, page throws(ByteStoreError) in
+      guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
+      guard Segment.decode(entry, from: page, opened.dictionary, into: &buffer),
+        let parts = EntryBytes.split(buffer.bytes)
+      else { throw badEntry(location, opened) }
+      let bytes = buffer.bytes
+      try body(
+        entry.ordinal, bytes.extracting(parts.key), bytes.extracting(droppingFirst: parts.valueStart))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// Bounds of filters and cursors on index keys.
+
+import ByteStore
+
+/// A gap in the order of byte strings: before or after all strings with this prefix.
+enum KeyBound {
+  case before([UInt8])
+  case after([UInt8])
+
+  /// The gap after all bits are inverted, which reverses the order.
+  var inverted: KeyBound {
+    switch self {
+    case .before(let bytes): .after(bytes.map { ~$0 })
+    case .after(let bytes): .before(bytes.map { ~$0 })
+    }
+  }
+
+  /// The first key after the gap, among keys that begin with `prefix`; nil if the gap is after all keys.
+  func bytes(behind prefix: [UInt8]) -> [UInt8]? {
+    switch self {
+    case .before(let bytes): prefix + bytes
+    case .after(let bytes): (prefix + bytes).prefixSuccessor
+    }
+  }
+}
+
+/// The values between two gaps.
+struct ValueInterval {
+  var lower: KeyBound
+  var upper: KeyBound
+
+  static let all = ValueInterval(lower: .before([]), upper: .after([]))
+
+  func directed(_ direction: OrderBy.Direction) -> ValueInterval {
+    direction == .ascending ? self : ValueInterval(lower: upper.inverted, upper: lower.inverted)
+  }
+
+  func range(behind prefix: [UInt8]) -> ByteRange? {
+    guard let lower = lower.bytes(behind: prefix) else { return nil }
+    let range = ByteRange(lower, upper.bytes(behind: prefix))
+    return range.isEmpty ? nil : range
+  }
+}
+
+extension FieldFilter {
+  /// The values that satisfy a filter on a field other than the document's name, as ascending intervals.
+  /// Nil if the filter does not correspond to intervals.
+  var intervals: [ValueInterval]? {
+    let key = operand.indexKey
+    switch self.operator {
+    case .equal: return [ValueInterval(lower: .before(key), upper: .after(key))]
+    case .lessThan: return [ValueInterval(lower: Self.start(ofClassOf: key), upper: .before(key))]
+    case .lessThanOrEqual: return [ValueInterval(lower: Self.start(ofClassOf: key), upper: .after(key))]
+    case .greaterThan: return [ValueInterval(lower: .after(key), upper: Self.end(ofClassOf: key))]
+    case .greaterThanOrEqual: return [ValueInterval(lower: .before(key), upper: Self.end(ofClassOf: key))]
+    case .notEqual: return Self.allBut([key])
+    case .notIn:
+      let list = (list ?? []).map(\.indexKey)
+      return list.contains(Self.null) ? [] : Self.allBut(list)
+    case .isIn, .arrayContains, .arrayContainsAny: return nil
+    }
+  }
+
+  private static let null = StoredValue.null.indexKey
+
+  // The upper four bits of a key's first byte are the type class. Pending timestamps share their class's
+  // bits with timestamps and have a higher first byte.
+  private static func start(ofClassOf key: [UInt8]) -> KeyBound {
+    .before([key[0] == IndexKey.pendingTimestamp ? key[0] : key[0] & 0xF0])
+  }
+
+  private static func end(ofClassOf key: [UInt8]) -> KeyBound {
+    .before([key[0] == IndexKey.timestamp ? IndexKey.pendingTimestamp : key[0] & 0xF0 + 0x10])
+  }
+
+  /// All values except these and null.
+  private static func allBut(_ keys: [[UInt8]]) -> [ValueInterval] {
+    var intervals: [ValueInterval] = []
+    var lower = KeyBound.after(null)
+    for key in Set(keys).sorted(by: { $0.precedes($1) }) where key != null {
+      intervals.append(ValueInterval(lower: lower, upper: .before(key)))
+      lower = .after(key)
+    }
+    intervals.append(ValueInterval(lower: lower, upper: .after([])))
+    return intervals
+  }
+}
+
+extension StoredValue {
+  var indexKey: [UInt8] {
+    var key: [UInt8] = []
+    IndexKey.append(self, .ascending, to: &key)
+    return key
+  }
+}

@@ -1,0 +1,130 @@
+// Finds leaves by key and by rank.
+
+import ByteStore
+
+/// A leaf, and the way to its siblings. The tree must be retained while this is used.
+struct OrderedIndexLeaf {
+  let leaf: OrderedIndexNode
+  /// The rank of the leaf's first key.
+  let start: Int
+  /// The path to the parent, and the leaf's index in it. A root leaf has no parent.
+  private let parent: OrderedIndexPath?
+  private let index: Int
+
+  /// The position where a key is, or would be inserted.
+  struct Found {
+    let spot: OrderedIndexLeaf
+    let index: Int
+    let isFound: Bool
+
+    /// The number of keys before the key; with `through`, the key itself counts, too.
+    func rank(through: Bool = false) -> Int { spot.start + index + (through && isFound ? 1 : 0) }
+  }
+
+  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexPath?, _ index: Int) {
+    self.leaf = leaf
+    self.start = start
+    self.parent = parent
+    self.index = index
+  }
+
+  var ranks: Range<Int> { start..<start + leaf.count }
+
+  /// The leaf with the key of a rank, if it is an adjacent sibling.
+  func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf? {
+    guard var way = parent else { return nil }
+    let parent = way
+    if rank == ranks.upperBound, index + 1 < way.node.count {
+      try way.descend(to: index + 1)
+      return OrderedIndexLeaf(way.node, rank, parent, index + 1)
+    }
+    if rank == start - 1, index > 0 {
+      try way.descend(to: index - 1)
+      return OrderedIndexLeaf(way.node, start - way.node.count, parent, index - 1)
+    }
+    return nil
+  }
+}
+
+extension OrderedIndexTree {
+  /// The leaf where a key is, or would be inserted, the position in it, and whether the key exists.
+  func spot(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexLeaf.Found {
+    defer { endRead() }
+    var descent = OrderedIndexDescent(root)
+    while !descent.isAtLeaf {
+      descent.choose(key)
+      try descent.goOn()
+    }
+    return descent.spot(of: key)
+  }
+
+  /// The leaves of both ends of a range. Waits for the disk at most once per level.
+  func spots(
+    of lower: RawSpan, _ upper: RawSpan
+  ) throws(DocumentStoreError) -> (lower: OrderedIndexLeaf.Found, upper: OrderedIndexLeaf.Found) {
+    defer { endRead() }
+    var (first, second) = (OrderedIndexDescent(root), OrderedIndexDescent(root))
+    while !first.isAtLeaf {
+      first.choose(lower)
+      second.choose(upper)
+      if first.isNextOnDisk || second.isNextOnDisk { first.startReading(with: second) }
+      try first.goOn()
+      try second.goOn()
+    }
+    return (first.spot(of: lower), second.spot(of: upper))
+  }
+
+  func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
+    defer { endRead() }
+    var way = OrderedIndexPath(root)
+    var parent: OrderedIndexPath?
+    var index = 0
+    var rest = rank
+    while !way.node.isLeaf {
+      parent = way
+      (index, rest) = way.node.childIndex(ofRank: rest)
+      try way.descend(to: index)
+    }
+    return OrderedIndexLeaf(way.node, rank - rest, parent, index)
+  }
+}
+
+/// A descent to the leaf of a key, one level at a time.
+private struct OrderedIndexDescent {
+  private var way: OrderedIndexPath
+  private var parent: OrderedIndexPath?
+  /// The chosen child.
+  private var index = 0
+  private var start = 0
+
+  init(_ root: OrderedIndexNode) { way = OrderedIndexPath(root) }
+
+  var isAtLeaf: Bool { way.node.isLeaf }
+
+  mutating func choose(_ key: RawSpan) { index = way.node.childIndex(of: key) }
+
+  var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
+
+  /// Prefetches the next nodes of both descents, and the adjacent leaves inside the range.
+  func startReading(with last: Self) {
+    way.startReading(childAt: index)
+    let isSameNode = way.node.identity == last.way.node.identity
+    guard !isSameNode || index < last.index else { return }
+    last.way.startReading(childAt: last.index)
+    guard way.node.level == 1, !isSameNode || index + 1 < last.index else { return }
+    way.startReading(childAt: index + 1)
+    last.way.startReading(childAt: last.index - 1)
+  }
+
+  mutating func goOn() throws(DocumentStoreError) {
+    parent = way
+    start += way.node.keys(before: index)
+    try way.descend(to: index)
+  }
+
+  func spot(of key: RawSpan) -> OrderedIndexLeaf.Found {
+    let (place, isFound) = way.node.search(key, from: 0)
+    return OrderedIndexLeaf.Found(
+      spot: OrderedIndexLeaf(way.node, start, parent, index), index: place, isFound: isFound)
+  }
+}

@@ -1,0 +1,170 @@
+// The interest filter: rejects changes that concern no listener in a few steps.
+//
+// Almost no change concerns a listener. The exact matcher needs dozens of cache misses to find that out,
+// and every commit would pay for them. This filter needs four or five. It runs before the commit is logged,
+// while the document's values are still in the cache. The matcher checks the changes that pass.
+//
+// The filter knows conditions only by their hashes. A hash collision passes a change needlessly; a change
+// that concerns a view is never rejected. A removed view leaves its fingerprints in the Bloom filter. The
+// filter is rebuilt when more views were removed than remain.
+//
+// Do not copy this structure: copies would share its scopes and its Bloom filter.
+
+import ByteStore
+
+struct InterestFilter {
+  /// The filter is not rebuilt for this many removed views or fewer.
+  private static let removedViewsMax = 64
+
+  // The fields that every probe reads come first, next to each other in memory.
+
+  /// Hash of the last change's collection. The next change is most often in the same collection.
+  private var latestCollection: UInt64 = 0
+  /// A cached copy of the probes of that collection's scope.
+  private var questions = InterestProbes()
+  private var marks: BlockedBloomFilter.View
+  private var hasGroups = false
+  private var hasNames = false
+  /// Grows with each new interest: a change that was rejected in an earlier epoch may now concern a
+  /// listener.
+  private(set) var epoch: UInt64 = 0
+  private var fingerprintSet: BlockedBloomFilter {
+    didSet { marks = fingerprintSet.view }
+  }
+  /// Keyed by the hash of a collection or collection group.
+  private var scopes: [UInt64: InterestFilterScope] = [:]
+  private var interests: [Int: LiveInterest] = [:]
+  /// Number of views per fingerprint, for anchors with several possible conditions.
+  private var choices: [UInt64: Int] = [:]
+  private var gone = 0
+
+  init() {
+    fingerprintSet = BlockedBloomFilter(capacity: 8)
+    marks = fingerprintSet.view
+  }
+
+  // MARK: Changes
+
+  /// False if no listener is concerned by the document's old or new state. `key` is scratch space for
+  /// values.
+  @inline(__always)
+  mutating func mayMatch(_ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]) -> Bool {
+    let collection =
+      unsafe InterestFingerprint.quickHash(ofCollectionOf: change.pointee.path)
+      ?? InterestFingerprint.hash(ofCollectionOf: change.pointee.path)
+    if collection != latestCollection { turn(to: collection) }
+    if unsafe questions.mayMatch(change, marks, &key) { return true }
+    return unsafe (questions.hasOthers || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
+  }
+
+  /// Checks nested fields, the document's name, and its collection group.
+  @inline(never)
+  private func mayMatchElsewhere(
+    _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
+  ) -> Bool {
+    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, marks, &key) {
+      return true
+    }
+    if hasNames, unsafe marks.mayContain(InterestFingerprint.hash(ofName: change.pointee.key)) { return true }
+    guard hasGroups, let group = unsafe scopes[InterestFingerprint.hash(ofGroup: change.pointee.path.collectionID)]
+    else { return false }
+    return unsafe group.mayMatch(change, marks, &key)
+  }
+
+  @inline(never)
+  private mutating func turn(to collection: UInt64) {
+    questions = scopes[collection]?.questions ?? InterestProbes()
+    latestCollection = collection
+  }
+
+  // MARK: Views
+
+  /// From now on, changes that concern the view pass.
+  mutating func insert(_ interest: LiveInterest, number: Int) {
+    interests[number] = interest
+    epoch += 1
+    count(interest, 1)
+    if !mark(interest) { rebuildFilter() }
+  }
+
+  /// Nil if there is no view with this number.
+  mutating func remove(number: Int) -> LiveInterest? {
+    guard let interest = interests.removeValue(forKey: number) else { return nil }
+    count(interest, -1)
+    gone += 1
+    if gone > max(Self.removedViewsMax, interests.count) { rebuildFilter() }
+    return interest
+  }
+
+  mutating func removeAll() {
+    interests = [:]
+    choices = [:]
+    rebuildFilter()
+  }
+
+  private mutating func count(_ interest: LiveInterest, _ more: Int) {
+    for case .either(let anchors) in interest.anchors ?? [] {
+      for hash in anchors.map(InterestFingerprint.mark) {
+        let count = (choices[hash] ?? 0) + more
+        choices[hash] = count > 0 ? count : nil
+      }
+    }
+  }
+
+  private mutating func rebuildFilter() {
+    gone = 0
+    var capacity = 2 * interests.values.reduce(8) { $0 + ($1.anchors?.count ?? 1) }
+    repeat {
+      fingerprintSet = BlockedBloomFilter(capacity: capacity)
+      scopes = [:]
+      turn(to: latestCollection)
+      (hasGroups, hasNames) = (false, false)
+      capacity *= 2
+    } while !interests.values.allSatisfy { mark($0) }
+  }
+
+  /// False if the Bloom filter is full.
+  private mutating func mark(_ interest: LiveInterest) -> Bool {
+    switch interest.scope {
+    case .document(let path): return mark(name: DocumentKey.encode(path))
+    case .collectionGroup(let id):
+      hasGroups = true
+      return mark(interest.anchors, in: InterestFingerprint.hash(ofGroup: id))
+    case .collection(let collection):
+      return mark(interest.anchors, in: InterestFingerprint.hash(ofCollection: collection.segments))
+    }
+  }
+
+  private mutating func mark(_ anchors: [LiveAnchor]?, in key: UInt64) -> Bool {
+    let scope = scopes[key] ?? InterestFilterScope()
+    scopes[key] = scope
+    // The cached probes are invalid once the scope has changed.
+    defer { if key == latestCollection { turn(to: key) } }
+    guard let anchors else {
+      scope.passAll()
+      return true
+    }
+    return anchors.allSatisfy { mark($0, in: scope) }
+  }
+
+  private mutating func mark(_ anchor: LiveAnchor, in scope: InterestFilterScope) -> Bool {
+    switch anchor {
+    case .either(let anchors):
+      // The condition with the fewest views is the most selective.
+      let best = anchors.min { choices[InterestFingerprint.mark(of: $0)] ?? 0 < choices[InterestFingerprint.mark(of: $1)] ?? 0 }
+      return best.map { mark($0, in: scope) } ?? true
+    case .name(let name): return mark(name: name)
+    case .equal, .element:
+      scope.note(anchor)
+      return fingerprintSet.insert(InterestFingerprint.mark(of: anchor))
+    case .range:
+      scope.note(anchor)
+      return true
+    }
+  }
+
+  private mutating func mark(name: [UInt8]) -> Bool {
+    hasNames = true
+    return fingerprintSet.insert(InterestFingerprint.hash(ofName: name))
+  }
+}

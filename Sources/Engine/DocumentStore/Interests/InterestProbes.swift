@@ -1,0 +1,92 @@
+// The probes for each changed document in a collection or collection group.
+//
+// Most probes miss. Their data is rarely in the processor's caches, so each instruction is expensive. There
+// are therefore two paths. The quick path applies if the fields are at the positions they had in the
+// previous document and the values are numbers or short strings; it makes no call. All other documents take
+// the slow path.
+
+import ByteStore
+
+/// The array of fields belongs to the `InterestFilterScope` that created it. It is valid until that scope
+/// changes or is freed.
+@safe
+struct InterestProbes {
+  /// A top-level field that a document may lack.
+  struct TopLevelField {
+    /// The name as the previous document had it, or else the query.
+    var name: String
+    /// Position of the field in the previous document.
+    var place = 0
+    var wanted: FieldProbe
+  }
+
+  var outermost: UnsafeMutablePointer<TopLevelField>?
+  var count = 0
+  var passesAll = false
+  /// True if the scope also has nested fields or fields that every document has.
+  var hasOthers = false
+
+  /// True if a listener may be concerned by the old or the new value of a top-level field.
+  @inline(__always)
+  func mayMatch(
+    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+  ) -> Bool {
+    if passesAll { return true }
+    if unsafe !change.pointee.before.isNone, unsafe mayMatchBefore(change, marks, &key) { return true }
+    guard let fields = unsafe change.pointee.after?.fields else { return false }
+    return quickProbe(fields, marks) ?? answer(fields, marks, &key)
+  }
+
+  @inline(never)
+  private func mayMatchBefore(
+    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+  ) -> Bool {
+    switch unsafe change.pointee.before {
+    case .none: false
+    case .document(let before): quickProbe(before.fields, marks) ?? answer(before.fields, marks, &key)
+    // The previous values are unknown.
+    case .unknown: count > 0 || hasOthers
+    }
+  }
+
+  /// Nil if the document needs the slow path. Reads without retaining, which is safe because it makes no
+  /// calls.
+  @inline(__always)
+  private func quickProbe(_ fields: StoredMap, _ marks: BlockedBloomFilter.View) -> Bool? {
+    unsafe fields.entries.withUnsafeBufferPointer { entries in
+      guard var asked = unsafe outermost else { return false }
+      let end = unsafe asked + count
+      while unsafe asked < end {
+        let place = unsafe asked.pointee.place
+        guard place < entries.count,
+          unsafe entries.name(at: place).pointee.hasSameBits(as: asked.pointee.name)
+        else { return nil }
+        switch unsafe asked.pointee.wanted.quickProbe(entries.value(at: place), marks) {
+        case true?: return true
+        case nil: return nil
+        case false?: unsafe asked += 1
+        }
+      }
+      return false
+    }
+  }
+
+  @inline(never)
+  private func answer(_ fields: StoredMap, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]) -> Bool {
+    guard let outermost = unsafe outermost else { return false }
+    return unsafe fields.entries.withUnsafeBufferPointer { entries in
+      for number in 0..<count {
+        guard unsafe fields.has(outermost[number].name, near: &outermost[number].place) else {
+          continue
+        }
+        // A long name is a separate heap object in each document from the user, and one shared object in
+        // documents that were read from the store. The next document most likely shares its name with this
+        // one.
+        unsafe outermost[number].name = entries.name(at: outermost[number].place).pointee
+        let value = unsafe entries.value(at: outermost[number].place)
+        if unsafe outermost[number].wanted.mayMatch(value, marks, &key) { return true }
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,316 @@
+// Builds the key directory of a salvaged store from all that is readable, without copying entries.
+//
+//   1. segments   oldest first; the checkpoint decides which entries are live, or else the newest entry
+//                 of a key
+//   2. logs       in order, each commit after the state of the segments
+//   3. judged     remove definitions that the upper layer cannot decode
+//   4. restored   add missing entries from the contexts of logs and from checkpoints
+//   5. judged     remove all other entries that the upper layer cannot decode
+
+import ByteStore
+
+struct SalvageKeyDirectory {
+  let table: SharedKeyDirectory
+  private(set) var report: SalvageReport
+  private let sources: SalvageSources
+  private let judge: CheckpointJudge?
+  private let directory: any OpenDirectory
+  private let progress: (String, UInt64) -> Void
+  /// The segments by slot in the new key directory.
+  private(set) var segments: [SegmentSource] = []
+  /// For each new ordinal: whether the checkpoint confirms its location.
+  private var isProven: [Bool] = []
+  private var putsPossiblyStale = 0
+  private var last: SequenceNumber
+
+  init(
+    _ sources: SalvageSources, _ judge: CheckpointJudge?, _ report: SalvageReport,
+    _ directory: any OpenDirectory, _ platform: Platform, _ progress: @escaping (String, UInt64) -> Void
+  ) {
+    self.sources = sources
+    self.judge = judge
+    self.report = report
+    self.directory = directory
+    self.progress = progress
+    let cache = PageCache(bytesMax: 16 << 20, pageBytes: SegmentFormat.pageBytes)
+    table = SharedKeyDirectory(Table(hashSeed: platform.random.randomID()), cache, path: directory.path)
+    last = judge?.position ?? .none
+  }
+
+  // MARK: Segments
+
+  mutating func addSegments(
+    _ chosen: [SegmentSource], _ platform: Platform
+  ) throws(ByteStoreError) {
+    for source in chosen.prefix(Manifest.Segment.slotsMax / 2) {
+      let slot = segments.count
+      segments.append(source)
+      let segment = source.segment(slot, directory, platform)
+      table.withTable { $0.add(segment, at: slot) }
+      try addEntries(of: source, slot)
+    }
+    if judge?.position == nil { last = segments.map(\.header.asOf).max() ?? .none }
+    let live = table.withTable { $0.keys }
+    if let keys = judge?.keys { report.entriesLost = max(0, keys - live) }
+  }
+
+  private mutating func addEntries(of source: SegmentSource, _ slot: Int) throws(ByteStoreError) {
+    var buffer = ReadBuffer()
+    var other = ReadBuffer()
+    try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
+      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+      else { return }
+      if entry.offset == 0 { progress(source.file.name, UInt64(SegmentFormat.pageBytes)) }
+      let key = buffer.bytes.extracting(parts.key)
+      let verdict = judge?.verdict(entry, location, in: source.header.number, key: key) ?? .unknown
+      guard verdict != .dead else { return }
+      try place(key, location, isProven: verdict == .live, &other)
+    } damaged: { _, _ in
+    }
+  }
+
+  private mutating func place(
+    _ key: RawSpan, _ location: Location, isProven: Bool, _ buffer: inout ReadBuffer
+  ) throws(ByteStoreError) {
+    let fingerprint = table.withTable { $0.fingerprint(of: key) }
+    if let ordinal = try ordinal(of: key, fingerprint, &buffer) {
+      // The later entry wins, unless the checkpoint decides otherwise.
+      guard isProven || !self.isProven[Int(ordinal)] else { return }
+      table.withTable { $0.move(ordinal, from: $0.location(of: ordinal), to: location) }
+      self.isProven[Int(ordinal)] = isProven
+    } else {
+      guard table.withTable({ $0.keys }) < SlotPages.keysMax else { return }
+      table.withTable { $0.insertExisting(location, fingerprint) }
+      self.isProven.append(isProven)
+    }
+  }
+
+  private func ordinal(
+    of key: RawSpan, _ fingerprint: UInt32, _ buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> UInt32? {
+    var candidates: [(UInt32, Segment, Location)] = []
+    table.withTable { table in
+      var probe = table.slots.probe(for: fingerprint)
+      while let ordinal = table.slots.nextOrdinal(&probe) {
+        let location = table.location(of: ordinal)
+        if let slot = location.slot, let use = table.segments[slot] {
+          candidates.append((ordinal, use.segment, location))
+        }
+      }
+    }
+    for (ordinal, segment, location) in candidates {
+      try segment.read(location, table.cache, into: &buffer)
+      guard let parts = EntryBytes.split(buffer.bytes) else { continue }
+      if buffer.bytes.extracting(parts.key).isSame(as: key) { return ordinal }
+    }
+    return nil
+  }
+
+  // MARK: Logs
+
+  mutating func applyLogs(from first: LogNumber) throws(ByteStoreError) {
+    for log in sources.logs where log.number >= first {
+      var commits: [(Range<UInt64>, String)] = []
+      try log.forEachCommit(directory) { sequence, commit throws(ByteStoreError) in
+        try apply(commit, sequence)
+        progress(log.name, UInt64(commit.bytes.count))
+      } gap: { range, reason in
+        commits.append((range, reason))
+      }
+      for (range, reason) in commits { report.addGap("\(directory.path)/\(log.name)", range, reason) }
+    }
+  }
+
+  private mutating func apply(_ commit: CommitBody, _ sequence: SequenceNumber) throws(ByteStoreError) {
+    guard sequence.value <= CheckpointFormat.sequenceMax else { return }
+    let newest = segments.map(\.header.asOf).max() ?? .none
+    if judge?.position == nil, sequence <= newest {
+      // A checkpoint would tell that the segments contain the commit. Without one, each key is decided
+      // by the commit number of its segment.
+      try applyInPart(commit, sequence)
+      return
+    }
+    guard sequence > last else { return }
+    if sequence > last.next { report.commitsMissing.append(last.value + 1...sequence.value - 1) }
+    last = sequence
+    var newKeys = 0
+    table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
+    report.commitsApplied += 1
+  }
+
+  /// Applies the operations of a commit whose keys have no later entry.
+  private mutating func applyInPart(
+    _ commit: CommitBody, _ sequence: SequenceNumber
+  ) throws(ByteStoreError) {
+    var newKeys = 0
+    let targets = try table.prepare(commit, newKeys: &newKeys)
+    var isLater: [Bool] = []
+    table.withTable { table in
+      for target in targets {
+        let slot = target.ordinal.flatMap { table.location(of: $0).slot }
+        isLater.append(slot.map { segments[$0].header.asOf < sequence } ?? true)
+      }
+    }
+    let part = try Self.part(of: commit, isLater)
+    newKeys = 0
+    let applied = try table.prepare(part, newKeys: &newKeys)
+    putsPossiblyStale += applied.count { $0.ordinal == nil }
+    table.apply([AppliedCommit(body: part, targets: applied)])
+    report.commitsApplied += 1
+  }
+
+  private static func part(of commit: CommitBody, _ isIn: [Bool]) throws(ByteStoreError) -> CommitBody {
+    var batch = Batch(stamp: commit.stamp)
+    for (index, operation) in commit.operations.enumerated() where isIn[index] {
+      switch operation {
+      case .put(_, let key, let value):
+        try batch.put(Array(commit.bytes[value]), for: Array(commit.bytes[key]))
+      case .remove(let key): try batch.remove(Array(commit.bytes[key]))
+      }
+    }
+    return CommitBody(trusted: batch.body)
+  }
+
+  // MARK: Restored entries
+
+  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode.
+  mutating func addMissing(
+    _ entries: [(key: [UInt8], value: [UInt8])], _ judge: (any EntryJudge)?
+  ) throws(ByteStoreError) {
+    var batch = Batch()
+    for entry in entries {
+      guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
+      // Entries that exceed the limits of a batch were never put.
+      guard entry.key.count <= Batch.keyBytesMax, entry.value.count <= Batch.valueBytesMax else { continue }
+      if !batch.hasRoom(forPutOf: entry.value, for: entry.key) {
+        try addMissing(batch)
+        batch = Batch()
+      }
+      try batch.put(entry.value, for: entry.key)
+    }
+    if batch.count > 0 { try addMissing(batch) }
+  }
+
+  private mutating func addMissing(_ batch: Batch) throws(ByteStoreError) {
+    let commit = CommitBody(trusted: batch.body)
+    var newKeys = 0
+    let isMissing = try table.prepare(commit, newKeys: &newKeys).map { $0.ordinal == nil }
+    let part = try Self.part(of: commit, isMissing)
+    newKeys = 0
+    table.apply([AppliedCommit(body: part, targets: try table.prepare(part, newKeys: &newKeys))])
+  }
+
+  // MARK: Undecodable entries
+
+  private static let removalsAtOnce = 1000
+
+  /// Removes definitions that cannot be decoded. They are counted even if valid ones replace them later.
+  mutating func removeBrokenDefinitions(_ judge: any EntryJudge) throws(ByteStoreError) {
+    var broken: [(key: [UInt8], name: String)] = []
+    try forEachEntry { key, value in
+      if let name = judge.brokenDefinition(key, value) { broken.append(([UInt8](copying: key), name)) }
+    }
+    try leaveOut(broken)
+  }
+
+  mutating func leaveOut(_ judge: any EntryJudge) throws(ByteStoreError) {
+    try leaveOut(try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) })
+  }
+
+  private mutating func leaveOut(
+    _ undecodable: [(key: [UInt8], name: String)]
+  ) throws(ByteStoreError) {
+    for entry in undecodable { report.undecodable.add(entry.name) }
+    for start in stride(from: 0, to: undecodable.count, by: Self.removalsAtOnce) {
+      var batch = Batch()
+      for entry in undecodable[start..<min(start + Self.removalsAtOnce, undecodable.count)] {
+        try batch.remove(entry.key)
+      }
+      let commit = CommitBody(trusted: batch.body)
+      var newKeys = 0
+      table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
+    }
+  }
+
+  /// Passes every entry of the new store to `body`.
+  private func forEachEntry(_ body: (RawSpan, RawSpan) -> Void) throws(ByteStoreError) {
+    let table = table.frozen()
+    var buffer = ReadBuffer()
+    for (slot, source) in segments.enumerated() {
+      try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
+        guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+        else { return }
+        let key = buffer.bytes.extracting(parts.key)
+        guard table.ordinal(at: location, table.fingerprint(of: key)) != nil else { return }
+        body(key, buffer.bytes.extracting(droppingFirst: parts.valueStart))
+      } damaged: { _, _ in
+      }
+    }
+    try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
+      let bytes = commit.bytes.rawSpan
+      body(bytes.extracting(key), bytes.extracting(value))
+    }
+  }
+
+  // MARK: The end
+
+  /// Returns the key directory. Its commit number is the last one that any file mentions, so that no
+  /// number is reused.
+  mutating func finish() -> Table {
+    var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
+    // The log after a missing one records where that ended.
+    evidence += sources.logs.compactMap { $0.header?.previous.sequence.value }
+    evidence += sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence.value)
+    evidence += sources.manifest?.logs.compactMap { $0.end?.sequence.value } ?? []
+    let newest = evidence.filter { $0 <= CheckpointFormat.sequenceMax }.max() ?? 0
+    if newest > last.value { report.commitsMissing.append(last.value + 1...newest) }
+    let stamp = judge?.stamp ?? 0
+    table.withTable { table in
+      table.published = SequenceNumber(max(newest, last.value))
+      table.lastStamp = max(table.lastStamp, stamp)
+    }
+    let table = table.frozen()
+    report.keys = table.keys
+    report.keysPossiblyStale = putsPossiblyStale
+    for ordinal in isProven.indices where !isProven[ordinal] {
+      if table.location(of: UInt32(ordinal)).slot != nil { report.keysPossiblyStale += 1 }
+    }
+    return table
+  }
+}
+
+extension CheckpointJudge {
+  /// The last commit in the checkpoint, if known.
+  var position: SequenceNumber? { source.isHeaderSound ? source.header.position.sequence : nil }
+
+  fileprivate var stamp: UInt64 { source.isHeaderSound ? source.header.lastStamp : 0 }
+}
+
+extension SegmentSource {
+  /// Creates a segment for reads at locations.
+  fileprivate func segment(
+    _ slot: Int, _ directory: any OpenDirectory, _ platform: Platform
+  ) -> Segment {
+    // A unique number, because the page cache identifies pages by it.
+    let entry = Manifest.Segment(
+      number: FileNumber(UInt64(slot)), fileID: fileID, slot: slot, pages: pages, bytes: file.size)
+    let opened = Segment.Opened(
+      file.file, header, dictionary ?? EntryDictionary([]), (runs ?? []).map { UInt32($0) })
+    return Segment(entry, storeID: header.storeID, opened, in: directory, platform)
+  }
+}
+
+extension FlushJob {
+  /// Copies the readable live entries of a damaged segment to new segments.
+  mutating func rescue(_ source: SegmentSource, slot: Int) throws(ByteStoreError) {
+    var buffer = ReadBuffer()
+    try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
+      guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+      else { return }
+      let fingerprint = table.fingerprint(of: buffer.bytes.extracting(parts.key))
+      guard let ordinal = table.ordinal(at: location, fingerprint) else { return }
+      try add(ordinal, location, buffer.bytes)
+    } damaged: { _, _ in
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// How long a leader waits for its commit group to fill.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite("How a leader comes to a full group")
+struct GroupWaitPolicyTests {
+  @Test("a single writer never waits")
+  func single() {
+    var gathering = GroupWaitPolicy()
+    for _ in 0..<10 {
+      #expect(gathering.patience(with: 1) == 0)
+      gathering.groupEnded(1, queued: 0, syncNanoseconds: 100_000)
+    }
+  }
+
+  @Test("a company is complete when as many wait as the last group held or kept waiting")
+  func complete() {
+    var gathering = GroupWaitPolicy()
+    gathering.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
+    #expect(!gathering.isComplete(3) && gathering.isComplete(4) && gathering.isComplete(5))
+  }
+
+  @Test("a leader waits for those that the last group held or kept waiting, for half a sync")
+  func several() {
+    var gathering = GroupWaitPolicy()
+    for _ in 0..<100 { gathering.groupEnded(7, queued: 1, syncNanoseconds: 100_000) }
+    #expect(gathering.expected == 8)
+    #expect((40_000...50_000).contains(gathering.patience(with: 1)))
+    #expect(gathering.patience(with: 8) == 0)
+    gathering.groupEnded(8, queued: 0, syncNanoseconds: 1_000_000_000)
+    #expect(gathering.patience(with: 1) == 1_000_000, "a slow device does not mean a long wait")
+  }
+
+  @Test("what was in vain is tried ever more seldom, until it helps again")
+  func inVain() {
+    var gathering = GroupWaitPolicy()
+    gathering.groupEnded(2, queued: 0, syncNanoseconds: 100_000)
+    var waits: [Int] = []
+    for leader in 0..<1000 where gathering.patience(with: 1) > 0 {
+      waits.append(leader)
+      gathering.waited(groupSize: 1)
+    }
+    #expect(waits.prefix(4) == [0, 2, 6, 14])
+    #expect(waits.count < 25)
+    while gathering.patience(with: 1) == 0 {}
+    gathering.waited(groupSize: 2)
+    #expect(gathering.patience(with: 1) > 0)
+    #expect(gathering.patience(with: 1) > 0)
+  }
+}
+
+/// Threads that wait up to a millisecond for their group to fill.
+@Suite("Waiting for company") struct GroupWaitTests {
+  /// Sets the expected size of the next group.
+  private func expect(_ count: Int, _ store: ByteStore) {
+    store.state.withLock { state in
+      state.gathering = GroupWaitPolicy()
+      for _ in 0..<100 { state.gathering.groupEnded(count, queued: 0, syncNanoseconds: 2_000_000) }
+    }
+  }
+
+  private func waitForWaitingLeader(_ store: ByteStore, orThat isDone: () -> Bool) {
+    while !isDone(), store.state.withLock({ $0.host == nil }) { WorkerThread.yield() }
+  }
+
+  @Test("a host that nobody joins leads when its time is up")
+  func alone() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    for number in 0..<20 {
+      expect(9, store)
+      try store.put([UInt8(number)], for: "key")
+      #expect(store.state.withLock { $0.host == nil && !$0.isLeading })
+    }
+    #expect(store.lastCommit == SequenceNumber(20))
+    try store.close()
+  }
+
+  /// The other thread may be late sometimes, but not every time.
+  @Test("who completes the company leads it: one sync for both")
+  func together() throws {
+    let machine = TestStore()
+    let store = try machine.open()
+    try store.put([0], for: "first")
+    var shared = 0
+    for number in 0..<1000 where shared == 0 {
+      expect(2, store)
+      let before = machine.disk.counters.fileSyncs
+      let isDone = Locked(false)
+      let thread = WorkerThread {
+        _ = try? store.put([1], for: "host\(number)")
+        isDone.withLock { $0 = true }
+      }
+      waitForWaitingLeader(store) { isDone.withLock { $0 } }
+      try store.put([2], for: "guest\(number)")
+      thread.join()
+      if machine.disk.counters.fileSyncs - before == 1 { shared += 1 }
+      #expect(try store.value(for: "host\(number)") == [1])
+    }
+    #expect(shared == 1)
+    try store.close()
+  }
+
+  @Test("a store that is abandoned, or closed, answers a host")
+  func end() throws {
+    for round in 0..<40 {
+      let machine = TestStore()
+      let store = try machine.open()
+      try store.put([0], for: "first")
+      expect(9, store)
+      let outcome = Locked<Result<SequenceNumber, any Error>?>(nil)
+      let thread = WorkerThread {
+        let result = Result { try store.put([1], for: "second") }
+        outcome.withLock { $0 = result }
+      }
+      waitForWaitingLeader(store) { outcome.withLock { $0 != nil } }
+      if round % 2 == 0 { store.abandon() } else { try store.close() }
+      thread.join()
+      let again = try machine.open()
+      let isThere = try again.value(for: "second") == [1]
+      switch try #require(outcome.withLock { $0 }) {
+      case .success: #expect(isThere)
+      case .failure(let error): #expect(error as? ByteStoreError == .closed(directory: TestStore.path))
+      }
+      try again.close()
+    }
+  }
+}

@@ -1,0 +1,118 @@
+// The key directory in memory, compared with a dictionary.
+
+import Harness
+import Testing
+
+@testable import ByteStore
+
+@Suite struct TableTests {
+  private func emptyTable() -> SharedKeyDirectory {
+    SharedKeyDirectory(
+      Table(hashSeed: RandomID(high: 1, low: 2)),
+      PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes), path: "/store")
+  }
+
+  private func apply(_ batch: Batch, to table: SharedKeyDirectory) throws {
+    let body = CommitBody(trusted: batch.body)
+    var newKeys = 0
+    table.apply([AppliedCommit(body: body, targets: try table.prepare(body, newKeys: &newKeys))])
+  }
+
+  /// Few keys, so that puts overwrite and removals hit; many keys, so that slot pages split.
+  @Test(arguments: [3, 40, 5000])
+  func keyDirectoryMatchesADictionary(keys: Int) throws {
+    var dice = SeededRandom(seed: UInt64(keys))
+    let table = emptyTable()
+    var model: [[UInt8]: [UInt8]] = [:]
+    for step in 0..<2000 {
+      var batch = Batch(stamp: UInt64(step))
+      for _ in 0..<Int.random(in: 0...12, using: &dice) {
+        let key = Array("key\(Int.random(in: 0..<keys, using: &dice))".utf8)
+        if Int.random(in: 0..<3, using: &dice) == 0 {
+          try batch.remove(key)
+          model[key] = nil
+        } else {
+          let value = [UInt8](repeating: UInt8(step & 0xFF), count: Int.random(in: 0...30, using: &dice))
+          try batch.put(value, for: key)
+          model[key] = value
+        }
+      }
+      try apply(batch, to: table)
+      if step % 50 == 0 { #expect(table.frozen().invariantBroken() == nil) }
+    }
+    #expect(table.frozen().invariantBroken() == nil)
+    #expect(table.frozen().keys == model.count)
+    try compare(table, with: model, keys: keys)
+  }
+
+  private func compare(
+    _ table: SharedKeyDirectory, with model: [[UInt8]: [UInt8]], keys: Int
+  ) throws {
+    var buffer = ReadBuffer()
+    for number in 0..<keys {
+      let key = Array("key\(number)".utf8)
+      let found = try table.read(key, into: &buffer) ? Array(copying: buffer.bytes) : nil
+      #expect(found == model[key])
+    }
+  }
+
+  @Test func frozenKeyDirectoryDoesNotChange() throws {
+    let table = emptyTable()
+    func put(_ value: UInt8) throws {
+      var batch = Batch()
+      for key in 0..<2000 { try batch.put([value], for: Array("key\(key)".utf8)) }
+      try apply(batch, to: table)
+    }
+    try put(1)
+    let frozen = SharedKeyDirectory(table.frozen(), table.cache, path: "/store")
+    var removal = Batch()
+    for key in 0..<1000 { try removal.remove(Array("key\(key)".utf8)) }
+    try apply(removal, to: table)
+    try put(2)
+    let ones = Dictionary(uniqueKeysWithValues: (0..<2000).map { (Array("key\($0)".utf8), [UInt8(1)]) })
+    try compare(frozen, with: ones, keys: 2000)
+    try compare(table, with: ones.mapValues { _ in [2] }, keys: 2000)
+    #expect(frozen.frozen().invariantBroken() == nil)
+    #expect(table.frozen().invariantBroken() == nil)
+  }
+
+  @Test func aBodyIsFreedWithItsLastLivePut() throws {
+    let table = emptyTable()
+    for step in 0..<1000 {
+      var batch = Batch(stamp: UInt64(step))
+      try batch.put([1], for: [0])
+      try batch.put([2], for: [UInt8(step % 2 + 1)])
+      try apply(batch, to: table)
+    }
+    #expect(table.frozen().tail.bodiesHeld == 2)
+    #expect(table.frozen().invariantBroken() == nil)
+  }
+
+  @Test func locationsAreNeverReused() throws {
+    // A flush compares locations to detect that a key has changed meanwhile.
+    let table = emptyTable()
+    var seen = Set<Location>()
+    for _ in 0..<1000 {
+      var batch = Batch()
+      try batch.put([1], for: [0])
+      try apply(batch, to: table)
+      #expect(seen.insert(table.frozen().location(of: 0)).inserted)
+    }
+  }
+
+  @Test func invalidCommitBodyIsRefused() throws {
+    var batch = Batch(stamp: 7)
+    try batch.put([1, 2, 3], for: [4])
+    try batch.remove([5])
+    let body = batch.body
+    #expect(CommitBody(decoding: body)?.stamp == 7)
+    for count in 0..<body.count { #expect(CommitBody(decoding: Array(body[..<count])) == nil) }
+    #expect(CommitBody(decoding: body + [0]) == nil)
+    // A count and lengths far beyond the available bytes.
+    for offset in [8, 11, 13, 14, 15, 18] {
+      var hostile = body
+      hostile[offset] = 0xFF
+      #expect(CommitBody(decoding: hostile) == nil, "byte \(offset)")
+    }
+  }
+}

@@ -1,0 +1,421 @@
+// The interest filter passes all changes that concern a listener, and few others.
+
+import ByteStore
+import Dispatch
+import Harness
+import Testing
+
+@testable import DocumentStore
+
+@Suite struct InterestFilterTests {
+  private func change(_ before: StoredDocument?, _ after: StoredDocument) -> IndexChanges.Change {
+    IndexChanges.Change(
+      path: after.path, key: DocumentKey.encode(after.path),
+      before: before.map { .document($0) } ?? .none, after: after)
+  }
+
+  /// With the scratch buffer that commits use.
+  private func mayMatch(_ sieve: inout InterestFilter, _ change: IndexChanges.Change) -> Bool {
+    var key: [UInt8] = [1, 2, 3]
+    return unsafe withUnsafePointer(to: change) { unsafe sieve.mayMatch($0, &key) }
+  }
+
+  @Test func theFilterHasNoFalseNegatives() {
+    let seed = UInt64.random(in: 0...1 << 40)
+    var documents = DocumentGenerator(seed: seed)
+    var queries = QueryGenerator(seed: seed + 1, about: documents.documents(60))
+    var random = SeededRandom(seed: seed + 2)
+    var sieve = InterestFilter()
+    var views: [LiveView] = []
+    var (concerning, heldBack) = (0, 0)
+    for step in 0..<8000 {
+      if step % 4 == 0 {
+        // Sometimes few views, because a view on everything hides the effects of others.
+        if random.below(step % 1000 < 500 ? 6 : 60) < views.count {
+          let view = views.remove(at: random.below(views.count))
+          #expect(sieve.remove(number: view.number)?.collectionID == view.collectionID)
+        } else {
+          let view = LiveView(random.oneIn(2) ? queries.query() : queries.selectiveQuery(), number: step)
+          sieve.insert(view.interest, number: step)
+          views.append(view)
+        }
+      }
+      let after = documents.document()
+      let before = random.oneIn(3) ? nil : documents.document()
+      let change = change(
+        before.map { was in
+          StoredDocument(
+            path: after.path, createTime: was.createTime, updateTime: was.updateTime, fields: was.fields)
+        }, after)
+      var states = [after]
+      if case .document(let document) = change.before { states.append(document) }
+      let concerned = views.first { view in states.contains { view.run.matches($0) } }
+      let isLetThrough = mayMatch(&sieve, change)
+      if let concerned {
+        concerning += 1
+        #expect(isLetThrough, "seed \(seed), step \(step): \(concerned.query) would miss \(after)")
+      } else if !isLetThrough {
+        heldBack += 1
+      }
+    }
+    #expect(concerning > 1000 && heldBack > 500, "\(concerning) and \(heldBack): seed \(seed)")
+  }
+
+  @Test func theFilterHasFewFalsePositives() throws {
+    var sieve = InterestFilter()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    for number in 0..<5000 {
+      let query =
+        number % 2 == 0
+        ? try rooms.filtered(by: .field(field("user"), .equal, .string("user \(number)")))
+        : try rooms.filtered(by: .field(field("n"), .equal, .integer(Int64(number))))
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+    }
+    func isLetThrough(_ user: Int, _ number: Int) -> Bool {
+      let fields = StoredMap([("user", .string("user \(user)")), ("n", .integer(Int64(number)))])
+      let document = StoredDocument(
+        path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
+      return mayMatch(&sieve, change(nil, document))
+    }
+    for number in 0..<5000 {
+      #expect(isLetThrough(number % 2 == 0 ? number : -1, number % 2 == 1 ? number : -1))
+    }
+    let wrong = (10_000..<20_000).count { isLetThrough($0, $0) }
+    #expect(wrong < 100, "\(wrong) of 10,000")
+  }
+
+  /// Guards against fingerprints that stay after their views are removed, and make every commit slower.
+  @Test func removedInterestsAreDroppedFromTheFilter() throws {
+    var sieve = InterestFilter()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    let document = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("n", .integer(1))]))
+    sieve.insert(LiveView(rooms, number: 0).interest, number: 0)
+    #expect(mayMatch(&sieve, change(nil, document)))
+    #expect(sieve.remove(number: 0) != nil)
+    #expect(sieve.remove(number: 0) == nil)
+    for number in 1...100 {
+      // A view on a whole collection leaves no fingerprint, which could cause a false positive.
+      let other = StructuredQuery(.collection(path("other\(number)", "x").parent))
+      sieve.insert(LiveView(other, number: number).interest, number: number)
+      _ = sieve.remove(number: number)
+    }
+    #expect(!mayMatch(&sieve, change(nil, document)))
+    sieve.insert(LiveView(rooms, number: 200).interest, number: 200)
+    sieve.removeAll()
+    #expect(!mayMatch(&sieve, change(nil, document)))
+  }
+
+  /// Guards against choosing the less selective of two equalities. All chats have one kind, and each has a
+  /// listener of its own room.
+  @Test func theMoreSelectiveEqualityIsInTheFilter() throws {
+    var sieve = InterestFilter()
+    let all = StructuredQuery(.collection(path("rooms", "x").parent))
+    for number in 0..<300 {
+      let both = FilterTree.all([
+        .field(field("kind"), .equal, .string("message")),
+        .field(field("room"), .equal, .integer(Int64(number))),
+      ])
+      sieve.insert(LiveView(try all.filtered(by: both), number: number).interest, number: number)
+    }
+    let held = (1000..<1100).count { room in
+      let fields = StoredMap([("kind", .string("message")), ("room", .integer(Int64(room)))])
+      let message = StoredDocument(
+        path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
+      return !mayMatch(&sieve, change(nil, message))
+    }
+    #expect(held > 90)
+  }
+
+  @Test func unknownStatesAndTooManyFieldsPassTheFilter() throws {
+    var sieve = InterestFilter()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    func room(_ before: IndexChanges.Before, _ id: String = "rooms") -> IndexChanges.Change {
+      IndexChanges.Change(
+        path: path(id, "a"), key: DocumentKey.encode(path(id, "a")), before: before, after: nil)
+    }
+    func wait(forField number: Int) throws {
+      let query = try rooms.filtered(by: .field(field("f\(number)"), .equal, .integer(1)))
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+    }
+    let other = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("f0", .integer(2))]))
+    for number in 0..<32 {
+      try wait(forField: number)
+      #expect(!mayMatch(&sieve, room(.document(other))))
+    }
+    #expect(mayMatch(&sieve, room(.unknown)))
+    #expect(!mayMatch(&sieve, room(.unknown, "halls")))
+    try wait(forField: 32)
+    #expect(mayMatch(&sieve, room(.document(other))))
+  }
+
+  @Test func changesWithAnUnknownPreviousStatePassTheFilter() throws {
+    func unknown(_ segments: String...) throws -> IndexChanges.Change {
+      let path = try DocumentPath(segments)
+      return IndexChanges.Change(path: path, key: DocumentKey.encode(path), before: .unknown, after: nil)
+    }
+    let inner = try StoredFieldPath(["a", "b"])
+    let all = StructuredQuery(.collection(path("rooms", "x").parent))
+    let group = StructuredQuery(.collectionGroup("messages"))
+    let queries = [
+      try all.filtered(by: .field(inner, .equal, .integer(1))),
+      try group.filtered(by: .field(field("n"), .greaterThan, .integer(1))),
+      StructuredQuery(.document(path("halls", "a"))),
+    ]
+    var sieve = InterestFilter()
+    for (number, query) in queries.enumerated() {
+      sieve.insert(LiveView(query, number: number).interest, number: number)
+    }
+    #expect(mayMatch(&sieve, try unknown("rooms", "a")))
+    #expect(mayMatch(&sieve, try unknown("halls", "b", "messages", "c")))
+    #expect(mayMatch(&sieve, try unknown("halls", "a")))
+    #expect(!mayMatch(&sieve, try unknown("halls", "b")))
+  }
+
+  /// Each document has its own copy of the name in memory, as documents from users do.
+  @Test func aFieldWithALongNameIsFoundInEachDocument() throws {
+    var sieve = InterestFilter()
+    let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+    let name = "a name that does not lie in two words"
+    let query = try rooms.filtered(by: .field(field(name), .equal, .integer(5)))
+    sieve.insert(LiveView(query, number: 1).interest, number: 1)
+    for number in 0..<10 {
+      let copy = String(decoding: Array(name.utf8), as: UTF8.self)
+      let fields = StoredMap([(copy, .integer(Int64(number))), ("b", .null)])
+      let document = StoredDocument(
+        path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
+      #expect(mayMatch(&sieve, change(nil, document)) == (number == 5))
+      #expect(mayMatch(&sieve, change(nil, document)) == (number == 5))
+    }
+  }
+
+  // MARK: Fingerprints
+
+  @Test func valuesHaveTheFingerprintsOfTheirKeys() {
+    let seed = UInt64.random(in: 0...1 << 40)
+    var generator = DocumentGenerator(seed: seed)
+    var values: [StoredValue] = (0..<500).flatMap { _ in generator.document().fields.entries.map(\.value) }
+    for count in 0..<40 {
+      let letters = String(decoding: (0..<count).map { UInt8(65 + $0) }, as: UTF8.self)
+      for text in [letters, String(repeating: "t", count: count), String(repeating: "\u{E9}", count: count)] {
+        values += [.string(text), .string(text + "\0"), .string("\0" + text), .string(text + "\0" + text)]
+      }
+    }
+    let edge: Int64 = 1 << 53
+    values += [.double(.nan), .double(-0.0), .double(.infinity), .double(-.infinity)]
+    for number in [edge - 1, edge, edge + 1, 1 - edge, -edge, -edge - 1, .max, .min, 0] {
+      values += [.integer(number), .double(Double(number))]
+    }
+    var hashes: [UInt64: [UInt8]] = [:]
+    var room: [UInt8] = []
+    for value in values {
+      let key = value.indexKey
+      let (head, hash) = unsafe withUnsafePointer(to: value) { value in
+        unsafe (InterestFingerprint.head(of: value, &room), InterestFingerprint.hash(of: value, &room))
+      }
+      #expect(head == key.head, "\(value), seed \(seed)")
+      #expect(hash == InterestFingerprint.hash(ofKey: key), "\(value), seed \(seed)")
+      let (quickHead, quickHash) = unsafe withUnsafePointer(to: value) { value in
+        unsafe (InterestFingerprint.quickHead(of: value), InterestFingerprint.quickHash(of: value))
+      }
+      if let quickHead { #expect(quickHead == head) }
+      if let quickHash { #expect(quickHash == hash) }
+      switch value {
+      case .integer(let number) where number.magnitude < edge: #expect(quickHead != nil && quickHash != nil)
+      case .double(let number) where number.magnitude < 1e15: #expect(quickHead != nil && quickHash != nil)
+      case .string(let text) where text.inlineWords != nil: #expect(quickHash != nil)
+      default: break
+      }
+      let mark = InterestFingerprint.mark(hash, in: 7, .value)
+      #expect(mark != InterestFingerprint.mark(hash, in: 8, .value) && mark != InterestFingerprint.mark(hash, in: 7, .element))
+      if let other = hashes.updateValue(key, forKey: hash) { #expect(other == key, "seed \(seed)") }
+    }
+    #expect(hashes.count > 500)
+    #if arch(x86_64) || arch(arm64)
+    #expect("short".inlineWords != nil)
+    #endif
+  }
+
+  /// A truncated text stays on the heap, where it was while it was long.
+  @Test func aTextHasOneHashWhereverItLies() {
+    var room: [UInt8] = []
+    for count in 0...40 {
+      for letter in ["t", "\u{E9}", "\0"] {
+        let text = String(repeating: letter, count: count)
+        var cut = text + String(repeating: "x", count: 60)
+        cut.removeLast(60)
+        for value in [StoredValue.string(text), .string(cut)] {
+          let hash = unsafe withUnsafePointer(to: value) { unsafe InterestFingerprint.hash(of: $0, &room) }
+          #expect(hash == InterestFingerprint.hash(ofKey: value.indexKey), "\(count) of \(letter)")
+        }
+        #expect(
+          InterestFingerprint.hash(ofCollection: ["a", text, "b"]) == InterestFingerprint.hash(ofCollection: ["a", cut, "b"]))
+      }
+    }
+  }
+
+  @Test func theCollectionOfAPathHasTheSameHashEachWay() {
+    let long = ["rooms", "an id that is long", "messages", "b"]
+    let quick = [
+      ["rooms", "a"], ["rooms", "a", "messages", "an id that is long"], ["r", "a", "m", "b", "p", "c"],
+    ]
+    for segments in quick + [long] {
+      let path = DocumentPath(unchecked: segments)
+      let expected = InterestFingerprint.hash(ofCollection: segments.dropLast())
+      #expect(InterestFingerprint.hash(ofCollectionOf: path) == expected)
+      #expect(segments == long || InterestFingerprint.quickHash(ofCollectionOf: path) == expected)
+    }
+    #expect(InterestFingerprint.quickHash(ofCollectionOf: DocumentPath(unchecked: long)) == nil)
+  }
+
+  @Test func aBloomFilterHoldsItsCapacity() {
+    let marks = BlockedBloomFilter(capacity: 100)
+    var random = SeededRandom(seed: 1)
+    let hashes = (0..<1000).map { _ in random.next() }
+    var isKept: [UInt64] = []
+    for hash in hashes {
+      guard marks.insert(hash) else { break }
+      isKept.append(hash)
+    }
+    #expect((100...200).contains(isKept.count))
+    #expect(isKept.allSatisfy { marks.view.mayContain($0) })
+    let isThere = marks.insert(hashes[0])
+    #expect(isThere)
+  }
+
+  // MARK: Publications
+
+  private final class Follower: CommitObserver {
+    let calls = Locked(0)
+    func follow() { calls.withLock { $0 += 1 } }
+  }
+
+  private let publications = Publications()
+  private let follower = Follower()
+
+  private func effects(_ number: Int64, isJudged: Bool = true) -> CommitEffects {
+    let document = StoredDocument(
+      path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
+      fields: StoredMap([("n", .integer(number))]))
+    let changes = [
+      CommitChange(
+        path: document.path, key: DocumentKey.encode(document.path), before: nil, isBeforeKnown: true,
+        after: document)
+    ]
+    return CommitEffects(moment(number), changes, shapes: []) { changes in
+      var room: [UInt8] = []
+      return isJudged ? publications.audience(of: changes, &room) : nil
+    }
+  }
+
+  private func follow(_ wanted: Int64) throws {
+    let query = try StructuredQuery(.collection(path("rooms", "x").parent))
+      .filtered(by: .field(field("n"), .equal, .integer(wanted)))
+    publications.follow(LiveView(query, number: Int(wanted)).interest, number: Int(wanted), follower)
+  }
+
+  private func publish(_ effects: CommitEffects) {
+    publications.append(effects)
+    publications.notify(effects.audience)
+  }
+
+  private func takenNumbers() -> [UInt64] {
+    var taken: [Publication] = []
+    _ = publications.take(&taken)
+    return taken.map(\.number)
+  }
+
+  @Test func anUnrelatedCommitIsCountedAndNotQueued() throws {
+    publish(effects(1))
+    try follow(5)
+    publish(effects(2))
+    #expect(publications.position == 2)
+    #expect(publications.timeIfQueueIsEmpty == moment(2))
+    #expect(follower.calls.withLock { $0 } == 0)
+    publish(effects(5))
+    #expect(follower.calls.withLock { $0 } == 1)
+    #expect(publications.timeIfQueueIsEmpty == nil)
+    publish(effects(3))
+    #expect(publications.position == 4)
+    #expect(takenNumbers() == [3])
+    #expect(publications.timeIfQueueIsEmpty == moment(3))
+  }
+
+  /// Like commits of the store's own keys.
+  @Test func aCommitWithoutChangesDoesNotNotify() throws {
+    try follow(5)
+    publish(
+      CommitEffects(moment(1), [], shapes: []) { changes in
+        var room: [UInt8] = []
+        return publications.audience(of: changes, &room)
+      })
+    #expect(publications.position == 1)
+    #expect(takenNumbers().isEmpty)
+    #expect(follower.calls.withLock { $0 } == 0)
+  }
+
+  /// A new listener may run its query before that commit is visible.
+  @Test func aCommitProbedBeforeANewListenerIsQueued() throws {
+    try follow(5)
+    let early = effects(6)
+    try follow(6)
+    publish(early)
+    #expect(follower.calls.withLock { $0 } == 1)
+    #expect(takenNumbers() == [1])
+    publish(effects(7, isJudged: false))
+    #expect(takenNumbers() == [2])
+  }
+
+  /// A commit does not wait while a listener is being added, and then concerns every listener.
+  @Test func concurrentRegistrationsMissNoCommit() throws {
+    try follow(5)
+    let others = try (1000..<1400).map { number in
+      try StructuredQuery(.collection(path("rooms", "x").parent))
+        .filtered(by: .field(field("n"), .equal, .integer(Int64(number))))
+    }
+    let isOver = Locked(false)
+    let thread = DispatchGroup()
+    let (publications, follower) = (publications, follower)
+    DispatchQueue(label: "others").async(group: thread) {
+      while !isOver.withLock({ $0 }) {
+        for (number, query) in others.enumerated() {
+          publications.follow(LiveView(query, number: number + 10).interest, number: number + 10, follower)
+        }
+        for number in others.indices { publications.unfollow(number: number + 10) }
+      }
+    }
+    var (passed, number) = (0, UInt64(0))
+    while passed < 10, number < 3_000_000 {
+      number += 1
+      let effects = effects(5)
+      if effects.audience == nil { passed += 1 }
+      publish(effects)
+      guard takenNumbers() == [number] else {
+        Issue.record("commit \(number) was passed over")
+        break
+      }
+    }
+    isOver.withLock { $0 = true }
+    thread.wait()
+    #expect(passed == 10)
+  }
+
+  @Test func afterTheLastViewNothingIsQueued() throws {
+    try follow(5)
+    try follow(6)
+    publications.unfollow(number: 5)
+    #expect(publications.isObserved("rooms"))
+    publish(effects(6))
+    let concerned = effects(6)
+    publications.unfollow(number: 6)
+    #expect(!publications.isObserved("rooms"))
+    publish(concerned)
+    publish(effects(6))
+    #expect(publications.position == 3)
+    #expect(takenNumbers().isEmpty)
+    #expect(publications.timeIfQueueIsEmpty == nil)
+  }
+}
