@@ -155,7 +155,7 @@ final class JobScheduler: BackgroundSimulator {
     state.wakeAll()
   }
 
-  func pause(_ moment: Maintenance.Moment) {
+  func pause(_ moment: Maintenance.PausePoint) {
     switch moment {
     case .commitLogged: during(.commit) { pause() }
     case .flushStarts: pause(in: .held)

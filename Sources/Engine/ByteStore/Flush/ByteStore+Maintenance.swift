@@ -31,7 +31,7 @@ package enum Maintenance: Sendable {
   }
 
   /// Points where no lock is held and other threads may run; a flush has its own points, `FlushStep`.
-  package enum Moment: Sendable {
+  package enum PausePoint: Sendable {
     /// A commit is logged, but not visible to readers yet. All other writers to the log wait for it.
     case commitLogged
     case recycledLogOrdered
@@ -49,7 +49,7 @@ package enum Maintenance: Sendable {
 
   var isPlayed: Bool { if case .played = self { true } else { false } }
 
-  func pause(_ moment: Moment) {
+  func pause(_ point: PausePoint) {
     guard case .played(let player) = self else { return }
     player.pause(moment)
   }
@@ -75,7 +75,7 @@ package enum Maintenance: Sendable {
 package protocol BackgroundSimulator: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
   /// Called on the thread that reached the point, of a job or of a caller.
-  func pause(_ moment: Maintenance.Moment)
+  func pause(_ moment: Maintenance.PausePoint)
 }
 
 extension ByteStore {
