@@ -1,5 +1,6 @@
 // Being told that all listeners have heard of the same state.
 
+private import FirebaseCore
 private import Foundation
 
 extension Firestore {

@@ -1,6 +1,7 @@
 // What listening to a query and listening to a document have in common.
 
 import DocumentStore
+private import FirebaseCore
 import Foundation
 import OfflineSync
 

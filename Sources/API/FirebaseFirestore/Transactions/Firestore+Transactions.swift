@@ -1,7 +1,7 @@
 // Running transactions.
 
 private import DocumentStore
-private import FirebaseCore
+import FirebaseCore
 public import Foundation
 private import OfflineSync
 
@@ -31,7 +31,7 @@ extension Firestore {
     completion: @escaping (Any?, (any Error)?) -> Void
   ) {
     let run = unsafe TransactionRun(self, options, Self.throwing(block))
-    run.begin(told { (result: Delivery<Any?>?, error) in completion(result?.value ?? nil, error) })
+    run.begin(told { (result: Handed<Any?>?, error) in completion(result?.value ?? nil, error) })
   }
 
   /// Runs the block until nobody was faster, five times at most; returns what the block returned.
@@ -79,17 +79,17 @@ private struct TransactionRun: @unchecked Sendable {
     lastWrite = (try? client.get().lastIssuedWrite) ?? 0
   }
 
-  nonisolated(nonsending) func result() async throws -> Delivery<Any?> {
+  nonisolated(nonsending) func result() async throws -> Handed<Any?> {
     try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
   }
 
-  func begin(_ done: @escaping @Sendable (Result<Delivery<Any?>, any Error>) -> Void) {
+  func begin(_ done: @escaping @Sendable (Result<Handed<Any?>, any Error>) -> Void) {
     let client: FirestoreClient
     do { client = try self.client.get() } catch { return done(.failure(error)) }
     client.work(after: lastWrite, { try result(client, $0) }, done)
   }
 
-  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Delivery<Any?> {
+  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Handed<Any?> {
     guard let remote = client.remote, let driver = client.openDriver else {
       return try run {
         try view.store.beginTransaction()
@@ -124,12 +124,12 @@ private struct TransactionRun: @unchecked Sendable {
 
   private func run(
     _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Bool
-  ) throws -> Delivery<Any?> {
+  ) throws -> Handed<Any?> {
     var attempt = 1
     while true {
       do {
-        return Delivery(value: try self.attempt(begin))
-      } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
+        return Handed(try self.attempt(begin))
+      } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
         attempt += 1
         guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
       } catch {

@@ -1,5 +1,6 @@
 // The way of an operation: over a queue of the operations, and back over the callback queue or to whoever waits.
 
+private import FirebaseCore
 import Foundation
 
 extension StorageReference {
@@ -60,15 +61,6 @@ extension StorageReference {
   private func handing<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?
   ) -> Finish<Value> {
-    let callback = Callback<(Value?, (any Error)?)> { completion?($0.0, $0.1) }
-    let queue = storage.callbackQueue
-    return { result in
-      let delivery: Delivery<(Value?, (any Error)?)>
-      switch result {
-      case .success(let value): delivery = Delivery(value: (value, nil))
-      case .failure(let error): delivery = Delivery(value: (nil, error))
-      }
-      queue.async { callback(delivery.value) }
-    }
+    storage.callbackQueue.passing { completion?($0, $1) }
   }
 }

@@ -10,6 +10,7 @@
 //   - Only who has a place of the lane prepares, advances and finishes. What is paused, or waits for a remote, gives its
 //     place back.
 
+import FirebaseCore
 import Foundation
 
 /// Usable from any thread.
