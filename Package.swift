@@ -7,10 +7,11 @@
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
 // | dugout                 | ByteStore DocumentStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
-// | Ballcap                | BallcapFields FirebaseFirestore FirebaseStorage FirebaseCore   | Foundation Dispatch Synchronization Observation Apple |
+// | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
-// | Pring                  | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
-// | StreamBaseKit          | FirebaseFirestore FirebaseStorage FirebaseCore                 | Foundation Dispatch Synchronization Apple |
+// | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore        | Foundation Dispatch Synchronization Apple |
+// | StreamBaseKit          | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore        | Foundation Dispatch Synchronization Apple |
+// | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore   | Foundation Dispatch       |
 // | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
 // | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Observation Apple |
@@ -122,17 +123,22 @@ let package = Package(
 
     // Layers
     .target(
+      name: "LayerKit",
+      dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "DocumentStore"],
+      path: "Sources/Layers/LayerKit", swiftSettings: library),
+    .target(
       name: "BallcapFields", dependencies: ["FirebaseFirestore"], path: "Sources/Layers/BallcapFields",
       swiftSettings: library),
     .target(
       name: "Ballcap",
-      dependencies: ["BallcapFields", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      dependencies: ["BallcapFields", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
       path: "Sources/Layers/Ballcap", swiftSettings: library),
     .target(
-      name: "Pring", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      name: "Pring", dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
       path: "Sources/Layers/Pring", swiftSettings: library),
     .target(
-      name: "StreamBaseKit", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      name: "StreamBaseKit",
+      dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
       path: "Sources/Layers/StreamBaseKit", swiftSettings: library),
 
     // Programs
@@ -210,6 +216,7 @@ let package = Package(
         "DocumentStore", "ByteStore", "Harness",
       ],
       swiftSettings: strict),
+    .testTarget(name: "LayerKitTests", dependencies: ["LayerKit"], swiftSettings: strict),
     .testTarget(
       name: "BallcapFieldsTests", dependencies: ["BallcapFields", "FirebaseFirestore"], swiftSettings: strict),
     .testTarget(
@@ -221,12 +228,15 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "StreamBaseKitTests",
-      dependencies: ["StreamBaseKit", "StreamHarness", "FirebaseFirestore", "DocumentStore", "OfflineSync"],
+      dependencies: [
+        "StreamBaseKit", "StreamHarness", "LayerKit", "FirebaseFirestore", "DocumentStore", "OfflineSync",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "PringTests",
       dependencies: [
-        "Pring", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync", "Harness",
+        "Pring", "Ballcap", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync",
+        "Harness",
         "LayerHarness",
       ],
       swiftSettings: strict),
@@ -265,7 +275,9 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
-  let layers = ["Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness"]
+  let layers = [
+    "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
+  ]
   let bands = [
     "engine": engine + [
       "CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests", "ObjectSyncTests",
@@ -273,7 +285,7 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "api": engine + api
       + ["OfflineSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests", "FirebaseStorageTests"],
     "layers": engine + api + layers
-      + ["BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],
+      + ["LayerKitTests", "BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],
   ]
   guard let targets = bands[band] else {
     fatalError("DUGOUT_BAND is '\(band)': it can be \(bands.keys.sorted().joined(separator: ", ")).")

@@ -254,12 +254,12 @@ extension PringTests {
             model.remove(at: place)
             let new = order.isNone ? place : model.firstIndex { $0.price > item.price } ?? model.count
             model.insert(item, at: new)
-            let moved = rows.replace(id, with: item, nil)
+            let moved = rows.replace(id, with: item, key: nil)
             #expect(moved?.old == place && moved?.new == new)
           } else {
             let new = order.isNone ? model.count : model.firstIndex { $0.price > item.price } ?? model.count
             model.insert(item, at: new)
-            #expect(rows.insert(item, id, nil) == new)
+            #expect(rows.insert(item, id, key: nil) == new)
           }
           guard rows.elements.map(ObjectIdentifier.init) == model.map(ObjectIdentifier.init) else {
             return #expect(Bool(false), "step \(step)")

@@ -4,6 +4,7 @@ import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 import LayerHarness
+import LayerKit
 import Testing
 
 @testable import Pring

@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerKit
 import Testing
 
 @testable import StreamBaseKit

@@ -275,9 +275,9 @@ extension PringTests {
 
     @Test func fault36ALargeListTakesManyChangesQuickly() {
       var rows = Rows<Item>([], .none)
-      for index in 0..<5000 { _ = rows.insert(Item(id: "\(index)"), "\(index)", nil) }
+      for index in 0..<5000 { _ = rows.insert(Item(id: "\(index)"), "\(index)", key: nil) }
       let start = ContinuousClock.now
-      for index in 0..<5000 { _ = rows.replace("\(index)", with: Item(id: "\(index)"), nil) }
+      for index in 0..<5000 { _ = rows.replace("\(index)", with: Item(id: "\(index)"), key: nil) }
       // A scan for each would compare twelve million ids.
       #expect(ContinuousClock.now - start < .seconds(10))
       #expect(rows.count == 5000 && rows.index(of: "4321") == 4321)

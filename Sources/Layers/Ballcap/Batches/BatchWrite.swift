@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerKit
 
 struct BatchWrite {
   let reference: DocumentReference

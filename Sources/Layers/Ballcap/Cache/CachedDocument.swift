@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerKit
 
 /// What was read or committed, or the fact that it is gone.
 struct CachedDocument: @unchecked Sendable {

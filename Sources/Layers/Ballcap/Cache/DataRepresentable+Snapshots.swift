@@ -2,6 +2,7 @@
 
 public import FirebaseFirestore
 import Foundation
+import LayerKit
 
 /// One for all: to make one for each document is a part of the time of reading it.
 private struct PlainDecoder: @unchecked Sendable {

@@ -2,6 +2,7 @@
 
 import FirebaseFirestore
 import Foundation
+import LayerKit
 
 /// One loop. It listens by itself, and all events of its source come here and not to the callback queue, so that the
 /// source belongs to the task of the loop.

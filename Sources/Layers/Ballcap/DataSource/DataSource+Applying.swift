@@ -1,6 +1,7 @@
 // Changes become documents, and are told.
 
-public import FirebaseFirestore
+package import FirebaseFirestore
+public import LayerKit
 
 /// A change whose object is there.
 private struct Step {
@@ -35,8 +36,8 @@ extension DataSource: ChangeReceiver {
     var steps: [Step] = []
     for (change, answer) in zip(changes.changes, changes.take()) {
       switch answer {
-      case .waiting: late[change.reference] = changes
-      case .nothing where change.kind != .removed: late[change.reference] = nil
+      case .waiting: arriving.addLate(change.reference, changes)
+      case .nothing where change.kind != .removed: arriving.removeLate(change.reference)
       case .nothing: steps.append(Step(change, nil))
       case .element(let element): steps.append(Step(change, element))
       }
@@ -44,14 +45,8 @@ extension DataSource: ChangeReceiver {
     tell(changes.source, apply(steps), isNews: !changes.changes.isEmpty)
   }
 
-  /// Applies an object that came when the other changes were applied already, unless its document changed again.
-  package func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
-    var change = changes.changes[index]
-    guard late[change.reference] === changes else { return }
-    guard let element = changes.lateElement(index) else {
-      late[change.reference] = nil
-      return
-    }
+  package func applyLate(_ change: PendingChange, _ element: T, of changes: PendingChanges<T>) {
+    var change = change
     change.kind = .modifiedOrAdded
     tell(changes.source, apply([Step(change, element)]), isNews: true)
   }
@@ -61,7 +56,9 @@ extension DataSource: ChangeReceiver {
   // MARK: The first documents
 
   /// Whether what comes now is all there is, and can be shown as it comes.
-  var isBlank: Bool { retrieveBlock == nil && list.count == 0 && arriving.isEmpty && late.isEmpty }
+  var isBlank: Bool {
+    retrieveBlock == nil && list.count == 0 && arriving.isEmpty && !arriving.hasLateObjects
+  }
 
   /// The first documents of all, in the order of the query, which has each once.
   func fill(_ source: QuerySnapshot?, _ documents: [QueryDocumentSnapshot]) {
@@ -94,7 +91,7 @@ extension DataSource: ChangeReceiver {
     let twins = hadTwins ? list.elements : []
     _ = list.takeEdits()
     var plan = Plan()
-    for step in steps { plan.add(step, list, isLate: late.removeValue(forKey: step.reference) != nil) }
+    for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
     // Where things were is looked up before anything moves, and is another place if all was sorted just now.
     plan.lookUp(list, knowsPlaces: source == nil)
     let snapshot = carryOut(plan, source, sorted)

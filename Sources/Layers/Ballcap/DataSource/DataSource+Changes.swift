@@ -1,6 +1,7 @@
 // The changes of a data source for loops.
 
 import FirebaseFirestore
+import LayerKit
 
 extension DataSource {
   /// The documents as they are, and then each change of them:

@@ -1,6 +1,7 @@
 // Live documents.
 
 import FirebaseFirestore
+import LayerKit
 
 extension DataSource {
   /// Listens to the documents behind those that were read, or to all if none were. Does nothing if it listens already.
@@ -70,8 +71,7 @@ extension DataSource {
   private func forget(_ snapshot: QuerySnapshot) {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }
-    late = late.filter { !$0.value.isLive }
-    arriving.removeAll(where: \.isLive)
+    arriving.removeLive()
   }
 
   /// As far as the query can tell what the source shows: a predicate is asked here.

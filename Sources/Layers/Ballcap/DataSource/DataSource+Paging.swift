@@ -3,6 +3,7 @@
 // The pages begin where the query does, and each behind the last document of the one before. They are not live.
 
 import FirebaseFirestore
+import LayerKit
 
 extension DataSource {
   /// Reads the first page. `block` is told whether there was nothing, before the documents are there; an error goes to

@@ -1,25 +1,23 @@
-// From a snapshot of the database to changes that can be applied.
+// Creates the objects of changes, so that the changes can be applied.
 
 import FirebaseFirestore
+import LayerKit
 
 extension DataSource {
   typealias Pending = PendingChanges<T>
 
-  /// Makes the objects of the changes, and applies them when it is their turn.
+  /// Creates the objects of the changes, and applies the changes when all changes before them are applied.
   func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change], isLive: Bool = false) {
-    guard let retrieveBlock else {
-      if arriving.isEmpty { return apply(source, changes) }
-      let arrived = Pending(source, changes, isLive: isLive)
-      enqueue(arrived)
-      arrived.answer(changes.map { decoded($0, of: source) })
-      return applyArriving()
-    }
+    if retrieveBlock == nil, arriving.isEmpty { return apply(source, changes) }
     let arrived = Pending(source, changes, isLive: isLive)
+    if let retrieveBlock {
+      return receive(arrived, timeout: option.timeout, post: post) { change, done in
+        retrieveBlock(source, change.document, done)
+      }
+    }
     enqueue(arrived)
-    let post = post
-    retrieve(arrived, retrieveBlock, post)
+    arrived.answer(changes.map { decoded($0, of: source) })
     applyArriving()
-    arrived.expireLater(option.timeout, post)
   }
 
   func decoded(_ change: Pending.Change, of source: QuerySnapshot?) -> T? {
@@ -32,26 +30,12 @@ extension DataSource {
     }
   }
 
-  private func retrieve(
-    _ arrived: Pending, _ block: RetrieveBlock, _ post: @escaping @Sendable (ChangeEvent<T>) -> Void
-  ) {
-    for (index, change) in arrived.changes.enumerated() {
-      guard change.kind != .removed else {
-        arrived.answer(index, nil)
-        continue
-      }
-      block(arrived.source, change.document) { element in
-        if arrived.answer(index, element) { post(.answered(arrived, index)) }
-      }
-    }
-  }
-
-  /// Any thread may call it. The event is handled in the task of the loop, or else on the callback queue.
+  /// Posts an event from any thread. It is handled in the task of the loop, or else on the callback queue.
   private var post: @Sendable (ChangeEvent<T>) -> Void {
     let (route, toQueue) = (route, toQueue)
     return { route.post($0, otherwise: toQueue) }
   }
 
-  /// The way of events while no loop runs.
+  /// Passes events to the callback queue, where they are handled while no loop runs.
   var toQueue: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 }

@@ -9,9 +9,9 @@
 //
 // All of it happens on the callback queue, or in the task that loops over `changes`; `retrieve` may answer anywhere.
 
-private import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
+package import LayerKit
 
 /// The documents of a query as objects of a type.
 ///
@@ -38,10 +38,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
 
   var list: DocumentList<T>
-  /// In the order in which they arrived.
-  package var arriving: [PendingChanges<T>] = []
-  /// Documents whose objects come late, and the changes that they are part of.
-  var late: [DocumentReference: PendingChanges<T>] = [:]
+  package var arriving = ChangeQueue<T>()
 
   var retrieveBlock: RetrieveBlock?
   var changedBlock: ChangedBlock?

@@ -1,17 +1,17 @@
 // Documents that are in a list twice: only what a user put there by hand can be.
 
-import FirebaseCore
 import FirebaseFirestore
+import LayerKit
 
 extension DocumentList {
   /// Whether some reference is there more than once. Only with a tree.
-  var hasTwins: Bool { handles.count != tree.count }
+  var hasTwins: Bool { rows.hasDuplicates }
 
-  /// The other places of what is at a handle; few lists have any, and only those are looked through.
-  func twins(of reference: DocumentReference, besides handle: Handle) -> [Handle] {
-    guard hasTwins else { return [] }
-    return (0..<tree.count).map { tree.handle(at: $0) }
-      .filter { $0 != handle && tree.element($0).reference == reference }
+  /// Returns the elements of a reference but the last one, which counts. Scans the list only if it has twins at all.
+  func twins(of reference: DocumentReference) -> [Rows.Handle] {
+    guard hasTwins, let counted = rows.handle(reference) else { return [] }
+    return (0..<rows.count).map { rows.handle(atRow: $0) }
+      .filter { $0 != counted && rows.element($0).reference == reference }
   }
 }
 

@@ -3,18 +3,18 @@
 //
 // Invariants:
 //   - There is an array or a tree, or both with the same content.
-//   - `handles` has the tree's place of each reference. Only an array of a user's may have one reference twice; then the
-//     last one counts, and an edit of it leaves it there once (DocumentList+Twins).
+//   - Only an array of the user may have a reference twice. Then the last element of the reference counts, and an edit
+//     of it leaves the reference there once (DocumentList+Twins).
 //   - If `isOrdered`, each element has the place that the order gave it.
 //   - `ids` is nil until somebody looks for an id that no reference has, and then has all of them.
 //
 // A copy shares everything, until one of the two is edited: that one copies all of it.
 
-import FirebaseCore
 import FirebaseFirestore
+import LayerKit
 
 struct DocumentList<T: Object & DataRepresentable> {
-  typealias Handle = RankTree<PlacedDocument>.Handle
+  typealias Rows = KeyedList<DocumentReference, PlacedDocument>
 
   /// What the elements of the array stand for, as long as there is no tree.
   private enum Listing {
@@ -28,8 +28,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   private(set) var order: DocumentOrder<T>
   private var array: [T]?
   private var listing = Listing.own
-  private(set) var tree = RankTree<PlacedDocument>()
-  private(set) var handles: [DocumentReference: Handle] = [:]
+  private(set) var rows = Rows()
   private var ids: [String: [DocumentReference]]?
   private var hasTree = false
   private(set) var isOrdered: Bool
@@ -49,36 +48,30 @@ struct DocumentList<T: Object & DataRepresentable> {
     isOrdered = elements.isEmpty
   }
 
-  var count: Int { array?.count ?? tree.count }
+  var count: Int { array?.count ?? rows.count }
 
   // MARK: Looking
 
   private func typed(_ placed: PlacedDocument) -> T { placed.element as! T }
 
-  subscript(index: Int) -> T { array?[index] ?? typed(tree.element(tree.handle(at: index))) }
+  subscript(index: Int) -> T { array?[index] ?? typed(rows[index]) }
 
-  /// Made anew unless it is kept.
-  var elements: [T] {
-    if let array { return array }
-    var elements: [T] = []
-    elements.reserveCapacity(tree.count)
-    tree.forEach { elements.append(typed($0)) }
-    return elements
-  }
+  /// Creates the array, unless it is kept.
+  var elements: [T] { array ?? rows.map(typed) }
 
-  /// The same, and kept until the next edit.
+  /// Returns the elements and keeps the array until the next edit.
   mutating func keptElements() -> [T] {
     let elements = elements
     array = elements
     return elements
   }
 
-  func contains(_ reference: DocumentReference) -> Bool { handles[reference] != nil }
+  func contains(_ reference: DocumentReference) -> Bool { rows.contains(reference) }
 
   /// Only with a tree.
-  func index(of reference: DocumentReference) -> Int? { handles[reference].map(tree.rank) }
+  func index(of reference: DocumentReference) -> Int? { rows.row(reference) }
 
-  func element(_ reference: DocumentReference) -> T? { handles[reference].map { typed(tree.element($0)) } }
+  func element(_ reference: DocumentReference) -> T? { rows.element(reference).map(typed) }
 
   /// Of the first element with the same id, which may be another document's.
   mutating func reference(of element: T) -> DocumentReference? {
@@ -92,7 +85,7 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   private func allIDs() -> [String: [DocumentReference]] {
     var ids: [String: [DocumentReference]] = [:]
-    tree.forEach { ids[$0.element.id, default: []].append($0.reference) }
+    rows.forEach { ids[$0.element.id, default: []].append($0.reference) }
     return ids
   }
 
@@ -102,7 +95,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   mutating func set(_ elements: [T]) {
     var known: [ObjectIdentifier: ListedDocument] = [:]
     needTree()
-    tree.forEach { known[ObjectIdentifier($0.element)] = $0.document }
+    rows.forEach { known[ObjectIdentifier($0.element)] = $0.document }
     self = DocumentList(elements, order)
     listing = .listed(
       elements.map { known[ObjectIdentifier($0)] ?? ListedDocument($0, at: $0.documentReference) })
@@ -144,12 +137,7 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   /// All, in their present order.
   private func placed() -> [PlacedDocument] {
-    if hasTree {
-      var placed: [PlacedDocument] = []
-      placed.reserveCapacity(tree.count)
-      tree.forEach { placed.append($0) }
-      return placed
-    }
+    if hasTree { return rows.map { $0 } }
     let elements = array ?? []
     switch listing {
     case .own: return elements.map { order.place(ListedDocument($0, at: $0.documentReference)) }
@@ -165,9 +153,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   private mutating func build(_ placed: [PlacedDocument]) {
-    tree = RankTree(placed)
-    handles = Dictionary(minimumCapacity: placed.count)
-    for (place, document) in placed.enumerated() { handles[document.reference] = Handle(place) }
+    rows = Rows(placed) { $0.reference }
     listing = .own
     ids = nil
     hasTree = true
@@ -197,7 +183,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Behind all others, in order or not.
   mutating func append(_ element: T) {
     needTree()
-    attach(order.place(ListedDocument(element, at: element.documentReference)), at: tree.count)
+    attach(order.place(ListedDocument(element, at: element.documentReference)), at: rows.count)
     isOrdered = false
   }
 
@@ -231,35 +217,32 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Where the entry belongs, and whom the search met that has changed since it was placed.
   private func search(_ entry: PlacedDocument) -> (rank: Int, stale: [DocumentReference]) {
     var stale: [DocumentReference] = []
-    let rank = try? tree.partition { other in
+    let rank = try? rows.partition { other in
       if order.isStale(other) { stale.append(other.reference) }
       return try order.areInOrder(entry, other)
     }
     // An order that throws has nothing to say.
-    return (rank ?? tree.count, rank == nil ? [] : stale)
+    return (rank ?? rows.count, rank == nil ? [] : stale)
   }
 
   private mutating func attach(_ entry: PlacedDocument, at rank: Int) {
     array = nil
-    handles[entry.reference] = tree.insert(entry, at: rank)
+    rows.insert(entry, for: entry.reference, atRow: rank)
     ids?[entry.element.id, default: []].append(entry.reference)
   }
 
   private mutating func detach(_ reference: DocumentReference) -> ListedDocument? {
-    guard let handle = handles[reference] else { return nil }
-    for twin in twins(of: reference, besides: handle) { detach(twin) }
-    handles[reference] = nil
-    return detach(handle)
+    for twin in twins(of: reference) { note(removal: rows.remove(twin)) }
+    guard let removal = rows.remove(reference) else { return nil }
+    note(removal: removal)
+    return removal.element.document
   }
 
-  @discardableResult
-  private mutating func detach(_ handle: Handle) -> ListedDocument {
+  private mutating func note(removal: (row: Int, element: PlacedDocument)) {
+    let placed = removal.element
     array = nil
-    let placed = tree.element(handle)
-    edits.append(.removed(tree.rank(of: handle), typed(placed)))
-    tree.remove(handle)
+    edits.append(.removed(removal.row, typed(placed)))
     ids?[placed.element.id]?.removeAll { $0 == placed.reference }
-    return placed.document
   }
 
   mutating func remove(_ reference: DocumentReference) {
@@ -269,37 +252,28 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   mutating func remove(at index: Int) {
     needTree()
-    remove(tree.element(tree.handle(at: index)).reference)
+    remove(rows[index].reference)
   }
 
   /// In its place if that is still right, else where it belongs now.
   mutating func replace(with document: ListedDocument) -> [DocumentReference] {
     needTree()
-    guard let handle = handles[document.reference] else { return [] }
+    guard let rank = rows.row(document.reference) else { return [] }
     let entry = order.place(document)
-    let rank = tree.rank(of: handle)
-    let old = typed(tree.element(handle))
+    let old = typed(rows[rank])
     guard !hasTwins, stays(entry, at: rank) else {
       remove(document.reference)
       return insert(document)
     }
     array = nil
     edits.append(.replaced(rank, old))
-    tree.replace(handle, with: entry)
+    rows.replace(document.reference, with: entry)
     if old.id != document.element.id { ids = nil }
     return []
   }
 
   /// Whether an entry fits between its neighbours. An order that throws leaves everything where it is.
   private func stays(_ entry: PlacedDocument, at rank: Int) -> Bool {
-    do {
-      if rank > 0, try order.areInOrder(entry, tree.element(tree.handle(at: rank - 1))) { return false }
-      if rank + 1 < tree.count, try order.areInOrder(tree.element(tree.handle(at: rank + 1)), entry) {
-        return false
-      }
-      return true
-    } catch {
-      return true
-    }
+    (try? rows.fits(entry, atRow: rank, areInOrder: order.areInOrder)) ?? true
   }
 }

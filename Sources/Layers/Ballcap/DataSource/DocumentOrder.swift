@@ -5,6 +5,7 @@
 // the elements themselves, so there what was noted tells which have changed and are to be placed anew.
 
 import FirebaseFirestore
+import LayerKit
 
 enum DocumentOrder<T: Object & DataRepresentable> {
   /// The latest update first.
@@ -77,7 +78,7 @@ extension DocumentOrder {
     switch self {
     case .latestUpdate:
       // What was read does not change when the object is saved.
-      if case .moment(let time) = element.snapshot?.time(at: DocumentTimes.updatedAt) { return .time(time) }
+      if case .time(let time) = element.snapshot?.time(at: DocumentTimes.updatedAt) { return .time(time) }
       return .time(element.updatedAt)
     case .query:
       return (document.found ?? element.snapshot).map(PlacedDocument.Note.unread) ?? .sortKey(nil)

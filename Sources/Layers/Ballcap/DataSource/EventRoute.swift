@@ -6,6 +6,7 @@
 
 private import FirebaseCore
 import FirebaseFirestore
+import LayerKit
 
 /// One for each data source. Any thread may post.
 final class EventRoute<T>: Sendable {

@@ -1,6 +1,7 @@
 // The end of listening, tied to a lifetime.
 
 public import FirebaseFirestore
+import LayerKit
 
 /// Ends the listening when asked, or when it is freed. So it has to be kept as long as anything is to be heard.
 public final class Disposer: ReferenceObservationDisposable {

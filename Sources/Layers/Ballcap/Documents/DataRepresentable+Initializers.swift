@@ -1,6 +1,7 @@
 // Making objects: new ones, and those of documents with known fields.
 
 public import FirebaseFirestore
+import LayerKit
 
 extension DataRepresentable where Self: Object {
   /// A new document with a random id in the type's collection.

@@ -5,6 +5,7 @@
 public import FirebaseFirestore
 public import FirebaseStorage
 import Foundation
+import LayerKit
 
 /// A document's place, and when it was made and changed. Meant for one thread at a time, that of the callbacks.
 open class Object: Documentable {

@@ -2,6 +2,7 @@
 
 public import FirebaseStorage
 import Foundation
+import LayerKit
 
 extension File {
   /// Uploads the bytes, or the local file of `originalURL`, with the kind and the metadata. `completion` runs on the
@@ -12,13 +13,10 @@ extension File {
     let description = StorageMetadata()
     if !mimeType.rawValue.isEmpty { description.contentType = mimeType.rawValue }
     if !metadata.isEmpty { description.customMetadata = metadata }
-    let finish: (StorageMetadata?, (any Error)?) -> Void = { [self] in finishUpload($0, $1, completion) }
-    let task: StorageUploadTask
-    if let data {
-      task = storageReference.putData(data, metadata: description, completion: finish)
-    } else if let originalURL {
-      task = storageReference.putFile(from: originalURL, metadata: description, completion: finish)
-    } else {
+    let task = storageReference.upload(data, orFileAt: originalURL, metadata: description) { [self] in
+      finishUpload($0, $1, completion)
+    }
+    guard let task else {
       completion?(nil, FileError.invalidData(self))
       return nil
     }

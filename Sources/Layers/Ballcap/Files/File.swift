@@ -121,12 +121,9 @@ public final class File: Storable {
 
   static func mimeType(for ext: String) -> MIMEType? { MIMEType(ext: ext) }
 
-  /// Behind the last dot of the last part, unless that dot begins or ends it.
-  static func fileExtension(of name: String) -> String? {
-    let last = name.split(separator: "/").last ?? ""
-    guard let dot = last.lastIndex(of: "."), dot != last.startIndex else { return nil }
-    let found = last[last.index(after: dot)...]
-    return found.isEmpty ? nil : String(found)
+  /// Returns the extension of the last part of a path.
+  static func fileExtension(of path: String) -> String? {
+    path.split(separator: "/").last.flatMap { ContentTypes.fileExtension(of: $0) }
   }
 
   // MARK: As others see it

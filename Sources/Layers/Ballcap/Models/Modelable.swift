@@ -1,6 +1,7 @@
 // Models: the fields of documents as Swift values.
 
 public import FirebaseFirestore
+import LayerKit
 
 /// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a default.
 public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible {

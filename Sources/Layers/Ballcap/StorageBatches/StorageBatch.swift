@@ -7,6 +7,7 @@
 private import FirebaseCore
 import FirebaseStorage
 private import Foundation
+import LayerKit
 
 /// What goes wrong with a batch of files besides the errors of the storage.
 public enum StorageBatchError: Error, @unchecked Sendable {
@@ -115,7 +116,7 @@ public final class StorageBatch {
       case .delete(let file): file.delete { error in transfers.end(index, error) }
       }
     }
-    queue.asyncAfter(deadline: .now() + .seconds(timeout)) { transfers.expire(StorageBatchError.timeout) }
+    transfers.expire(after: timeout, on: queue, StorageBatchError.timeout)
     return operations.map(\.file)
   }
 

@@ -70,8 +70,3 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     return object
   }
 }
-
-extension ReferenceCollection: LinkCollection {}
-
-/// A collection whose documents are only links.
-protocol LinkCollection {}

@@ -7,6 +7,7 @@ import FirebaseCore
 public import FirebaseFirestore
 public import FirebaseStorage
 public import Foundation
+import LayerKit
 
 /// Members live below the parent, in a plain collection as in a `NestedCollection`. A `ReferenceCollection` has links to
 /// members elsewhere.
@@ -263,12 +264,6 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 }
 
 extension SubCollection: PlacedCollection {}
-
-/// A collection that knows where its parent is.
-protocol PlacedCollection: AnyObject {
-  var pringLastPlace: DocumentReference? { get set }
-  func pringPackMemberDeletions(_ batch: WriteBatch)
-}
 
 extension SubCollection: WrittenObjects {
   var pringWrittenObjects: [Object] { pringWrittenMembers.compactMap { $0 as? Object } }

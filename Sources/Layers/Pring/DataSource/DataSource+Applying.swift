@@ -1,102 +1,101 @@
-// Changes become objects in the list, and are told.
+// Applies changes to the list, and reports each of them.
 
-private import FirebaseCore
 package import FirebaseFirestore
+package import LayerKit
 
 extension DataSource: ChangeReceiver {
-  /// Ends where a block that is told a change stops the listening.
+  /// Stops where a block that is called with a change ends the listening.
   package func apply(_ changes: PendingChanges<T>) {
-    let before = batchBlock == nil ? [] : rows.elements
-    let isFirst = changes === firstChanges
-    let stop = stops
-    var isOver: Bool { changes.isLive && stop != stops }
-    var applied = Applied()
+    var step = Step(changes, self)
     for (change, answer) in zip(changes.changes, changes.take()) {
-      if isOver { return }
-      let id = change.document.documentID
-      switch answer {
-      case .waiting: late[ExactKey(id)] = changes
-      case .nothing:
-        late[ExactKey(id)] = nil
-        let isOut = change.kind == .removed || !query.accepts(change.document)
-        if isOut { remove(id, changes, &applied, isFirst) }
-      case .element(let element):
-        late[ExactKey(id)] = nil
-        put(element, change, changes, &applied, isFirst)
+      if isOver(step) { return }
+      if case .waiting = answer {
+        arriving.addLate(change.reference, changes)
+        continue
+      }
+      arriving.removeLate(change.reference)
+      if case .element(let element) = answer {
+        put(element, change, &step)
+      } else if change.kind == .removed || !query.accepts(change.document) {
+        remove(change.document.documentID, &step)
       }
     }
-    if isOver { return }
-    if isFirst {
+    if isOver(step) { return }
+    if step.isFirst {
       hasFirst = true
       firstChanges = nil
       changeBlock?(changes.source, .initial)
     }
-    if !isOver { tell(changes.source, before, applied) }
-    if !isOver { complete(changes.source) }
+    report(step)
   }
 
-  /// Applies an object that came when the other changes were applied already, unless its document changed again.
-  package func applyLate(_ changes: PendingChanges<T>, _ index: Int) {
-    let change = changes.changes[index]
-    guard late[ExactKey(change.document.documentID)] === changes else { return }
-    late[ExactKey(change.document.documentID)] = nil
-    guard let element = changes.lateElement(index) else { return }
-    let before = batchBlock == nil ? [] : rows.elements
-    let stop = stops
-    var isOver: Bool { changes.isLive && stop != stops }
-    var applied = Applied()
-    put(element, change, changes, &applied, false)
-    if !isOver { tell(changes.source, before, applied) }
-    if !isOver { complete(changes.source) }
+  package func applyLate(_ change: PendingChange, _ element: T, of changes: PendingChanges<T>) {
+    var step = Step(changes, self)
+    step.isFirst = false
+    put(element, change, &step)
+    report(step)
   }
 
   package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError(kind: .timeout), source) }
 
-  /// The ids of what was done.
-  private struct Applied {
+  /// The changes that are applied together, and the ids of the rows that they touched.
+  private struct Step {
+    let changes: PendingChanges<T>
+    /// The list before the changes; nil if no block needs it.
+    let before: Rows<T>?
+    /// Whether the changes bring the first objects, which are reported together.
+    var isFirst: Bool
+    let stops: Int
     var deletions: [String] = []
     var insertions: [String] = []
     var modifications: [String] = []
-  }
 
-  private func put(
-    _ element: T, _ change: PendingChange, _ changes: PendingChanges<T>, _ applied: inout Applied,
-    _ isFirst: Bool
-  ) {
-    let id = change.document.documentID
-    guard options.accepts(element) else { return remove(id, changes, &applied, isFirst) }
-    let key = query.query.hasExplicitOrder || !query.hasRealities ? query.query.sortKey(change.document) : nil
-    if let (_, index) = rows.replace(id, with: element, key) {
-      applied.modifications.append(id)
-      if !isFirst { changeBlock?(changes.source, .update(([], [], [index]))) }
-    } else {
-      let index = rows.insert(element, id, key)
-      applied.insertions.append(id)
-      if !isFirst { changeBlock?(changes.source, .update(([], [index], []))) }
+    init(_ changes: PendingChanges<T>, _ source: DataSource<T>) {
+      self.changes = changes
+      before = source.batchBlock == nil ? nil : source.rows
+      isFirst = changes === source.firstChanges
+      stops = source.stops
     }
   }
 
-  private func remove(
-    _ id: String, _ changes: PendingChanges<T>, _ applied: inout Applied, _ isFirst: Bool
-  ) {
-    guard let index = rows.remove(id) else { return }
-    applied.deletions.append(id)
-    if !isFirst { changeBlock?(changes.source, .update(([index], [], []))) }
+  private func isOver(_ step: Step) -> Bool { step.changes.isLive && step.stops != stops }
+
+  private func put(_ element: T, _ change: PendingChange, _ step: inout Step) {
+    let id = change.document.documentID
+    guard options.accepts(element) else { return remove(id, &step) }
+    let key = query.query.hasExplicitOrder || !query.hasRealities ? query.query.sortKey(change.document) : nil
+    if let (_, index) = rows.replace(id, with: element, key: key) {
+      step.modifications.append(id)
+      report(([], [], [index]), in: step)
+    } else {
+      step.insertions.append(id)
+      report(([], [rows.insert(element, id, key: key)], []), in: step)
+    }
   }
 
-  // MARK: Telling
+  private func remove(_ id: String, _ step: inout Step) {
+    guard let index = rows.remove(id) else { return }
+    step.deletions.append(id)
+    report(([index], [], []), in: step)
+  }
 
-  private func tell(_ source: QuerySnapshot?, _ before: [T], _ applied: Applied) {
-    guard let batchBlock else { return }
-    let places = Dictionary(
-      before.enumerated().map { (ExactKey($1.id), $0) }, uniquingKeysWith: { first, _ in first })
-    batchBlock(
-      source,
-      BatchedChange(
-        before: before, after: rows.elements,
-        deletions: applied.deletions.compactMap { places[ExactKey($0)] }.sorted(),
-        insertions: applied.insertions.compactMap(rows.index).sorted(),
-        modifications: applied.modifications.compactMap(rows.index).sorted()))
+  // MARK: Reporting
+
+  private func report(_ change: Change, in step: Step) {
+    if !step.isFirst { changeBlock?(step.changes.source, .update(change)) }
+  }
+
+  private func report(_ step: Step) {
+    if !isOver(step), let batchBlock {
+      batchBlock(
+        step.changes.source,
+        BatchedChange(
+          before: step.before?.elements ?? [], after: rows.elements,
+          deletions: step.deletions.compactMap { step.before?.index(of: $0) }.sorted(),
+          insertions: step.insertions.compactMap { rows.index(of: $0) }.sorted(),
+          modifications: step.modifications.compactMap { rows.index(of: $0) }.sorted()))
+    }
+    if !isOver(step) { complete(step.changes.source) }
   }
 
   func complete(_ source: QuerySnapshot?) {

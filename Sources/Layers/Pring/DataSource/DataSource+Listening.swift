@@ -1,7 +1,7 @@
 // Snapshots and pages, and how their objects are made.
 
-private import FirebaseCore
 import FirebaseFirestore
+import LayerKit
 
 extension DataSource {
   // MARK: Live
@@ -24,9 +24,8 @@ extension DataSource {
     listener?.remove()
     listener = nil
     stops += 1
-    arriving.removeAll(where: \.isLive)
-    late = late.filter { !$0.value.isLive }
-    // A page may have waited for them.
+    arriving.removeLive()
+    // A page may have waited for the changes that were dropped.
     if !arriving.isEmpty { post(.unblocked) }
   }
 
@@ -119,33 +118,27 @@ extension DataSource {
 
   // MARK: Objects
 
-  /// Makes the objects of the changes, and applies them when it is their turn.
+  /// Creates the objects of the changes, and applies the changes when all changes before them are applied.
   private func receive(
     _ source: QuerySnapshot, _ changes: [PendingChange], isLive: Bool = false, isFirst: Bool = false
   ) {
     let arrived = PendingChanges<T>(source, changes, isLive: isLive)
     if isFirst { firstChanges = arrived }
-    enqueue(arrived)
-    let post = post
-    for (index, change) in changes.enumerated() {
-      guard change.kind != .removed, query.accepts(change.document) else {
-        arrived.answer(index, nil)
-        continue
-      }
-      make(change, source, isLive) { element in
-        if arrived.answer(index, element) { post(.answered(arrived, index)) }
+    receive(arrived, timeout: options.timeout, post: post) { change, done in
+      if query.accepts(change.document) {
+        make(change, source, isLive: isLive, done: done)
+      } else {
+        done(nil)
       }
     }
-    applyArriving()
-    arrived.expireLater(options.timeout, post)
   }
 
-  /// Any thread may call it.
+  /// Posts an event from any thread.
   private var post: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 
-  /// What was listened to is nobody's business once that was ended.
+  /// Creates the object of a change. The object of a listener's change is dropped once the listening has ended.
   private func make(
-    _ change: PendingChange, _ source: QuerySnapshot, _ isLive: Bool, _ done: @escaping (T?) -> Void
+    _ change: PendingChange, _ source: QuerySnapshot, isLive: Bool, done: @escaping (T?) -> Void
   ) {
     let stop = stops
     query.object(of: change.document) { [self] object, error in

@@ -9,9 +9,9 @@
 //
 // All of it happens on the callback queue; `parse` may answer anywhere.
 
-import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
+package import LayerKit
 
 /// The documents of a query as objects of a class.
 ///
@@ -38,11 +38,8 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   let query: Query
   let options: Options
   var rows: Rows<T>
-  /// In the order in which they came.
-  package var arriving: [PendingChanges<T>] = []
-  /// Documents whose objects come late, and the changes that they are part of.
-  var late: [ExactKey: PendingChanges<T>] = [:]
-  /// The one that brings the first objects.
+  package var arriving = ChangeQueue<T>()
+  /// The changes that bring the first objects.
   weak var firstChanges: PendingChanges<T>?
   var hasFirst = false
   /// How often the listening was ended.
@@ -194,5 +191,12 @@ extension Array where Element: Document {
   /// In the order of the descriptors.
   public func sort(sortDescriptors: [NSSortDescriptor]) -> [Element] {
     sorted { ElementOrder.descriptors(sortDescriptors).areInIncreasingOrder($0, $1) }
+  }
+}
+
+extension Sequence where Iterator.Element: Object {
+  /// In the order of the descriptors.
+  public func sort(sortDescriptors theSortDescs: [NSSortDescriptor]) -> [Self.Iterator.Element] {
+    sorted { ElementOrder.descriptors(theSortDescs).areInIncreasingOrder($0, $1) }
   }
 }

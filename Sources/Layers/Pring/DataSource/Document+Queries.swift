@@ -2,6 +2,11 @@
 
 public import FirebaseFirestore
 
+extension Document {
+  /// All documents of the class.
+  public static var query: DataSource<Self>.Query { DataSource.Query(reference) }
+}
+
 extension Document where Self: Object {
   // MARK: Properties
 

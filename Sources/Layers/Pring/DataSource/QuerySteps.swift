@@ -1,7 +1,7 @@
 // The steps of queries, for everything that is the beginning of one.
 
 public import FirebaseFirestore
-public import Foundation
+import Foundation
 
 /// Something that queries can begin with: another query, or a collection below an object.
 ///
@@ -183,24 +183,4 @@ extension QuerySteps {
   public func end(beforeDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(beforeDocument: beforeDocument) }
   }
-}
-
-// MARK: Collections below objects
-
-extension SubCollection: QuerySteps {
-  public typealias QueryElement = T
-
-  /// All documents of the collection; those of a reference collection are links.
-  public var query: DataSource<T>.Query {
-    DataSource.Query(reference, hasRealities: !(self is any LinkCollection))
-  }
-
-  public func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<T>.Query {
-    query.refined(step)
-  }
-}
-
-extension ReferenceCollection {
-  /// Only links whose dictionaries satisfy the predicate, asked here and not by the database.
-  public func filter(using predicate: NSPredicate) -> DataSource<T>.Query { query.filter(using: predicate) }
 }

@@ -1,94 +1,73 @@
-// The objects of a data source in their order, found by their ids.
+// The objects of a data source in order, found by their ids.
 //
-// Each row keeps what its place follows from: the order that somebody asked for, else the key by which the query sorts,
-// and then its number, which grows as rows arrive. So the row of an id is found by halving, and a new place as well.
+// A row keeps the values that determine its place: the order that the user asked for, else the key by which the query
+// sorts, and then its number, which grows as rows arrive.
 
-private import FirebaseCore
 import FirebaseFirestore
+import LayerKit
+
+/// A row of a data source of any type, so that the compiler creates one tree for all of them.
+private struct Row {
+  let element: Any
+  /// Bytes that sort as the query does.
+  let key: [UInt8]?
+  let number: Int
+}
 
 struct Rows<T: Document> {
-  struct Row {
-    var element: T
-    /// Of the document that led to the element.
-    var id: String
-    /// Bytes that sort as the query does.
-    var key: [UInt8]?
-    var number: Int
-  }
-
   private(set) var elements: [T] = []
-  private var rows: [Row] = []
-  private var known: [ExactKey: Row] = [:]
+  private var rows = KeyedList<ExactKey, Row>()
   private var lastNumber = 0
-  let order: ElementOrder
+  private let order: ElementOrder
 
   init(_ elements: [T] = [], _ order: ElementOrder) {
     self.order = order
     for element in elements { append(element) }
   }
 
-  var count: Int { rows.count }
+  var count: Int { elements.count }
 
-  func contains(_ id: String) -> Bool { known[ExactKey(id)] != nil }
-
-  func element(_ id: String) -> T? { known[ExactKey(id)]?.element }
-
-  /// Behind all others, in order or not, unless it is there.
+  /// Appends an element, in order or not, unless its id is there.
   mutating func append(_ element: T) {
-    guard known[ExactKey(element.id)] == nil else { return }
-    lastNumber += 1
-    let row = Row(element: element, id: element.id, key: nil, number: lastNumber)
-    rows.append(row)
-    elements.append(element)
-    known[ExactKey(row.id)] = row
+    guard !rows.contains(ExactKey(element.id)) else { return }
+    insert(Row(element: element, key: nil, number: nextNumber()), element, element.id, at: count)
   }
 
-  /// Nil if there is no such row.
-  func index(of id: String) -> Int? {
-    guard let row = known[ExactKey(id)] else { return nil }
-    let index = place(of: row)
-    if index < rows.count, rows[index].number == row.number { return index }
-    // Elements that were changed in place, or put in by hand, are anywhere.
-    return rows.firstIndex { $0.number == row.number }
+  /// Nil if there is no row of the id.
+  func index(of id: String) -> Int? { rows.row(ExactKey(id)) }
+
+  /// Inserts an element in order. Returns its index.
+  mutating func insert(_ element: T, _ id: String, key: [UInt8]?) -> Int {
+    insert(Row(element: element, key: key, number: nextNumber()), element, id)
   }
 
-  /// Returns where it is.
-  mutating func insert(_ element: T, _ id: String, _ key: [UInt8]?) -> Int {
-    lastNumber += 1
-    return insert(Row(element: element, id: id, key: key, number: lastNumber))
-  }
-
-  private mutating func insert(_ row: Row) -> Int {
-    let index = place(of: row)
-    rows.insert(row, at: index)
-    elements.insert(row.element, at: index)
-    known[ExactKey(row.id)] = row
-    return index
-  }
-
-  /// Returns where it was.
+  /// Returns the index where the element was.
   mutating func remove(_ id: String) -> Int? {
-    guard let index = index(of: id) else { return nil }
-    rows.remove(at: index)
+    guard let index = rows.remove(ExactKey(id))?.row else { return nil }
     elements.remove(at: index)
-    known[ExactKey(id)] = nil
     return index
   }
 
-  /// Returns where it is now. Between equals, it stays in its turn.
-  mutating func replace(_ id: String, with element: T, _ key: [UInt8]?) -> (old: Int, new: Int)? {
-    guard let row = known[ExactKey(id)], let old = remove(id) else { return nil }
-    return (old, insert(Row(element: element, id: id, key: key, number: row.number)))
+  /// Replaces the element of an id. The row keeps its number, and so its turn among equals.
+  mutating func replace(_ id: String, with element: T, key: [UInt8]?) -> (old: Int, new: Int)? {
+    guard let number = rows.element(ExactKey(id))?.number, let old = remove(id) else { return nil }
+    return (old, insert(Row(element: element, key: key, number: number), element, id))
   }
 
-  /// The first place with nothing before it that belongs behind it.
-  private func place(of row: Row) -> Int {
-    var (low, high) = (0, rows.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if areInOrder(rows[middle], row) { low = middle + 1 } else { high = middle }
-    }
-    return low
+  private mutating func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  private mutating func insert(_ row: Row, _ element: T, _ id: String) -> Int {
+    let index = rows.partition { !areInOrder($0, row) }
+    insert(row, element, id, at: index)
+    return index
+  }
+
+  private mutating func insert(_ row: Row, _ element: T, _ id: String, at index: Int) {
+    rows.insert(row, for: ExactKey(id), atRow: index)
+    elements.insert(element, at: index)
   }
 
   private func areInOrder(_ left: Row, _ right: Row) -> Bool {

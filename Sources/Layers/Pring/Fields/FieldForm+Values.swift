@@ -152,14 +152,11 @@ extension Date: FieldForm {
 
   /// As other clients write it, with fractions of a second or without.
   private static func parsed(_ text: String) -> Date? {
-    for options in [[.withInternetDateTime], [.withInternetDateTime, .withFractionalSeconds]]
-      as [ISO8601DateFormatter.Options]
-    {
-      let formatter = ISO8601DateFormatter()
-      formatter.formatOptions = options
-      if let date = formatter.date(from: text) { return date }
-    }
-    return nil
+    let formatter = ISO8601DateFormatter()
+    formatter.formatOptions = [.withInternetDateTime]
+    if let date = formatter.date(from: text) { return date }
+    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return formatter.date(from: text)
   }
 
   static var samples: (Date, Date)? { (Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2)) }

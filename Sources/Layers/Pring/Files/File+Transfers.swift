@@ -2,6 +2,7 @@
 
 public import FirebaseStorage
 import Foundation
+import LayerKit
 
 extension File {
   /// Uploads the bytes, or the local file. `completion` runs on the callback queue of the storage, with no error when
@@ -16,7 +17,7 @@ extension File {
     }
     let metadata = metadata ?? StorageMetadata()
     if let mimeType, metadata.contentType == nil { metadata.contentType = mimeType.rawValue }
-    let finish: (StorageMetadata?, (any Error)?) -> Void = { [self] metadata, error in
+    let task = ref.upload(data, orFileAt: url, metadata: metadata) { [self] metadata, error in
       guard let metadata, error == nil else { return completion(nil, error) }
       ref.downloadURL { [self] url, error in
         if let url {
@@ -26,12 +27,7 @@ extension File {
         completion(url == nil ? nil : metadata, error)
       }
     }
-    let task: StorageUploadTask
-    if let data {
-      task = ref.putData(data, metadata: metadata, completion: finish)
-    } else if let url {
-      task = ref.putFile(from: url, metadata: metadata, completion: finish)
-    } else {
+    guard let task else {
       completion(nil, invalid("it has neither bytes nor a local file"))
       return nil
     }

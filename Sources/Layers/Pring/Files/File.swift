@@ -84,7 +84,7 @@ public final class File: NSObject {
     self.name = name
     downloadURL = (property["url"] as? String).flatMap { URL(string: $0) }
     mimeType = (property["mimeType"] as? String).flatMap {
-      MIMEType(rawValue: $0, ext: Self.fileExtension(of: name))
+      MIMEType(rawValue: $0, ext: ContentTypes.fileExtension(of: name) ?? "")
     }
     additionalData = property["additionalData"] as? [String: Any]
   }
@@ -116,14 +116,10 @@ public final class File: NSObject {
 
   private static func name(_ name: String?, _ type: MIMEType?) -> String {
     let name = name ?? "\(nextTime())"
-    guard let type, fileExtension(of: name).isEmpty, !type.fileExtension.isEmpty else { return name }
+    guard let type, ContentTypes.fileExtension(of: name) == nil, !type.fileExtension.isEmpty else {
+      return name
+    }
     return "\(name).\(type.fileExtension)"
-  }
-
-  /// Behind the last dot, unless that begins or ends the name.
-  private static func fileExtension(of name: String) -> String {
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-    return String(name[name.index(after: dot)...])
   }
 
   /// Milliseconds since 1970, never twice the same: two files of one property are two.
@@ -139,16 +135,7 @@ public final class File: NSObject {
 
 // MARK: As a property
 
-/// A property that is a file, or may be one, or has some.
-protocol FileForm: FieldForm {
-  var files: [File] { get }
-  /// Whether nothing is left of it but a mark.
-  var isDeleted: Bool { get }
-  /// What is left without files that are marked; nil if it can be nothing.
-  var withoutDeleted: Any? { get }
-}
-
-extension File: FieldForm, FileForm {
+extension File: OwnedFile, FieldForm, FileForm {
   var storedForm: Any? { isDeleted ? nil : value }
 
   static func local(from stored: Any, current: File?) -> File? {
@@ -161,18 +148,18 @@ extension File: FieldForm, FileForm {
 
   static var changesInPlace: Bool { true }
 
-  var files: [File] { [self] }
+  var files: [any OwnedFile] { [self] }
   var withoutDeleted: Any? { isDeleted ? nil : self }
 }
 
 extension Optional: FileForm where Wrapped: FileForm {
-  var files: [File] { self?.files ?? [] }
+  var files: [any OwnedFile] { self?.files ?? [] }
   var isDeleted: Bool { self?.isDeleted ?? false }
   var withoutDeleted: Any? { self?.withoutDeleted }
 }
 
 extension Array: FileForm where Element: FileForm {
-  var files: [File] { flatMap(\.files) }
+  var files: [any OwnedFile] { flatMap(\.files) }
   var isDeleted: Bool { false }
   var withoutDeleted: Any? { filter { !$0.isDeleted } }
 }

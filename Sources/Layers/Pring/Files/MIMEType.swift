@@ -1,6 +1,6 @@
 // What kind of bytes a file has, as text for servers and as the end of a name.
 
-public import FirebaseStorage
+public import LayerKit
 
 extension File {
   /// Kinds of bytes.

@@ -54,7 +54,7 @@ extension Object {
       let value = property.value(of: self)
       switch property.role {
       case .value, .collection, .link: return []
-      case .file: return (value as? any FileForm)?.files ?? []
+      case .file: return (value as? any FileForm)?.files as? [File] ?? []
       case .nested: return (value as? Object)?.pringFiles ?? []
       case .list: return (value as? any EmbeddedObjects)?.embeddedObjects.flatMap(\.pringFiles) ?? []
       }
@@ -71,7 +71,7 @@ extension Object {
     return zip(pringSchema.properties, pringTracking.latestNotes).flatMap { property, note -> [File] in
       switch property.role {
       case .value, .collection, .link: []
-      case .file, .nested, .list: (note as? any FileNote)?.files ?? []
+      case .file, .nested, .list: (note as? any FileNote)?.files as? [File] ?? []
       }
     }
   }
@@ -102,13 +102,9 @@ extension Object {
 
   private func collect(_ value: Any, _ name: String, into container: UploadContainer) {
     let isArray = Self.pringUnwrapped(value) is [File]
-    for (index, file) in ((value as? any FileForm)?.files ?? []).enumerated() where file.shouldBeSaved {
+    for (index, file) in ((value as? any FileForm)?.files as? [File] ?? []).enumerated()
+    where file.shouldBeSaved {
       container.files.append((isArray ? "\(name).\(index)" : name, file))
     }
   }
-}
-
-/// Objects with documents of their own that are written along with their owner.
-protocol WrittenObjects {
-  var pringWrittenObjects: [Object] { get }
 }

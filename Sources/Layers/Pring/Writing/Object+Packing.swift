@@ -3,6 +3,7 @@
 public import FirebaseFirestore
 private import FirebaseStorage
 import Foundation
+import LayerKit
 
 extension Object {
   /// Adds the writes of this object and of what belongs to it, each object once for a batch: what is not saved as a

@@ -1,6 +1,6 @@
 // One stored record as an object.
 
-import FirebaseCore
+import LayerKit
 
 /// What has a key.
 public protocol KeyedObject: AnyObject {

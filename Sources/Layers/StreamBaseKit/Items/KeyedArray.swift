@@ -1,6 +1,6 @@
 // An array whose elements are found by their keys.
 
-import FirebaseCore
+import LayerKit
 
 /// Objects with keys, in any order. Finding one by its index or its key, and appending, take constant time; inserting
 /// and removing take time in proportion to what comes behind.

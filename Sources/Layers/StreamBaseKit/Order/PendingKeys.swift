@@ -1,6 +1,6 @@
 // The keys that a batch will be about.
 
-import FirebaseCore
+import LayerKit
 
 struct PendingKeys {
   private var keys: [ExactKey] = []

@@ -1,11 +1,10 @@
 // Items in order, found by key and by row, in logarithmic time.
 //
 // Invariants:
-//   - Each key is there once; `handles` has the tree's place of each.
-//   - The places that the entries noted are in order.
-//   - If there is an array, it has the items of the tree.
+//   - The noted places of the entries are in order.
+//   - If there is an array, it has the items of the rows.
 
-import FirebaseCore
+import LayerKit
 
 struct SortedItems {
   struct Entry {
@@ -14,45 +13,40 @@ struct SortedItems {
   }
 
   let order: StreamOrder
-  private var tree = RankTree<Entry>()
-  private var handles: [ExactKey: RankTree<Entry>.Handle] = [:]
-  /// While somebody goes through all of them.
+  private var rows = KeyedList<ExactKey, Entry>()
+  /// A copy of all items while a caller iterates over them.
   private var array: [BaseItem]?
 
   init(_ order: StreamOrder) { self.order = order }
 
-  var count: Int { tree.count }
+  var count: Int { rows.count }
 
   // MARK: Looking
 
-  subscript(row: Int) -> BaseItem { array?[row] ?? tree.element(tree.handle(at: row)).item }
+  subscript(row: Int) -> BaseItem { array?[row] ?? rows[row].item }
 
-  func item(_ key: ExactKey) -> BaseItem? { handles[key].map { tree.element($0).item } }
+  func item(_ key: ExactKey) -> BaseItem? { rows.element(key)?.item }
 
-  func row(_ key: ExactKey) -> Int? { handles[key].map { tree.rank(of: $0) } }
+  func row(_ key: ExactKey) -> Int? { rows.row(key) }
 
-  /// How many there are before the first that comes after the place.
+  /// Returns how many items come before the first item after the place.
   func rows(upTo place: StreamOrder.Place) -> Int {
-    tree.partition { order.areInOrder(place, $0.place) }
+    rows.partition { order.areInOrder(place, $0.place) }
   }
 
-  /// How many there are that come before the place.
+  /// Returns how many items come before the place.
   func rows(before place: StreamOrder.Place) -> Int {
-    tree.partition { !order.areInOrder($0.place, place) }
+    rows.partition { !order.areInOrder($0.place, place) }
   }
 
-  /// Makes going through all of them as fast as with an array, until the next change.
+  /// Makes iteration over all items as fast as with an array, until the next change.
   mutating func prepareToIterate() {
-    guard array == nil else { return }
-    var items: [BaseItem] = []
-    items.reserveCapacity(count)
-    tree.forEach { items.append($0.item) }
-    array = items
+    if array == nil { array = rows.map(\.item) }
   }
 
   // MARK: Changing
 
-  /// Items that are not there, each with its key.
+  /// Inserts items whose keys are new.
   mutating func insert(_ items: [(key: ExactKey, item: BaseItem)]) {
     guard !items.isEmpty else { return }
     array = nil
@@ -66,45 +60,29 @@ struct SortedItems {
   }
 
   private mutating func insert(_ entry: Entry, _ key: ExactKey, at row: Int) {
-    precondition(handles[key] == nil, "the key \(key.text) is there already")
-    handles[key] = tree.insert(entry, at: row)
+    precondition(!rows.contains(key), "the key \(key.text) is there already")
+    rows.insert(entry, for: key, atRow: row)
   }
 
   mutating func remove(_ key: ExactKey) {
-    guard let handle = handles.removeValue(forKey: key) else { return }
-    array = nil
-    tree.remove(handle)
+    if rows.remove(key) != nil { array = nil }
   }
 
-  /// Lets `item` stand for the key, if it belongs where that is. If it belongs elsewhere, nothing happens, and the
-  /// answer is false.
+  /// Makes `item` the item of a key, if it belongs in the row of the key. Otherwise changes nothing and returns false.
   mutating func settle(_ key: ExactKey, _ item: BaseItem) -> Bool {
-    guard let handle = handles[key] else { return false }
-    let entry = tree.element(handle)
-    let place = order.place(of: item)
-    if place == entry.place, item === entry.item { return true }
-    guard place == entry.place || fits(place, tree.rank(of: handle)) else { return false }
-    tree.replace(handle, with: Entry(item: item, place: place))
-    if item !== entry.item { array = nil }
+    guard let old = rows.element(key), let row = rows.row(key) else { return false }
+    let entry = Entry(item: item, place: order.place(of: item))
+    if entry.place == old.place, item === old.item { return true }
+    guard entry.place == old.place || rows.fits(entry, atRow: row, areInOrder: areInOrder) else {
+      return false
+    }
+    rows.replace(key, with: entry)
+    if item !== old.item { array = nil }
     return true
   }
 
-  private func fits(_ place: StreamOrder.Place, _ row: Int) -> Bool {
-    if row > 0, order.areInOrder(place, tree.element(tree.handle(at: row - 1)).place) { return false }
-    guard row + 1 < count else { return true }
-    return !order.areInOrder(tree.element(tree.handle(at: row + 1)).place, place)
-  }
+  private func areInOrder(_ left: Entry, _ right: Entry) -> Bool { order.areInOrder(left.place, right.place) }
 
-  // MARK: Invariants
-
-  /// Traps if something is not where it was noted. Linear.
-  func checkInvariants() {
-    tree.checkInvariants()
-    precondition(handles.count == count, "a key without an item")
-    var last: Entry?
-    tree.forEach { entry in
-      if let last { precondition(order.areInOrder(last.place, entry.place), "items out of order") }
-      last = entry
-    }
-  }
+  /// Traps if an item is not where its noted place belongs. Linear.
+  func checkInvariants() { rows.checkInvariants(areInOrder: areInOrder) }
 }

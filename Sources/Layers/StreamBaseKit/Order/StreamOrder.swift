@@ -1,7 +1,7 @@
 // In which order a stream has its items.
 
-import FirebaseCore
 import FirebaseFirestore
+import LayerKit
 
 /// By key, or by the value of a child and then by key, as the database has them; descending is all of it reversed.
 struct StreamOrder {

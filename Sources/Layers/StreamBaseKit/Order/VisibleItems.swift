@@ -1,6 +1,6 @@
 // The first so many of the items in order, and the rows that change with them.
 
-import FirebaseCore
+import LayerKit
 
 /// One step of a list: rows that go, as they were counted before it, and rows that come, as they are counted after it.
 struct ListStep {

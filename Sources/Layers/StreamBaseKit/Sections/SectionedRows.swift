@@ -7,7 +7,7 @@
 // A row is found in the list from its section, and the other way round, in logarithmic time. One that comes is put
 // where its section has no row behind it in the list, which takes that many steps for each comparison.
 
-import FirebaseCore
+import LayerKit
 
 struct SectionedRows<Item> {
   private struct Row {

@@ -3,6 +3,7 @@
 import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
+import LayerKit
 
 /// The query of a stream.
 ///

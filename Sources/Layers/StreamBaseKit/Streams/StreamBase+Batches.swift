@@ -1,7 +1,7 @@
 // From changes to batches, and to the delegate.
 
-import FirebaseCore
 import Foundation
+import LayerKit
 
 extension StreamBase {
   // MARK: Changes

@@ -13,6 +13,7 @@
 import FirebaseCore
 import FirebaseFirestore
 import Foundation
+import LayerKit
 
 extension StreamBase {
   func kitFetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {

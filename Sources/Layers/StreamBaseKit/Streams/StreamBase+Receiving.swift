@@ -1,8 +1,8 @@
 // From snapshots of queries to records.
 
-import FirebaseCore
 import FirebaseFirestore
 import Foundation
+import LayerKit
 
 /// A range of the order that the stream listens to.
 final class StreamSegment {

@@ -10,9 +10,9 @@
 //
 // Internal members begin with `kit`: `@testable import` shows them to an app's subclasses.
 
-import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
+import LayerKit
 
 /// The documents of a collection as items in order, kept up to date.
 ///

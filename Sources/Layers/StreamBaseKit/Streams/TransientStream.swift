@@ -1,6 +1,6 @@
 // Items that are stored nowhere.
 
-import FirebaseCore
+import LayerKit
 
 /// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and over when
 /// it returns.

@@ -6,8 +6,8 @@
 //   - A key for which that may not hold is pending, and a batch is on its way.
 //   - What the delegate was told, applied in order, gives the items.
 
-import FirebaseCore
 public import Foundation
+import LayerKit
 
 /// The visible items of several streams in the order of the first of them.
 ///

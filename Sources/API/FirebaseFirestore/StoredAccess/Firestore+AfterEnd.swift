@@ -1,0 +1,129 @@
+// For layers that go on by themselves once a call has begun. The user may have ended the instance meanwhile, and made
+// no mistake: what would trap fails with `cancelled` here.
+
+private import DocumentStore
+private import FirebaseCore
+private import Foundation
+private import OfflineSync
+
+extension Firestore {
+  /// A new batch, also behind the end.
+  package func layerBatch() -> WriteBatch { WriteBatch(self) }
+
+  /// Tells `body` on the callback queue whose database this is, and again at each step of the user's writes and when
+  /// the user changes, until it returns true. A failure comes last; without a remote it is nobody's.
+  ///
+  /// The first answer comes behind the calls before this one, and before the outcome of a write that is issued later.
+  package func followUser(until body: @escaping (Result<String?, any Error>) -> Bool) {
+    let (queue, client) = (callbackQueue, try? livingClient())
+    let listening = Listening { [weak client] in client?.forget($0) }
+    var isOver = false
+    let callback = Callback<Result<String?, any Error>> { result in
+      guard !isOver else { return }
+      isOver = body(result) || result.failure != nil
+      if isOver { listening.remove() }
+    }
+    let tell: @Sendable (Result<String?, any Error>) -> Void = { result in
+      queue.async { callback(result) }
+    }
+    listening.atEnd { tell(.failure(Self.ended)) }
+    guard let client else { return listening.stop() }
+    guard client.remote != nil else { return tell(.success(nil)) }
+    client.remember(listening)
+    // One that is remembered behind the end is not ended by it.
+    guard (try? checkLiving()) != nil else { return listening.remove() }
+    client.inOrderOfDriver { driver in
+      switch driver {
+      case .failure(let error): tell(.failure(error))
+      case .success(let driver):
+        let id = driver.listenToQueue { progress in
+          tell(progress.map(\.user).mapError(FirestoreErrors.translate))
+        }
+        listening.attach { driver.unlistenToQueue(id) }
+      }
+    }
+  }
+
+  fileprivate static var ended: any Error {
+    FirestoreErrors.make(.cancelled, "The client has been terminated.")
+  }
+}
+
+extension DocumentReference {
+  /// As `getDocument(completion:)`.
+  package func getDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told(completion)(.failure(Firestore.ended))
+    }
+    read(.default, through: client, completion)
+  }
+
+  /// The same for a write that requires what was read (`LayerRequirement.unchanged`): a document whose writes were just
+  /// accepted is as they have left it.
+  package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told(completion)(.failure(Firestore.ended))
+    }
+    readKnown(through: client, completion)
+  }
+}
+
+extension Query {
+  /// As `getDocuments(completion:)`.
+  package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
+    let tell = firestore.told(completion)
+    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
+    do {
+      let structured = try runnable
+      client.documents(structured, source: .default, after: client.lastIssuedWrite) { [self] viewed in
+        tell(viewed.map { QuerySnapshot(self, $0) })
+      }
+    } catch {
+      client.inOrderOfReads(tell) { throw error }
+    }
+  }
+
+  /// As `addSnapshotListener(_:)`; nil behind the end, of which the listener is told.
+  package func listenOrFail(
+    _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
+  ) -> (any ListenerRegistration)? {
+    guard let client = try? firestore.livingClient() else {
+      firestore.told(listener)(.failure(Firestore.ended))
+      return nil
+    }
+    let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }
+    let options = SnapshotListenOptions()
+    return client.listen(
+      to: Result { try runnable }, options, on: firestore.callbackQueue,
+      live: { [self] in QuerySnapshot(self, $0, options) },
+      viewed: { [self] in QuerySnapshot(self, $0, options) }
+    ) { (result: Result<QuerySnapshot, any Error>) in
+      switch result {
+      case .success(let snapshot): callback((snapshot, nil))
+      case .failure(let error): callback((nil, error))
+      }
+    }
+  }
+}
+
+extension WriteBatch {
+  /// As `commit(completion:)`.
+  package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
+    guard let client = try? firestore.livingClient() else {
+      return firestore.told { (_: Void?, error) in completion(error) }(.failure(Firestore.ended))
+    }
+    commit(through: client, completion)
+  }
+
+  /// As `commit()`.
+  nonisolated(nonsending) package func commitOrFail() async throws {
+    guard let client = try? firestore.livingClient() else { throw Firestore.ended }
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+      let companion = companion
+      send(through: client) { result in
+        guard let companion else { return done.resume(with: result) }
+        companion.batchEnded(result.failure, on: nil) { done.resume(with: result) }
+      }
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// The disposer core: one listener registration, tied to a lifetime.
+
+private import FirebaseCore
+package import FirebaseFirestore
+
+/// Removes a registration once, either on request or when this object is freed.
+package final class HeldListener: Sendable {
+  private let listener: Guarded<(any ListenerRegistration)?>
+
+  package init(_ listener: (any ListenerRegistration)?) { self.listener = Guarded(listener) }
+
+  deinit { remove() }
+
+  /// Removes the registration outside the lock, because the removal can free objects that call `remove` again.
+  package func remove() {
+    let listener = listener.withLock { listener in
+      defer { listener = nil }
+      return listener
+    }
+    listener?.remove()
+  }
+}

@@ -1,0 +1,19 @@
+// The default name of a model type.
+
+private import FirebaseCore
+private import Foundation
+
+package enum TypeName {
+  /// Returns the unqualified name of a type in lower case, also for a type inside a function. The name is cached,
+  /// because reflection is slow and every reference needs the name.
+  package static func lowercased(of type: Any.Type) -> String {
+    let key = ObjectIdentifier(type)
+    if let name = known.withLock({ $0[key] }) { return name }
+    let name = String(describing: Mirror(reflecting: type).subjectType).components(separatedBy: ".")[0]
+      .lowercased()
+    known.withLock { $0[key] = name }
+    return name
+  }
+
+  private static let known = Guarded<[ObjectIdentifier: String]>([:])
+}

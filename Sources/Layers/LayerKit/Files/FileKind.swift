@@ -1,0 +1,52 @@
+// The kinds of files that the layers' enumerations have cases for, as content types and as file extensions.
+
+private import FirebaseStorage
+
+/// An enumeration of file kinds. It also has cases that carry a content type or an extension.
+package protocol FileKind: Equatable {
+  static var plain: Self { get }
+  static var csv: Self { get }
+  static var html: Self { get }
+  static var css: Self { get }
+  static var javascript: Self { get }
+  static var pdf: Self { get }
+  static var zip: Self { get }
+  static var tar: Self { get }
+  static var lzh: Self { get }
+  static var jpeg: Self { get }
+  static var pjpeg: Self { get }
+  static var png: Self { get }
+  static var gif: Self { get }
+  static var mp4: Self { get }
+}
+
+extension FileKind {
+  /// Kinds and their extensions. Of two kinds with one extension, the first is the kind of that extension.
+  private static var kinds: [(kind: Self, fileExtension: String)] {
+    [
+      (.plain, "txt"), (.csv, "csv"), (.html, "html"), (.css, "css"), (.javascript, "js"), (.pdf, "pdf"),
+      (.zip, "zip"), (.tar, "tar"), (.lzh, "lzh"), (.jpeg, "jpg"), (.pjpeg, "jpg"), (.png, "png"),
+      (.gif, "gif"), (.mp4, "mp4"),
+    ]
+  }
+
+  /// The content type of bytes of no known kind.
+  package static var unknownText: String { ContentTypes.unknown }
+
+  /// The content type; nil for a case that carries its own.
+  package var knownText: String? {
+    switch self {
+    case .lzh: ContentTypes.lzh
+    case .pjpeg: ContentTypes.progressiveJPEG
+    default: knownExtension.flatMap(ContentTypes.type(ofExtension:))
+    }
+  }
+
+  package var knownExtension: String? { Self.kinds.first { $0.kind == self }?.fileExtension }
+
+  package static func known(text: String) -> Self? { kinds.first { $0.kind.knownText == text }?.kind }
+
+  package static func known(fileExtension: String) -> Self? {
+    kinds.first { $0.fileExtension == fileExtension }?.kind
+  }
+}

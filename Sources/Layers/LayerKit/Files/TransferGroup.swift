@@ -1,0 +1,63 @@
+// Transfers of files that complete together.
+
+private import FirebaseCore
+package import FirebaseStorage
+private import Foundation
+
+/// Calls its completion once, either when all transfers have ended or when the timeout has passed. The error is that
+/// of the first failed transfer in their order. After the call the group keeps no transfer alive.
+package final class TransferGroup: Sendable {
+  private struct State: @unchecked Sendable {
+    // Unchecked, because of the closure, which is called once, on the callback queue. Any thread may use tasks.
+    var waiting: Int
+    var failures: [Int: any Error] = [:]
+    var tasks: [StorageUploadTask] = []
+    var completion: (((any Error)?) -> Void)?
+  }
+
+  private let state: Guarded<State>
+
+  package init(count: Int, _ completion: @escaping ((any Error)?) -> Void) {
+    state = Guarded(State(waiting: count, completion: completion))
+  }
+
+  /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep them.
+  package func begin(_ task: StorageUploadTask) {
+    let arriving = Handed(task)
+    state.withLock { state in
+      if state.completion != nil { state.tasks.append(arriving.value) }
+    }
+  }
+
+  package func end(_ index: Int, _ error: (any Error)?) {
+    let end = state.withLock { state -> Handed<State>? in
+      state.waiting -= 1
+      if let error { state.failures[index] = error }
+      return state.waiting == 0 ? Self.takeAll(&state) : nil
+    }
+    guard let end, let completion = end.value.completion else { return }
+    completion(end.value.failures.keys.min().flatMap { end.value.failures[$0] })
+  }
+
+  /// Has the group fail with `error` after some seconds, unless it has ended by then.
+  package func expire(after seconds: Int, on queue: DispatchQueue, _ error: any Error) {
+    queue.asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(error) }
+  }
+
+  /// Cancels the uploads of this group that are under way, and no others. The completion may start new uploads at once.
+  private func expire(_ error: any Error) {
+    let end = state.withLock { Self.takeAll(&$0) }
+    guard let completion = end.value.completion else { return }
+    for task in end.value.tasks { task.cancel() }
+    completion(error)
+  }
+
+  private static func takeAll(_ state: inout State) -> Handed<State> {
+    defer {
+      state.tasks = []
+      state.failures = [:]
+      state.completion = nil
+    }
+    return Handed(state)
+  }
+}

@@ -1,0 +1,108 @@
+// A list in order whose elements are found by key and by row, in logarithmic time. Every list of the layers stands on it.
+//
+// Invariants:
+//   - `tree` has the elements in order. `handles` leads from each key to its element.
+//   - A key that was inserted more than once leads to the element that was inserted last.
+//
+// A copy shares the storage until one of the two changes. The type is inlinable so that the compiler specializes it for
+// the elements of each layer.
+
+package struct KeyedList<Key: Hashable, Element> {
+  package typealias Handle = RankTree<Element>.Handle
+
+  @usableFromInline var tree = RankTree<Element>()
+  @usableFromInline var handles: [Key: Handle] = [:]
+
+  @inlinable package init() {}
+
+  /// Takes elements in this order, in linear time.
+  @inlinable package init(_ elements: [Element], key: (Element) -> Key) {
+    tree = RankTree(elements)
+    handles = Dictionary(minimumCapacity: elements.count)
+    for (place, element) in elements.enumerated() { handles[key(element)] = Handle(place) }
+  }
+
+  @inlinable package var count: Int { tree.count }
+
+  @inlinable package var hasDuplicates: Bool { handles.count != tree.count }
+
+  // MARK: Finding
+
+  @inlinable package subscript(row: Int) -> Element { tree.element(tree.handle(at: row)) }
+
+  @inlinable package func contains(_ key: Key) -> Bool { handles[key] != nil }
+
+  @inlinable package func element(_ key: Key) -> Element? { handles[key].map { tree.element($0) } }
+
+  @inlinable package func row(_ key: Key) -> Int? { handles[key].map { tree.rank(of: $0) } }
+
+  @inlinable package func handle(_ key: Key) -> Handle? { handles[key] }
+
+  @inlinable package func handle(atRow row: Int) -> Handle { tree.handle(at: row) }
+
+  @inlinable package func element(_ handle: Handle) -> Element { tree.element(handle) }
+
+  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to hold for
+  /// all elements after that.
+  @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
+    try tree.partition(by: isBehind)
+  }
+
+  /// Whether an element would be in order at a row whose present element it replaces.
+  @inlinable package func fits(
+    _ element: Element, atRow row: Int, areInOrder: (Element, Element) throws -> Bool
+  ) rethrows -> Bool {
+    if row > 0, try areInOrder(element, self[row - 1]) { return false }
+    guard row + 1 < count else { return true }
+    return try !areInOrder(self[row + 1], element)
+  }
+
+  @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows { try tree.forEach(body) }
+
+  @inlinable package func map<Result>(_ transform: (Element) throws -> Result) rethrows -> [Result] {
+    var results: [Result] = []
+    results.reserveCapacity(count)
+    try tree.forEach { results.append(try transform($0)) }
+    return results
+  }
+
+  // MARK: Changing
+
+  /// Inserts an element. If the key is there already, the list has duplicates from now on.
+  @inlinable package mutating func insert(_ element: Element, for key: Key, atRow row: Int) {
+    handles[key] = tree.insert(element, at: row)
+  }
+
+  /// Removes the element of a key. Returns it with the row where it was.
+  @discardableResult
+  @inlinable package mutating func remove(_ key: Key) -> (row: Int, element: Element)? {
+    handles.removeValue(forKey: key).map { remove($0) }
+  }
+
+  /// Removes a duplicate, to which no key leads.
+  @discardableResult
+  @inlinable package mutating func remove(_ handle: Handle) -> (row: Int, element: Element) {
+    let removed = (tree.rank(of: handle), tree.element(handle))
+    tree.remove(handle)
+    return removed
+  }
+
+  /// Replaces the element of a key in its row.
+  @inlinable package mutating func replace(_ key: Key, with element: Element) {
+    guard let handle = handles[key] else { preconditionFailure("the list lacks the key") }
+    tree.replace(handle, with: element)
+  }
+
+  // MARK: Invariants
+
+  /// Traps if the tree is damaged, a key leads nowhere, or elements are out of order. Linear.
+  package func checkInvariants(areInOrder: (Element, Element) -> Bool) {
+    tree.checkInvariants()
+    precondition(handles.count == count, "a key without an element")
+    var last: Element?
+    tree.forEach { element in
+      if let last { precondition(areInOrder(last, element), "elements out of order") }
+      last = element
+    }
+  }
+}

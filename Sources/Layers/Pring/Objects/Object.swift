@@ -1,0 +1,228 @@
+// The class that models inherit from.
+//
+// An object knows its place, its properties, and what they were when the document was read or written last
+// (Object+Changes). What belongs to it (collections, references, files, nested objects) knows it in turn, weakly.
+
+private import FirebaseCore
+public import FirebaseFirestore
+public import FirebaseStorage
+public import Foundation
+import LayerKit
+
+/// A document whose fields are the stored properties of the class.
+///
+/// ```swift
+/// class Member: Object {
+///   var name: String?
+///   var age = 0
+///   let friends: ReferenceCollection<Member> = []
+/// }
+/// let ada = Member()
+/// ada.name = "Ada"
+/// try await ada.save()
+/// ```
+///
+/// Meant for one thread at a time, that of the callbacks.
+open class Object: NSObject, Document, HasParent {
+  // MARK: The class
+
+  open class var modelVersion: Int { 1 }
+
+  /// The name of the class in lower case.
+  open class var modelName: String { TypeName.lowercased(of: self) }
+
+  open class var path: String { "version/\(modelVersion)/\(modelName)" }
+
+  open class var reference: CollectionReference { Firestore.firestore().collection(path) }
+
+  open class var storageRef: StorageReference { Storage.storage().reference().child(path) }
+
+  open class var shouldBeReplicated: Bool { false }
+
+  private(set) lazy var pringSchema = Schema.of(type(of: self))
+
+  // MARK: The place
+
+  /// Made when somebody asks, so that what is read needs no name of its own first.
+  private var place: DocumentReference? {
+    didSet {
+      for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
+        collection.pringLastPlace = place
+      }
+    }
+  }
+
+  public var reference: DocumentReference {
+    if let place { return place }
+    let new = type(of: self).reference.document()
+    place = new
+    return new
+  }
+
+  public func setReference(_ reference: DocumentReference) { place = reference }
+
+  public var path: String { reference.path }
+
+  /// Setting it leads to another document of the same collection.
+  #if canImport(ObjectiveC)
+  @objc
+  #endif
+  public var id: String {
+    get { reference.documentID }
+    set { place = (place?.parent ?? type(of: self).reference).document(newValue) }
+  }
+
+  /// Where the files of this document lie; those of a nested object below its parent's.
+  open var storageRef: StorageReference {
+    if let parent, let key { return parent.storageRef.child(key) }
+    return Storage.storage().reference().child(path)
+  }
+
+  /// Of the object that this one is nested in.
+  public weak var parent: Object?
+  public var key: String?
+
+  public func setParent(_ object: Object, forKey key: String) {
+    parent = object
+    self.key = key
+  }
+
+  // MARK: The state
+
+  var pringTimes = DocumentTimes()
+
+  /// The time of construction, until more is known.
+  #if canImport(ObjectiveC)
+  @objc
+  #endif
+  public var createdAt: Timestamp {
+    get { pringTimes.createdAt }
+    set { pringTimes.createdAt = newValue }
+  }
+
+  #if canImport(ObjectiveC)
+  @objc
+  #endif
+  public var updatedAt: Timestamp {
+    get { pringTimes.updatedAt }
+    set { pringTimes.updatedAt = newValue }
+  }
+
+  public internal(set) var isSaved = false
+  public var batchID: String?
+  var pringTracking = Tracking()
+  private var read: DocumentSnapshot?
+
+  /// What was read last. Setting it points this object at the document and decodes it.
+  public var snapshot: DocumentSnapshot? {
+    get { read }
+    set {
+      read = newValue
+      if let newValue { take(newValue) }
+    }
+  }
+
+  /// Where uploads were run in the original; here for whoever names it.
+  public var uploadQueue: DispatchQueue { .global() }
+
+  // MARK: For subclasses
+
+  open var ignore: [String] { [] }
+
+  /// How a property is stored; nil for the usual way.
+  open func encode(_ key: String, value: Any?) -> Any? { nil }
+
+  /// Takes what is stored, nil if nothing is; false for the usual way.
+  open func decode(_ key: String, value: Any?) -> Bool { false }
+
+  // MARK: Making objects
+
+  /// A new document with a random id in the collection of the class.
+  public override required init() {
+    super.init()
+    pringAdoptChildren()
+    pringRemember()
+  }
+
+  /// A new document with this id.
+  public convenience required init(id: String) {
+    self.init()
+    self.id = id
+  }
+
+  /// Nil if the document does not exist.
+  public convenience required init?(snapshot: DocumentSnapshot) {
+    guard snapshot.exists else { return nil }
+    self.init()
+    self.snapshot = snapshot
+  }
+
+  /// A document that is stored already, with these fields.
+  public convenience required init(id: String, value: [String: Any]) {
+    self.init()
+    self.id = id
+    pringTakeFields(value)
+    pringTimes.update(from: value)
+    isSaved = true
+  }
+
+  private func take(_ snapshot: DocumentSnapshot) {
+    place = snapshot.reference
+    guard let fields = snapshot.data(with: .estimate) else {
+      isSaved = false
+      return
+    }
+    pringTakeFields(fields)
+    pringTimes = DocumentTimes(read: snapshot, at: Date())
+    isSaved = true
+  }
+
+  // MARK: As others see it
+
+  open override var description: String {
+    let properties = allChildrenUpToRootObject.map { child in
+      guard let field = child.value as? any AnyField else { return "  \(child.label ?? "_"): \(child.value)" }
+      return "  \(child.label?.dropFirst() ?? "_"): \(field.anyContent)"
+    }
+    let lines = ["  id: \(id)", "  createdAt: \(createdAt)", "  updatedAt: \(updatedAt)"] + properties
+    return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
+  }
+
+  /// Whether both stand for the same document: the id and the version are equal, and one class is the other or
+  /// inherits from it.
+  open override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? Object else { return false }
+    if self === other { return true }
+    return ExactKey(id) == ExactKey(other.id) && type(of: self).modelVersion == type(of: other).modelVersion
+      && (isInstance(of: type(of: other)) || other.isInstance(of: type(of: self)))
+  }
+
+  private func isInstance(of type: Any.Type) -> Bool {
+    func check<Model>(_ type: Model.Type) -> Bool { self is Model }
+    return _openExistential(type, do: check)
+  }
+
+  open override var hash: Int { id.hashValue }
+
+  /// As `isEqual(_:)` says.
+  public static func == (left: Object, right: Object) -> Bool { left.isEqual(right) }
+
+  /// A property by its name.
+  public subscript(key: String) -> Any? {
+    get {
+      switch key {
+      case "id": return id
+      case "createdAt": return createdAt
+      case "updatedAt": return updatedAt
+      default:
+        guard let index = pringSchema.index(of: key) else { return nil }
+        return pringSchema.properties[index].unwrappedValue(of: self)
+      }
+    }
+    set {
+      guard let index = pringSchema.index(of: key) else { return }
+      _ = pringSchema.properties[index].assign(newValue, to: self)
+      pringAdoptChildren()
+    }
+  }
+}

@@ -1,0 +1,344 @@
+// A property of a class of objects: reading and writing it in any object of that class, as it is and as fields keep it.
+
+import FirebaseFirestore
+import Foundation
+
+/// One property. Each kind of type is a subclass.
+class Property: @unchecked Sendable {
+  // Unchecked, because the class is not final; all that it and its subclasses have are constants.
+
+  /// What else is to be done with what the property holds.
+  enum Role {
+    case value
+    case file
+    case nested
+    case list
+    case collection
+    case link
+  }
+
+  let name: String
+  let role: Role
+  private let isOptional: Bool
+
+  init(_ name: String, _ role: Role, _ type: Any.Type) {
+    self.name = name
+    self.role = role
+    isOptional = type is any AnyOptional.Type
+  }
+
+  /// Whether its type says nothing of how it is stored.
+  var isUntyped: Bool { false }
+
+  /// The value without optionals around it.
+  func unwrappedValue(of object: Object) -> Any? {
+    isOptional ? Object.pringUnwrapped(value(of: object)) : value(of: object)
+  }
+
+  /// As it is, for users.
+  func value(of object: Object) -> Any { preconditionFailure("each kind has its own") }
+
+  /// False if it is a constant, or of another type.
+  func assign(_ value: Any?, to object: Object) -> Bool { preconditionFailure("each kind has its own") }
+
+  /// Nil if there is to be no field.
+  func stored(of object: Object) -> Any? { preconditionFailure("each kind has its own") }
+
+  /// Leaves the property as it is if what is stored is of another type.
+  func decode(_ stored: Any, into object: Object) { preconditionFailure("each kind has its own") }
+
+  // MARK: Changes
+
+  /// What is remembered of a value, to find out later whether it has changed.
+  func note(of object: Object) -> Any { preconditionFailure("each kind has its own") }
+
+  func hasChanged(_ object: Object, since note: Any) -> Bool { preconditionFailure("each kind has its own") }
+
+  /// Whether it was set since the last call of `forgetTouch`, if it can tell.
+  func isTouched(_ object: Object) -> Bool { false }
+
+  func forgetTouch(_ object: Object) {}
+
+  // MARK: Key paths
+
+  /// Whether `keyPath` reads this property, found out by changing it in an object that nobody else has.
+  func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
+
+  /// A value of the property's type as the subclass encodes it, found out in an object of its own.
+  func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
+}
+
+// MARK: Values
+
+/// A property of a type that says itself how it is stored.
+final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
+  private let place: Place<Value>
+  private let isVariable: Bool
+
+  init(_ name: String, _ place: Place<Value>, isVariable: Bool) {
+    self.place = place
+    self.isVariable = isVariable
+    super.init(name, Value.self is any FileForm.Type ? .file : .value, Value.self)
+  }
+
+  override func value(of object: Object) -> Any { place.read(object) }
+
+  override func assign(_ value: Any?, to object: Object) -> Bool {
+    guard isVariable else { return false }
+    if let value = value as? Value {
+      write(value, to: object)
+    } else if let value = Value.local(from: value ?? NSNull(), current: place.read(object)) {
+      write(value, to: object)
+    } else {
+      return false
+    }
+    return true
+  }
+
+  private func write(_ value: Value, to object: Object) {
+    place.write(value, to: object)
+    if place.kind == .boxed { place.box(object).isTouched = true }
+  }
+
+  override func stored(of object: Object) -> Any? { place.read(object).storedForm }
+
+  override func decode(_ stored: Any, into object: Object) {
+    guard isVariable, let value = Value.local(from: stored, current: place.read(object)) else { return }
+    place.write(value, to: object)
+  }
+
+  override func note(of object: Object) -> Any {
+    let value = place.read(object)
+    return Value.changesInPlace ? Note(storedForm: value.storedForm, value: value) : value
+  }
+
+  /// Of a value that changes in place: what it was, and which it was.
+  private struct Note: FileNote {
+    var storedForm: Any?
+    var value: Value
+
+    var files: [any OwnedFile] { (value as? any FileForm)?.files ?? [] }
+  }
+
+  override func hasChanged(_ object: Object, since note: Any) -> Bool {
+    if let note = note as? Note {
+      return !UntypedForm.areSame(place.read(object).storedForm, note.storedForm)
+    }
+    return (note as? Value).map { !Value.areSame(place.read(object), $0) } ?? true
+  }
+
+  override func isTouched(_ object: Object) -> Bool {
+    place.kind == .boxed && place.box(object).isTouched
+  }
+
+  override func forgetTouch(_ object: Object) {
+    if place.kind == .boxed { place.box(object).isTouched = false }
+  }
+
+  override func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool {
+    guard isVariable, type(of: keyPath).valueType == Value.self, let (first, second) = Value.samples else {
+      return false
+    }
+    return [first, second].allSatisfy { sample in
+      place.write(sample, to: object)
+      return (object[keyPath: keyPath] as? Value).map { Value.areSame($0, sample) } ?? false
+    }
+  }
+}
+
+/// A property of a type that says nothing, such as `[Any]`: what can be stored of it is.
+final class UntypedProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
+  private let place: Place<Value>
+  private let isVariable: Bool
+
+  init(_ name: String, _ place: Place<Value>, isVariable: Bool) {
+    self.place = place
+    self.isVariable = isVariable
+    super.init(name, .value, Value.self)
+  }
+
+  override var isUntyped: Bool { true }
+
+  override func value(of object: Object) -> Any { place.read(object) }
+
+  override func assign(_ value: Any?, to object: Object) -> Bool {
+    guard isVariable, let value = Self.cast(value) else { return false }
+    place.write(value, to: object)
+    if place.kind == .boxed { place.box(object).isTouched = true }
+    return true
+  }
+
+  private static func cast(_ value: Any?) -> Value? {
+    if value == nil || value is NSNull, let optional = Value.self as? any AnyOptional.Type {
+      return optional.absent as? Value
+    }
+    return value.flatMap { $0 as? Value }
+  }
+
+  override func stored(of object: Object) -> Any? {
+    let value: Any = place.read(object)
+    if let optional = value as? any AnyOptional { return optional.content.flatMap(UntypedForm.stored) }
+    return UntypedForm.stored(value)
+  }
+
+  override func decode(_ stored: Any, into object: Object) {
+    guard isVariable, let value = Self.cast(stored) else { return }
+    place.write(value, to: object)
+  }
+
+  override func note(of object: Object) -> Any { Note(storedForm: stored(of: object)) }
+
+  private struct Note: StoredNote { var storedForm: Any? }
+
+  override func hasChanged(_ object: Object, since note: Any) -> Bool {
+    (note as? Note).map { !UntypedForm.areSame(stored(of: object), $0.storedForm) } ?? true
+  }
+
+  override func isTouched(_ object: Object) -> Bool { place.kind == .boxed && place.box(object).isTouched }
+
+  override func forgetTouch(_ object: Object) {
+    if place.kind == .boxed { place.box(object).isTouched = false }
+  }
+
+  override func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool {
+    guard isVariable, type(of: keyPath).valueType == Value.self,
+      let (first, second) = EnumSamples.pair(of: Value.self)
+    else { return false }
+    return [first, second].allSatisfy { sample in
+      place.write(sample, to: object)
+      return (object[keyPath: keyPath] as? Value).map { EnumSamples.areEqual($0, sample) } ?? false
+    }
+  }
+
+  override func encodedOperand(_ value: Any, in object: Object) -> Any? {
+    guard isVariable, let value = value as? Value else { return nil }
+    place.write(value, to: object)
+    return object.pringEncoded(self)
+  }
+}
+
+/// An optional of any type.
+protocol AnyOptional {
+  static var absent: Any { get }
+  static var wrappedType: Any.Type { get }
+  var content: Any? { get }
+}
+
+extension Optional: AnyOptional {
+  static var absent: Any { Self.none as Any }
+  static var wrappedType: Any.Type { Wrapped.self }
+  var content: Any? { self }
+}
+
+// MARK: Objects and what refers to them
+
+/// A property whose value is an object, stored as a map of its properties.
+final class NestedProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
+  private let place: Place<Value>
+  private let isVariable: Bool
+  private let type: Object.Type
+
+  init(_ name: String, _ place: Place<Value>, isVariable: Bool, _ type: Object.Type) {
+    self.place = place
+    self.isVariable = isVariable
+    self.type = type
+    super.init(name, .nested, Value.self)
+  }
+
+  override func value(of object: Object) -> Any { place.read(object) }
+
+  override func assign(_ value: Any?, to object: Object) -> Bool {
+    guard isVariable, let value = value as? Value ?? (value == nil ? Self.absent : nil) else { return false }
+    place.write(value, to: object)
+    return true
+  }
+
+  /// Nil if the property is no optional.
+  private static var absent: Value? { (Value.self as? any AnyOptional.Type)?.absent as? Value }
+
+  private func nested(in object: Object) -> Object? { place.read(object) as? Object }
+
+  override func stored(of object: Object) -> Any? { nested(in: object)?.rawValue }
+
+  override func decode(_ stored: Any, into object: Object) {
+    if stored is NSNull {
+      if isVariable, let absent = Self.absent { place.write(absent, to: object) }
+      return
+    }
+    guard let fields = stored as? [String: Any] else { return }
+    let isOptional = Value.self is any AnyOptional.Type
+    if let nested = nested(in: object), !isOptional { return nested.pringTakeFields(fields) }
+    let nested = type.init()
+    guard isVariable, let value = nested as? Value else { return }
+    nested.setParent(object, forKey: name)
+    nested.pringTakeFields(fields)
+    place.write(value, to: object)
+  }
+
+  override func note(of object: Object) -> Any {
+    let nested = nested(in: object)
+    return Note(
+      storedForm: stored(of: object), files: nested?.pringSavedFiles ?? [], owners: nested.map { [$0] } ?? [])
+  }
+
+  private struct Note: FileNote {
+    var storedForm: Any?
+    var files: [any OwnedFile]
+    /// Whose files they are: a file alone does not know where its bytes lie.
+    var owners: [Object]
+  }
+
+  override func hasChanged(_ object: Object, since note: Any) -> Bool {
+    (note as? Note).map { !UntypedForm.areSame(stored(of: object), $0.storedForm) } ?? true
+  }
+}
+
+/// A collection, a list, a reference or a relation. The object that it is does not change, only what is in it.
+final class ContainerProperty<Value>: Property, @unchecked Sendable {
+  // Unchecked as its base is, and for the same reason.
+  private let place: Place<Value>
+
+  init(_ name: String, _ place: Place<Value>, _ role: Role) {
+    self.place = place
+    super.init(name, role, Value.self)
+  }
+
+  override func value(of object: Object) -> Any { place.read(object) }
+
+  override func assign(_ value: Any?, to object: Object) -> Bool { false }
+
+  override func stored(of object: Object) -> Any? { (place.read(object) as? any StoredContainer)?.storedForm }
+
+  override func decode(_ stored: Any, into object: Object) {
+    (place.read(object) as? any StoredContainer)?.decode(stored)
+  }
+
+  override func note(of object: Object) -> Any {
+    let members = (place.read(object) as? any EmbeddedObjects)?.embeddedObjects ?? []
+    return Note(storedForm: stored(of: object), files: members.flatMap(\.pringSavedFiles), owners: members)
+  }
+
+  private struct Note: StoredNote, FileNote {
+    var storedForm: Any?
+    var files: [any OwnedFile]
+    var owners: [Object]
+  }
+
+  override func hasChanged(_ object: Object, since note: Any) -> Bool {
+    (note as? Note).map { !UntypedForm.areSame(stored(of: object), $0.storedForm) } ?? true
+  }
+}
+
+/// Objects whose fields are part of their owner's document.
+protocol EmbeddedObjects {
+  var embeddedObjects: [Object] { get }
+}
+
+/// What a container has in a field of its own.
+protocol StoredContainer: AnyObject {
+  var storedForm: Any? { get }
+  func decode(_ stored: Any)
+}

@@ -1,0 +1,103 @@
+// The list with ranks against an array.
+
+import LayerKit
+import Testing
+
+@testable import FirebaseCore
+
+@Suite struct RankTreeTests {
+  @Test(arguments: [1 as UInt64, 2, 3, 4]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    var tree = RankTree<Int>()
+    var array: [Int] = []
+    var handles: [Int: RankTree<Int>.Handle] = [:]
+    for step in 0..<3000 {
+      if array.isEmpty || dice.roll(5) < 3 {
+        let rank = dice.roll(array.count + 1)
+        handles[step] = tree.insert(step, at: rank)
+        array.insert(step, at: rank)
+      } else {
+        let value = array.remove(at: dice.roll(array.count))
+        tree.remove(handles.removeValue(forKey: value)!)
+      }
+      #expect(tree.count == array.count)
+      if step % 97 == 0 {
+        tree.checkInvariants()
+        #expect(elements(tree) == array)
+        for (rank, value) in array.enumerated() {
+          #expect(tree.rank(of: handles[value]!) == rank)
+          #expect(tree.element(tree.handle(at: rank)) == value)
+        }
+      }
+    }
+  }
+
+  @Test func itIsMadeOfManyAtOnce() {
+    for count in Array(0..<40) + [1000] {
+      var tree = RankTree(Array(0..<count))
+      tree.checkInvariants()
+      #expect(elements(tree) == Array(0..<count))
+      for place in 0..<count {
+        #expect(tree.rank(of: RankTree<Int>.Handle(place)) == place)
+        #expect(tree.element(tree.handle(at: place)) == place)
+      }
+      // It goes on from there.
+      var array = Array(0..<count)
+      tree.insert(-1, at: count / 2)
+      array.insert(-1, at: count / 2)
+      if count > 0 {
+        tree.remove(0)
+        array.removeAll { $0 == 0 }
+      }
+      tree.checkInvariants()
+      #expect(elements(tree) == array)
+    }
+  }
+
+  @Test func aPartitionCountsWhatComesBefore() {
+    var tree = RankTree<Int>()
+    for value in stride(from: 0, to: 200, by: 2) { tree.insert(value, at: tree.count) }
+    for bound in -1...201 {
+      #expect(tree.partition { $0 > bound } == (0..<100).filter { $0 * 2 <= bound }.count)
+    }
+  }
+
+  @Test func copiesAreStatesOfTheirOwn() {
+    var tree = RankTree<Int>()
+    for value in 0..<10 { tree.insert(value, at: value) }
+    let copy = tree
+    tree.insert(99, at: 0)
+    #expect(elements(copy) == Array(0..<10))
+    #expect(elements(tree) == [99] + Array(0..<10))
+  }
+
+  @Test func itStaysShallowUnderInsertionsInOrder() {
+    var tree = RankTree<Int>()
+    for value in 0..<20_000 { tree.insert(value, at: tree.count) }
+    var steps = 0
+    _ = tree.partition { _ in
+      steps += 1
+      return false
+    }
+    #expect(steps < 60)
+    tree.checkInvariants()
+  }
+
+  private func elements(_ tree: RankTree<Int>) -> [Int] {
+    var elements: [Int] = []
+    tree.forEach { elements.append($0) }
+    return elements
+  }
+}
+
+/// Dice with a seed.
+private struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func roll(_ sides: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(sides))
+  }
+}
