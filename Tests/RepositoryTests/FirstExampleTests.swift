@@ -45,7 +45,7 @@ import Testing
     }
     return [
       "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
-      "FirebaseFirestore", "FirebaseStorage",
+      "FirebaseFirestore", "FirebaseStorage", "LayerKit",
     ] + layer.sorted()
   }
 }

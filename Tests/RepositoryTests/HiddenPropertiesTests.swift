@@ -42,6 +42,6 @@ import Testing
   /// What a program with `Pring` consists of.
   private static let modules = [
     "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
-    "FirebaseFirestore", "FirebaseStorage", "Pring",
+    "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
   ]
 }

@@ -214,6 +214,6 @@ import Testing
   /// Modules that a program with `Ballcap` links.
   private static let modules = [
     "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
-    "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "Ballcap",
+    "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
   ]
 }
