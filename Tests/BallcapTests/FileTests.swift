@@ -379,9 +379,9 @@ extension BallcapTests {
     @Test func theCacheOfBytesHasABudget() {
       let cache = FileCache()
       let large = Data(count: 100 << 20)
-      for name in ["a", "b", "c"] { cache.set(key: name, data: large) }
+      for name in ["a", "b", "c"] { cache.set(large, name) }
       #expect(cache.get("a") == nil && cache.get("b") != nil && cache.get("c") != nil)
-      cache.delete(key: "b")
+      cache.delete("b")
       #expect(cache.get("b") == nil)
     }
 

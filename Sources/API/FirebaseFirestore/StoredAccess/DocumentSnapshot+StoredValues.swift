@@ -1,7 +1,8 @@
-// Fields of a snapshot as the store has them, without a dictionary.
+// Fields and published states of documents as the store has them, without a dictionary.
 
 import DocumentStore
 package import FirebaseCore
+private import OfflineSync
 
 /// A field that usually holds a time.
 package enum TimeField: Sendable {
@@ -47,4 +48,19 @@ extension DocumentSnapshot {
       return entry.name
     }
   }
+}
+
+extension DocumentReference {
+  /// Returns the last published state of the document, without a wait for writes that are under way. Nil if the
+  /// document cannot be read, the store is not open yet, or the instance is terminated.
+  package func publishedSnapshot() -> DocumentSnapshot? {
+    // Must not open the store: the end of a commit may wait for the callback that calls this.
+    guard let view = try? firestore.livingClient().openView, let path = try? storedPath else { return nil }
+    return (try? view.record(at: path)).map { DocumentSnapshot(self, $0) }
+  }
+}
+
+extension Firestore {
+  /// Whether a remote can reject what is committed here.
+  package var hasRemote: Bool { (try? livingClient())?.remote != nil }
 }

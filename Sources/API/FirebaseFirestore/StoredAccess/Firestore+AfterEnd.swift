@@ -1,5 +1,5 @@
-// For layers that go on by themselves once a call has begun. The user may have ended the instance meanwhile, and made
-// no mistake: what would trap fails with `cancelled` here.
+// Calls of layers that continue an operation on their own. The user may have terminated the instance since, which is no
+// mistake. So these calls fail with `cancelled` where the public ones trap.
 
 private import DocumentStore
 private import FirebaseCore
@@ -7,13 +7,13 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// A new batch, also behind the end.
+  /// Returns a new batch, also after termination.
   package func layerBatch() -> WriteBatch { WriteBatch(self) }
 
-  /// Tells `body` on the callback queue whose database this is, and again at each step of the user's writes and when
-  /// the user changes, until it returns true. A failure comes last; without a remote it is nobody's.
+  /// Calls `body` on the callback queue with the current user: now, at each step of the user's pending writes, and when
+  /// the user changes. Stops when `body` returns true or after a failure. Without a remote the user is nil.
   ///
-  /// The first answer comes behind the calls before this one, and before the outcome of a write that is issued later.
+  /// The first call comes after the results of earlier calls and before the result of any later write.
   package func followUser(until body: @escaping (Result<String?, any Error>) -> Bool) {
     let (queue, client) = (callbackQueue, try? livingClient())
     let listening = Listening { [weak client] in client?.forget($0) }
@@ -30,7 +30,7 @@ extension Firestore {
     guard let client else { return listening.stop() }
     guard client.remote != nil else { return tell(.success(nil)) }
     client.remember(listening)
-    // One that is remembered behind the end is not ended by it.
+    // Termination does not end a listening that is remembered after it.
     guard (try? checkLiving()) != nil else { return listening.remove() }
     client.inOrderOfDriver { driver in
       switch driver {
@@ -58,8 +58,8 @@ extension DocumentReference {
     read(.default, through: client, completion)
   }
 
-  /// The same for a write that requires what was read (`LayerRequirement.unchanged`): a document whose writes were just
-  /// accepted is as they have left it.
+  /// As `getDocumentOrFail`, for a write that requires the state that was read (`LayerRequirement.unchanged`). Returns a
+  /// document with writes that were just accepted as those writes have left it.
   package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told(completion)(.failure(Firestore.ended))
@@ -83,7 +83,7 @@ extension Query {
     }
   }
 
-  /// As `addSnapshotListener(_:)`; nil behind the end, of which the listener is told.
+  /// As `addSnapshotListener(_:)`. After termination, the listener gets the error and the result is nil.
   package func listenOrFail(
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> (any ListenerRegistration)? {

@@ -1,8 +1,8 @@
-// Snapshots that a layer keeps in case somebody asks for them, in one piece of memory.
+// Snapshots in one piece of memory, for a layer that rarely reads them again.
 
 private import DocumentStore
 
-/// Of one database, in the order in which they came.
+/// Snapshots of one database, in arrival order.
 package struct PackedSnapshots {
   private var firestore: Firestore?
   private var documents = PackedDocuments()
@@ -14,8 +14,9 @@ package struct PackedSnapshots {
 
   package var byteCount: Int { documents.byteCount }
 
-  /// False, and nothing is done, for one of another database, a large one, and one that is not as it is stored: because
-  /// there is no document, or it was decoded already, as those of listeners and most of those with writes that wait are.
+  /// Returns false and does nothing for a snapshot of another database, a large document, or a snapshot whose stored
+  /// bytes are gone. Bytes are gone if the document does not exist or was decoded, as by listeners and most pending
+  /// writes.
   @discardableResult
   package mutating func append(_ snapshot: DocumentSnapshot) -> Bool {
     let firestore = snapshot.reference.firestore
@@ -27,7 +28,7 @@ package struct PackedSnapshots {
     return true
   }
 
-  /// The same as those that were packed, made anew.
+  /// New snapshots, equal to those that were packed.
   package var snapshots: [DocumentSnapshot] {
     guard let firestore else { return [] }
     return zip(documents.documents, metadata).map { record, metadata in
@@ -35,7 +36,7 @@ package struct PackedSnapshots {
     }
   }
 
-  /// Its memory serves again.
+  /// Removes all snapshots and keeps the memory.
   package mutating func removeAll() {
     firestore = nil
     documents.removeAll()

@@ -1,10 +1,10 @@
-// What the layers above ask of a query.
+// Sort keys and page cursors of queries, for the layers.
 
 import DocumentStore
 private import Foundation
 
 extension Query {
-  /// How many documents there are at most.
+  /// The limit, for the first or the last documents.
   package var limitCount: Int? {
     switch structured.limit {
     case .first(let count)?, .last(let count)?: count
@@ -12,22 +12,21 @@ extension Query {
     }
   }
 
-  /// Whether the query names an order. Else its documents come in the order of their names.
+  /// Whether the query names an order. Without one, documents are ordered by their names.
   package var hasExplicitOrder: Bool { orderCount > 0 }
 
-  /// Whether a query can begin or end beside a document: not if it lacks a field of the orders, or has a time there
-  /// that the remote has still to set.
+  /// Whether a document can be a cursor. It cannot if an ordering field is absent or is a pending server timestamp.
   package func canStart(beside document: DocumentSnapshot) -> Bool {
     guard let stored = document.stored else { return false }
     return (try? structured.starting(.after, stored)) != nil
   }
 
-  /// Bytes that sort as the query does; nil if the document lacks a field of the orders, or does not exist.
+  /// Returns bytes that sort as the query does; nil if the document lacks an ordering field or does not exist.
   package func sortKey(_ document: DocumentSnapshot) -> [UInt8]? {
     document.stored.flatMap(structured.sortKey)
   }
 
-  /// Listens with the changes of metadata, on any serial queue. `onEnd` is called when that ends, by whomever.
+  /// Listens, with metadata changes, on any serial queue. `onEnd` is called when the listening ends for any reason.
   package func listen(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void,
     onEnd: (@Sendable () -> Void)? = nil
@@ -39,8 +38,7 @@ extension Query {
 }
 
 extension Query {
-  /// By a field of the outermost map and then by id, with documents that lack the field where those are that have
-  /// null in it.
+  /// Orders by a field of the outermost map and then by id. An absent field sorts as null.
   package func ordered(byChild name: String, descending: Bool) -> Query {
     let direction = descending ? OrderBy.Direction.descending : .ascending
     return refined { query throws(DocumentStoreError) in
@@ -53,9 +51,40 @@ extension Query {
 
 /// Values of users as bytes that sort as a query sorts the values.
 package enum SortBytes {
-  /// Nothing is null, and so is what no document can hold.
+  /// Returns the bytes of null for nil and for a value that no document can hold.
   package static func of(_ value: Any?, in firestore: Firestore?) -> [UInt8] {
     let stored = value.flatMap { try? UserData.stored(from: $0, in: firestore) }
     return (stored ?? .null).sortBytes
+  }
+}
+
+// MARK: Pages
+//
+// A pending server timestamp has no place in the order yet, and a cursor there traps. Every other document that a query
+// found can be a cursor.
+
+extension QuerySnapshot {
+  /// The last document that can be a cursor; nil if there is none. Creates only the snapshots from that document on.
+  package var lastStart: QueryDocumentSnapshot? { lastDocument(where: query.canPage) }
+}
+
+extension Query {
+  /// As `canStart(beside:)` for a document that this query found. Only a document with pending writes is inspected.
+  package func canPage(beside document: DocumentSnapshot) -> Bool {
+    !document.metadata.hasPendingWrites || canStart(beside: document)
+  }
+
+  /// Returns the index of the last document that can be a cursor; nil if there is none.
+  package func lastStart(in documents: [DocumentSnapshot]) -> Int? {
+    documents.lastIndex(where: canPage)
+  }
+
+  /// Returns the query with a limit that is greater by `count`, if it has a limit.
+  package func widened(by count: Int) -> Query {
+    switch structured.limit {
+    case .first(let limit)?: self.limit(to: limit > .max - count ? .max : limit + count)
+    case .last(let limit)?: self.limit(toLast: limit > .max - count ? .max : limit + count)
+    case nil: self
+    }
   }
 }

@@ -1,14 +1,14 @@
-// Snapshots without some of their documents, for layers that look closer than a query can.
+// Query snapshots without the documents that a predicate of a layer rejects.
 
 import DocumentStore
 
 extension QuerySnapshot {
-  /// The answer to one question, with the documents that are accepted.
+  /// Returns the snapshot of a one-time read with the accepted documents.
   package func filtered(_ accepts: (QueryDocumentSnapshot) -> Bool) -> QuerySnapshot {
     filtered(documents.filter(accepts), nil)
   }
 
-  /// The same for a listener that was told `earlier` before, itself filtered; nil if it was told nothing.
+  /// Returns the next filtered snapshot of a listener. `earlier` is its previous filtered snapshot; nil before the first.
   package func filtered(
     after earlier: QuerySnapshot?, _ accepts: (QueryDocumentSnapshot) -> Bool
   ) -> QuerySnapshot {
@@ -29,14 +29,14 @@ extension QuerySnapshot {
         isFromCache: metadata.isFromCache))
   }
 
-  /// Whether somebody who was told `other` learns nothing from this.
+  /// Whether this snapshot brings no change to a listener that has received `other`.
   package func hasSameContent(as other: QuerySnapshot) -> Bool {
     (metadata == other.metadata || !knowsMetadataChanges)
       && documentChanges(includeMetadataChanges: knowsMetadataChanges).isEmpty
   }
 }
 
-/// From one list of accepted documents to the next, in the steps of a listener: removals, additions, modifications.
+/// The changes between two lists of accepted documents, in the order of a listener: removals, additions, modifications.
 private struct FilteredDifference {
   private struct Entry {
     var key: [UInt8]
@@ -46,7 +46,7 @@ private struct FilteredDifference {
   private(set) var changes: [DocumentChange] = []
   private(set) var metadataChanges = Set<Int>()
   private let query: Query
-  /// In their order, which is that of their keys.
+  /// Sorted by key.
   private var list: [Entry]
 
   init(_ query: Query, _ old: [QueryDocumentSnapshot]) {
@@ -54,7 +54,7 @@ private struct FilteredDifference {
     list = old.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
   }
 
-  /// `changed` are the changes of the query, `counted` those of them that are not of metadata alone.
+  /// Computes the changes to `new`. `changed` are the changes of the query, and `counted` leaves out metadata changes.
   mutating func lead(
     to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], _ counted: [DocumentChange]
   ) {
@@ -90,7 +90,7 @@ private struct FilteredDifference {
     return index
   }
 
-  /// Where a key is, or would be.
+  /// Returns the index of the first entry whose key is not less.
   private func place(of key: [UInt8]) -> Int {
     var (low, high) = (0, list.count)
     while low < high {

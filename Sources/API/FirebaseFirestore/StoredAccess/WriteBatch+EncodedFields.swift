@@ -1,5 +1,5 @@
-// Writes of the layers above: fields that are encoded already, errors where programs that write dictionaries are
-// trapped, and the outcome before it is on its way to the callback queue.
+// Writes of the layers: with encoded fields, with errors where the public calls trap, and with a result before the
+// callback queue.
 
 import DocumentStore
 private import FirebaseCore
@@ -7,7 +7,7 @@ private import Foundation
 private import OfflineSync
 
 extension WriteBatch {
-  /// Makes `document` consist of these fields, or with `merge` sets them and leaves the others.
+  /// Replaces the fields of `document`, or with `merge` sets these fields and keeps the others.
   @discardableResult
   package func setFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, merge: Bool = false
@@ -15,8 +15,8 @@ extension WriteBatch {
     add(document) { place in try reported { try place.set(fields, merge: merge) } }
   }
 
-  /// Changes these fields of `document`, which has to be there. Maps are replaced as a whole, and names with dots
-  /// lead into maps.
+  /// Updates these fields of `document`, which has to exist. A map is replaced as a whole. A dot in a name leads into a
+  /// map.
   @discardableResult
   package func updateFields(
     _ fields: EncodedFields, forDocument document: DocumentReference
@@ -24,13 +24,13 @@ extension WriteBatch {
     add(document) { place in try reported { try place.update(fields) } }
   }
 
-  /// Makes `document` consist of these fields. What no document can hold is an error of the commit.
+  /// Replaces the fields of `document`. A value that no document can hold fails the commit.
   package func setReported(_ fields: [String: Any], forDocument document: DocumentReference) {
     _ = add(document) { place in try reported { try place.set(fields, merge: false) } }
   }
 
-  /// Sets or deletes these fields, each as a whole, and leaves the others; makes the document if there is none. A path
-  /// leads into maps. What no document can hold is an error of the commit.
+  /// Sets or deletes these fields, each as a whole, and keeps the others. Creates the document if it does not exist. A
+  /// path leads into maps. A value that no document can hold fails the commit.
   package func mergeReported(
     _ changes: [(path: [String], value: Any)], forDocument document: DocumentReference
   ) {
@@ -43,21 +43,22 @@ extension WriteBatch {
     }
   }
 
-  /// A write could not be made: the commit reports `error`, and nothing is written.
+  /// Has the commit fail with `error` and write nothing, because a write could not be encoded.
   package func fail(_ error: any Error) {
     state.withLock { $0.failure = $0.failure ?? error }
   }
 
-  /// `told` learns the outcome on a queue of ours, after the listeners and before any write that was issued later.
+  /// Commits, and passes the result to `told` on an internal queue, after the listeners and before the result of any
+  /// later write.
   package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
 }
 
 // MARK: Companions
 
-/// What a layer knows about a batch, told how it ended before the completion of the commit is called.
+/// The state of a layer for a batch. It gets the result before the completion handler of the commit.
 package protocol BatchCompanion: AnyObject, Sendable {
-  /// On the callback queue, if there is one; else before the task that awaits the commit goes on, where there is no
-  /// other. `then` is to be called there, at once or later.
+  /// Called on the callback queue if there is one, else before the task that awaits the commit resumes. Has to call
+  /// `then` there, at once or later.
   func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
 }
 
@@ -86,7 +87,7 @@ extension [String: Any] {
 }
 
 extension EncodedFields {
-  /// Has the commit compute a field of the outermost map, whatever it is now.
+  /// Has the commit compute a field of the outermost map, in place of its present value.
   package mutating func compute(_ name: String, _ value: FieldValue) {
     fields[name] = nil
     sentinels.removeAll { $0.path.first == name }
@@ -94,10 +95,10 @@ extension EncodedFields {
   }
 }
 
-/// What a document has to be for the batch to happen.
+/// The state that a document must have for the batch to commit.
 package enum LayerRequirement: Sendable {
   case nothing, absent, present
-  /// As this snapshot has it. If writes of it wait, it is what they make of it, if none of them is refused.
+  /// The state of this snapshot. If the document has pending writes, their result, provided that none is rejected.
   case unchanged(DocumentSnapshot)
 
   fileprivate var precondition: Precondition {
@@ -115,7 +116,7 @@ package enum LayerRequirement: Sendable {
 }
 
 extension WriteBatch {
-  /// Makes `document` consist of these fields. One that is null is left out.
+  /// Replaces the fields of `document`. Null fields are left out.
   @discardableResult
   package func makeFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
@@ -129,8 +130,8 @@ extension WriteBatch {
     }
   }
 
-  /// Each of these fields becomes what it is here, maps as a whole; one that is null is removed. Names are taken as
-  /// they are, dots too. Makes the document if there is none.
+  /// Replaces each of these fields, a map as a whole, and removes null fields. Dots in names have no meaning. Creates
+  /// the document if it does not exist.
   @discardableResult
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
@@ -146,13 +147,13 @@ extension WriteBatch {
     add(document) { .delete($0.path, precondition: requirement.precondition) }
   }
 
-  /// Writes nothing.
+  /// Checks the requirement and writes nothing.
   @discardableResult
   package func verify(_ document: DocumentReference, requiring requirement: LayerRequirement) -> WriteBatch {
     add(document) { .verify($0.path, requirement.precondition) }
   }
 
-  /// Adds to numbers of `document`, and none becomes less than 0. Makes the document if there is none.
+  /// Adds to numbers of `document`, none of which drops below 0. Creates the document if it does not exist.
   @discardableResult
   package func count(
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
@@ -179,7 +180,7 @@ extension EncodedFields {
     return kept
   }
 
-  /// Leaves a field of the outermost map to others.
+  /// Removes a field of the outermost map from the write.
   package mutating func leaveOut(_ name: String) {
     fields[name] = nil
     sentinels.removeAll { $0.path.first == name }
@@ -204,11 +205,11 @@ extension UserWrite.Place {
 }
 
 extension EncodedFields {
-  /// Whether the commit computes some of it.
+  /// Whether the commit computes at least one field.
   package var isComputed: Bool { !sentinels.isEmpty }
 
-  /// What a read gives when these fields have replaced those of `stored`, or made a document; with this machine's time
-  /// where the server is to set one. Nil if they cannot be written.
+  /// Returns the fields that a read returns after these fields replace those of `stored`. Server timestamps are the time
+  /// of this machine. Nil if the fields cannot be written.
   package func replaced(over stored: DocumentSnapshot?, in firestore: Firestore) -> [String: Any]? {
     guard let (fields, mask, transforms) = try? replacement(in: firestore) else { return nil }
     let before = stored?.stored?.withTimes(.estimate).fields ?? StoredMap()
@@ -243,13 +244,13 @@ extension EncodedFields {
       }
       if !masked.contains(outermost) { masked.append(outermost) }
     }
-    // What is computed from what is there has to stay there.
+    // A field that is computed from its present value must not be overwritten first.
     let computed = Set(transforms.map(\.field))
     return (values, FieldMask(masked.filter { !computed.contains($0) }), transforms)
   }
 }
 
-/// What `body` throws, as an error of the API.
+/// Translates an error of `body` into an error of the API.
 private func reported(_ body: () throws -> Mutation) throws -> Mutation {
   do {
     return try body()

@@ -171,3 +171,30 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     errorBlock?(snapshot, error)
   }
 }
+
+// MARK: Options and errors
+
+extension DataSource {
+  /// The options of a data source.
+  public struct Option: Sendable {
+    /// Seconds that `retrieve` may take before `onError` reports a timeout.
+    public var timeout: Int = 10
+    /// Whether `onChanged` is not called for snapshots that change metadata alone.
+    public var skipsMetadataChanges = false
+
+    /// A timeout of ten seconds; metadata changes are reported.
+    public init() {}
+  }
+}
+
+/// Why a list cannot be made.
+public enum DataSourceError: Error, Sendable {
+  /// A `retrieve` block has not answered in time. What it answers later still counts.
+  case timeout
+
+  var description: String {
+    switch self {
+    case .timeout: "A document was not retrieved in time."
+    }
+  }
+}

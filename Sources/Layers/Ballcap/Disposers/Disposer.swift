@@ -3,6 +3,12 @@
 public import FirebaseFirestore
 import LayerKit
 
+/// An observation that can be ended; ending it again does nothing.
+public protocol ReferenceObservationDisposable {
+  /// Stops what is observed. A second call does nothing.
+  func dispose()
+}
+
 /// Ends the listening when asked, or when it is freed. So it has to be kept as long as anything is to be heard.
 public final class Disposer: ReferenceObservationDisposable {
   /// What stops when the disposer is disposed of.
@@ -35,3 +41,24 @@ public final class Disposer: ReferenceObservationDisposable {
 }
 
 extension Disposer: Sendable {}
+
+/// Disposes its base when asked, or when it is freed, also if someone else has the base.
+public final class AnyDisposer: ReferenceObservationDisposable {
+  /// What is disposed of.
+  public let base: any ReferenceObservationDisposable
+
+  /// Wraps another disposer.
+  public init(_ base: any ReferenceObservationDisposable = NoDisposer()) { self.base = base }
+
+  deinit { base.dispose() }
+
+  public func dispose() { base.dispose() }
+}
+
+/// Nothing to end.
+public final class NoDisposer: ReferenceObservationDisposable {
+  /// Makes one that disposes of nothing.
+  public init() {}
+
+  public func dispose() {}
+}

@@ -14,29 +14,29 @@ extension File {
     if !mimeType.rawValue.isEmpty { description.contentType = mimeType.rawValue }
     if !metadata.isEmpty { description.customMetadata = metadata }
     let task = storageReference.upload(data, orFileAt: originalURL, metadata: description) { [self] in
-      finishUpload($0, $1, completion)
+      finishUpload($0, $1, completion: completion)
     }
     guard let task else {
       completion?(nil, FileError.invalidData(self))
       return nil
     }
-    StorageTaskStore.shared.set(upload: path, task: task)
+    StorageTaskStore.shared.uploads[path] = task
     return task
   }
 
   private func finishUpload(
     _ metadata: StorageMetadata?, _ error: (any Error)?,
-    _ completion: ((StorageMetadata?, (any Error)?) -> Void)?
+    completion: ((StorageMetadata?, (any Error)?) -> Void)?
   ) {
     guard let metadata, error == nil else {
-      StorageTaskStore.shared.removeEnded(upload: path)
+      StorageTaskStore.shared.uploads.removeEnded(path)
       completion?(metadata, error)
       return
     }
     storageReference.downloadURL { [self] url, error in
       take(nil, metadata)
       if let url { self.url = url }
-      StorageTaskStore.shared.removeEnded(upload: path)
+      StorageTaskStore.shared.uploads.removeEnded(path)
       completion?(metadata, error)
     }
   }
@@ -56,7 +56,7 @@ extension File {
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
   ) -> StorageDownloadTask? {
-    StorageTaskStore.shared.get(download: path)?.cancel()
+    StorageTaskStore.shared.downloads[path]?.cancel()
     if let data {
       completion(data, nil)
       return nil
@@ -70,11 +70,11 @@ extension File {
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
   ) -> StorageDownloadTask? {
     let task = storageReference.getData(maxSize: size) { [self] data, error in
-      StorageTaskStore.shared.removeEnded(download: path)
+      StorageTaskStore.shared.downloads.removeEnded(path)
       if let data { take(data, nil) }
       completion(data, error)
     }
-    StorageTaskStore.shared.set(download: path, task: task)
+    StorageTaskStore.shared.downloads[path] = task
     return task
   }
 

@@ -86,7 +86,7 @@ public final class File: Storable {
     get { bytes ?? FileCache.shared.get(path, generation: storageMetadata?.generation) }
     set {
       bytes = newValue
-      if let newValue { FileCache.shared.set(newValue, path, generation: nil) }
+      if let newValue { FileCache.shared.set(newValue, path) }
     }
   }
 
@@ -148,6 +148,6 @@ public final class File: Storable {
     bytes = nil
     storageMetadata = nil
     url = nil
-    FileCache.shared.delete(key: path)
+    FileCache.shared.delete(path)
   }
 }

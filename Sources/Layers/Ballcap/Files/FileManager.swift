@@ -1,30 +1,31 @@
-// The bytes of files that the process has, for everybody.
+// The public access to the cache of file bytes.
 
 public import FirebaseStorage
 import Foundation
 
-/// What the process has of files, by their places. A file that imports Foundation as well says `Ballcap.FileManager`.
+/// The bytes of files that the process keeps, by their paths. A source file that also imports Foundation writes
+/// `Ballcap.FileManager`.
 public final class FileManager: Sendable {
-  /// The one of this process.
+  /// The file manager of this process.
   public static let shared = FileManager()
 
-  /// The bytes that are cached for the object; nil if there are none.
-  public func get(storageReference: StorageReference) -> Data? { FileCache.shared.get(storageReference) }
+  /// Returns the cached bytes of the object; nil if there are none.
+  public func get(storageReference: StorageReference) -> Data? { get(key: storageReference.fullPath) }
 
-  /// The bytes that are cached under the key; nil if there are none.
+  /// Returns the bytes that are cached under the key; nil if there are none.
   public func get(key: String) -> Data? { FileCache.shared.get(key) }
 
   /// Caches the bytes of the object.
   public func set(storageReference: StorageReference, data: Data) {
-    FileCache.shared.set(data, reference: storageReference)
+    set(key: storageReference.fullPath, data: data)
   }
 
   /// Caches bytes under a key.
-  public func set(key: String, data: Data) { FileCache.shared.set(key: key, data: data) }
+  public func set(key: String, data: Data) { FileCache.shared.set(data, key) }
 
-  /// Forgets the bytes of the object.
-  public func delete(reference: StorageReference) { FileCache.shared.delete(reference: reference) }
+  /// Removes the bytes of the object from the cache.
+  public func delete(reference: StorageReference) { delete(key: reference.fullPath) }
 
-  /// Forgets the bytes under the key.
-  public func delete(key: String) { FileCache.shared.delete(key: key) }
+  /// Removes the bytes under the key from the cache.
+  public func delete(key: String) { FileCache.shared.delete(key) }
 }

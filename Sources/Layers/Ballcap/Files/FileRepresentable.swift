@@ -13,14 +13,14 @@ public protocol FileRepresentable: AnyObject {
 extension FileRepresentable {
   /// The upload under way; nil if there is none.
   public internal(set) var uploadTask: StorageUploadTask? {
-    get { StorageTaskStore.shared.get(upload: file.path) }
-    set { StorageTaskStore.shared.set(upload: file.path, task: newValue) }
+    get { StorageTaskStore.shared.uploads[file.path] }
+    set { StorageTaskStore.shared.uploads[file.path] = newValue }
   }
 
   /// The download under way; nil if there is none.
   public internal(set) var downloadTask: StorageDownloadTask? {
-    get { StorageTaskStore.shared.get(download: file.path) }
-    set { StorageTaskStore.shared.set(download: file.path, task: newValue) }
+    get { StorageTaskStore.shared.downloads[file.path] }
+    set { StorageTaskStore.shared.downloads[file.path] = newValue }
   }
 
   /// Loads the bytes, unless they are there already. `file` is another object afterwards, so that whoever watches the

@@ -26,14 +26,14 @@ extension Storable {
 
   /// The upload under way.
   public internal(set) var uploadTask: StorageUploadTask? {
-    get { StorageTaskStore.shared.get(upload: path) }
-    set { StorageTaskStore.shared.set(upload: path, task: newValue) }
+    get { StorageTaskStore.shared.uploads[path] }
+    set { StorageTaskStore.shared.uploads[path] = newValue }
   }
 
   /// The download under way.
   public internal(set) var downloadTask: StorageDownloadTask? {
-    get { StorageTaskStore.shared.get(download: path) }
-    set { StorageTaskStore.shared.set(download: path, task: newValue) }
+    get { StorageTaskStore.shared.downloads[path] }
+    set { StorageTaskStore.shared.downloads[path] = newValue }
   }
 }
 

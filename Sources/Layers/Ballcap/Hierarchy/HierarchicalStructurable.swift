@@ -69,3 +69,11 @@ where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == Str
     DataSource.Query(documentReference.collection(path.rawValue))
   }
 }
+
+extension CollectionReference {
+  /// An object at a new document with a random id. It has no data yet.
+  public func child<T: Object>(type: T.Type) -> T { T(document()) }
+
+  /// An object at the document with this id. It has no data yet.
+  public func child<T: Object>(id: String, type: T.Type) -> T { T(document(id)) }
+}

@@ -1,4 +1,4 @@
-// Transfers of files that complete together.
+// Uploads of files, and transfers that complete together.
 
 private import FirebaseCore
 package import FirebaseStorage
@@ -59,5 +59,16 @@ package final class TransferGroup: Sendable {
       state.completion = nil
     }
     return Handed(state)
+  }
+}
+
+extension StorageReference {
+  /// Starts the upload of the bytes, or else of the local file. Returns nil if there is neither.
+  package func upload(
+    _ data: Data?, orFileAt url: URL?, metadata: StorageMetadata,
+    completion: @escaping (StorageMetadata?, (any Error)?) -> Void
+  ) -> StorageUploadTask? {
+    if let data { return putData(data, metadata: metadata, completion: completion) }
+    return url.map { putFile(from: $0, metadata: metadata, completion: completion) }
   }
 }

@@ -1,7 +1,7 @@
 // One document that a property leads to, however it is stored.
 
 public import FirebaseFirestore
-import FirebaseStorage
+public import FirebaseStorage
 
 /// What `Reference` and `Relation` have in common: the object, once it was set or loaded, or else what is stored of it.
 public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParent, StorageLinkable,
@@ -78,4 +78,31 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
 
 extension DocumentLink: Forgetting, WrittenObjects {
   var pringWrittenObjects: [Object] { (known as? Object).map { [$0] } ?? [] }
+}
+
+// MARK: Files
+
+extension StorageLinkable where Self: HasDocument {
+  public func shouldUploadFiles(_ id: String) -> Bool { object?.shouldUploadFiles(id) ?? false }
+
+  @discardableResult
+  public func saveFiles(
+    _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
+  ) -> [String: StorageUploadTask] {
+    guard let object else {
+      block?(nil)
+      return [:]
+    }
+    return object.saveFiles(id, container: container, block: block)
+  }
+
+  public func deleteFiles(
+    _ id: String, container: DeleteContainer? = nil, block: (((any Error)?) -> Void)? = nil
+  ) {
+    guard let object else {
+      block?(nil)
+      return
+    }
+    object.deleteFiles(id, container: container, block: block)
+  }
 }

@@ -15,9 +15,9 @@ extension DataSource: ChangeReceiver {
       }
       arriving.removeLate(change.reference)
       if case .element(let element) = answer {
-        put(element, change, &step)
+        put(element, change, in: &step)
       } else if change.kind == .removed || !query.accepts(change.document) {
-        remove(change.document.documentID, &step)
+        remove(change.document.documentID, in: &step)
       }
     }
     if isOver(step) { return }
@@ -32,7 +32,7 @@ extension DataSource: ChangeReceiver {
   package func applyLate(_ change: PendingChange, _ element: T, of changes: PendingChanges<T>) {
     var step = Step(changes, self)
     step.isFirst = false
-    put(element, change, &step)
+    put(element, change, in: &step)
     report(step)
   }
 
@@ -60,9 +60,9 @@ extension DataSource: ChangeReceiver {
 
   private func isOver(_ step: Step) -> Bool { step.changes.isLive && step.stops != stops }
 
-  private func put(_ element: T, _ change: PendingChange, _ step: inout Step) {
+  private func put(_ element: T, _ change: PendingChange, in step: inout Step) {
     let id = change.document.documentID
-    guard options.accepts(element) else { return remove(id, &step) }
+    guard options.accepts(element) else { return remove(id, in: &step) }
     let key = query.query.hasExplicitOrder || !query.hasRealities ? query.query.sortKey(change.document) : nil
     if let (_, index) = rows.replace(id, with: element, key: key) {
       step.modifications.append(id)
@@ -73,7 +73,7 @@ extension DataSource: ChangeReceiver {
     }
   }
 
-  private func remove(_ id: String, _ step: inout Step) {
+  private func remove(_ id: String, in step: inout Step) {
     guard let index = rows.remove(id) else { return }
     step.deletions.append(id)
     report(([index], [], []), in: step)

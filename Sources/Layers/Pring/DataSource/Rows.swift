@@ -30,7 +30,7 @@ struct Rows<T: Document> {
   /// Appends an element, in order or not, unless its id is there.
   mutating func append(_ element: T) {
     guard !rows.contains(ExactKey(element.id)) else { return }
-    insert(Row(element: element, key: nil, number: nextNumber()), element, element.id, at: count)
+    insert(Row(element: element, key: nil, number: nextNumber()), element, id: element.id, at: count)
   }
 
   /// Nil if there is no row of the id.
@@ -38,7 +38,7 @@ struct Rows<T: Document> {
 
   /// Inserts an element in order. Returns its index.
   mutating func insert(_ element: T, _ id: String, key: [UInt8]?) -> Int {
-    insert(Row(element: element, key: key, number: nextNumber()), element, id)
+    insert(Row(element: element, key: key, number: nextNumber()), element, id: id)
   }
 
   /// Returns the index where the element was.
@@ -51,7 +51,7 @@ struct Rows<T: Document> {
   /// Replaces the element of an id. The row keeps its number, and so its turn among equals.
   mutating func replace(_ id: String, with element: T, key: [UInt8]?) -> (old: Int, new: Int)? {
     guard let number = rows.element(ExactKey(id))?.number, let old = remove(id) else { return nil }
-    return (old, insert(Row(element: element, key: key, number: number), element, id))
+    return (old, insert(Row(element: element, key: key, number: number), element, id: id))
   }
 
   private mutating func nextNumber() -> Int {
@@ -59,13 +59,13 @@ struct Rows<T: Document> {
     return lastNumber
   }
 
-  private mutating func insert(_ row: Row, _ element: T, _ id: String) -> Int {
+  private mutating func insert(_ row: Row, _ element: T, id: String) -> Int {
     let index = rows.partition { !areInOrder($0, row) }
-    insert(row, element, id, at: index)
+    insert(row, element, id: id, at: index)
     return index
   }
 
-  private mutating func insert(_ row: Row, _ element: T, _ id: String, at index: Int) {
+  private mutating func insert(_ row: Row, _ element: T, id: String, at index: Int) {
     rows.insert(row, for: ExactKey(id), atRow: index)
     elements.insert(element, at: index)
   }
