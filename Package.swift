@@ -222,8 +222,8 @@ let package = Package(
     .testTarget(
       name: "BallcapTests",
       dependencies: [
-        "Harness", "LayerHarness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "OfflineSync",
-        "DocumentStore",
+        "Harness", "LayerHarness", "Ballcap", "LayerKit", "FirebaseFirestore", "FirebaseStorage",
+        "OfflineSync", "DocumentStore",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -4,6 +4,7 @@ import DocumentStore
 import FirebaseFirestore
 import Foundation
 import LayerHarness
+import LayerKit
 import Observation
 import OfflineSync
 import Testing
@@ -315,7 +316,7 @@ extension BallcapTests {
       #expect(first.before.isEmpty && first.after.keys == ["4", "2", "0"])
       #expect(first.changes.insertions.keys == ["4", "2", "0"] && first.indices.insertions == [0, 1, 2])
       // A tree has a place of each, and is for changes.
-      #expect(source.list.handles.isEmpty)
+      #expect(source.list.rows.count == 0)
       try await save("3", 8)
       #expect(try await changes.next()?.after.keys == ["3", "4", "2", "0"])
     }

@@ -1,4 +1,4 @@
-// Where instances come from.
+// The instances of `Storage`, one for each app and bucket.
 
 import FirebaseCore
 import Foundation
@@ -11,24 +11,24 @@ extension Storage {
 
   private struct Instances: Sendable {
     var storages: [Key: Storage] = [:]
-    /// One for each app: all its buckets are in one store.
+    /// One client for each app, because all its buckets are in one store.
     var clients: [String: StorageClient] = [:]
   }
 
   private static let instances = Guarded(Instances())
 
-  /// The bucket that the default app's options name.
+  /// Returns the bucket that the options of the default app name.
   public class func storage() -> Storage { storage(app: defaultApp) }
 
-  /// A bucket of the default app, by a URL such as `gs://bucket`. Traps for anything else.
+  /// Returns a bucket of the default app by a URL such as `gs://bucket`. Traps for any other URL.
   public class func storage(url: String) -> Storage { storage(app: defaultApp, url: url) }
 
-  /// The bucket that the app's options name.
+  /// Returns the bucket that the options of the app name.
   public class func storage(app: FirebaseApp) -> Storage { instance(app, app.storageBucket) }
 
-  /// A bucket of an app, by a URL such as `gs://bucket`. Traps for anything else.
+  /// Returns a bucket of an app by a URL such as `gs://bucket`. Traps for any other URL.
   public class func storage(app: FirebaseApp, url: String) -> Storage {
-    // A bucket is not demanded here: without one, URLs of all are accepted.
+    // The bucket may be missing here. Such an instance accepts URLs of all buckets.
     if url == "gs://" || url.isEmpty { return instance(app, "") }
     do throws(StorageError) {
       guard url.hasPrefix("gs://") else {
@@ -55,7 +55,7 @@ extension Storage {
   private static func instance(_ app: FirebaseApp, _ bucket: String) -> Storage {
     let key = Key(app: app.name, bucket: bucket)
     let (storage, newClient) = instances.withLock { instances -> (Storage, StorageClient?) in
-      // An app that was deleted keeps nothing here: a new one of the same name may have come.
+      // The instances of a deleted app do not count, because a new app of the same name may exist.
       if let storage = instances.storages[key], storage.app === app { return (storage, nil) }
       let known = instances.clients[app.name].flatMap { $0.app === app ? $0 : nil }
       let client = known ?? StorageClient(app)
@@ -67,7 +67,7 @@ extension Storage {
       return (storage, known == nil ? client : nil)
     }
     if let newClient {
-      // Outside the lock: an app that is gone already runs it at once.
+      // Runs outside the lock, because the teardown of a deleted app runs at once.
       app.addTeardown {
         forget(newClient)
         newClient.close()

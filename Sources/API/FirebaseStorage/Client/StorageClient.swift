@@ -1,10 +1,11 @@
-// The buckets of an app at work: the store that they are in, and the transfers under way.
+// The buckets of an app: their open store, and the transfers under way.
 //
 // Invariants:
-//   - The store is opened by the first operation. If that fails, the call gets the error, and the next one tries again.
-//   - Operations run one after the other on a queue, those that ask a remote on another; each transfer has a queue of
-//     its own.
-//   - The store is given back once nothing runs any more, what cleans up included.
+// - The first operation opens the store. If that fails, the operation gets the error, and the next one tries
+//   again.
+// - Operations run one after the other on a queue. Operations that ask a remote run on a second queue. Each
+//   transfer has a queue of its own.
+// - The store is released once no work uses it any more, including cleanup.
 
 import ByteStore
 import DocumentStore
@@ -22,11 +23,12 @@ package final class StorageClient: Sendable {
   /// Held while the store is opened.
   private let opening = Guarded(0)
   private let state = Guarded(State())
-  /// Everything that uses the store.
+  /// All work that uses the store.
   private let work = DispatchGroup()
-  /// What removes the rest of transfers that were cancelled, or hands that to what syncs.
+  /// Cleanup after cancelled transfers: it removes their rest or passes that to the sync.
   private let cleaning = DispatchGroup()
-  /// It waits for nobody; that it waits for the disk for longer is no reason not to close.
+  /// How long closing waits for cleanup. Cleanup waits for no other work, and a slow disk must not prevent
+  /// closing.
   static let cleaningSeconds = 5.0
 
   private struct State: Sendable {
@@ -81,15 +83,15 @@ package final class StorageClient: Sendable {
 
   // MARK: The remote
 
-  /// Once the store is open, with a remote.
+  /// The sync; nil before the store is open and without a remote.
   var sync: BlobSync? { state.withLock { $0.sync } }
 
-  /// A change counts as done when the remote has it.
+  /// Whether a change completes only when the remote has it.
   var waitsForRemote: Bool { state.withLock { $0.sync != nil && $0.remote.acknowledgement == .server } }
 
   var remote: RemoteSettings { state.withLock { $0.remote } }
 
-  /// False once the store is open: then it is too late.
+  /// Changes the settings. Returns false once the store is open, when it is too late.
   func setRemote(_ change: (inout RemoteSettings) -> Void) -> Bool {
     state.withLock { state in
       if state.use == nil { change(&state.remote) }
@@ -106,7 +108,7 @@ package final class StorageClient: Sendable {
 
   // MARK: Upkeep
 
-  /// What a crash left, and what died before, is removed beside everything else.
+  /// Removes the remains of a crash and dead contents, in the background.
   private func begin(_ use: StoreUse) {
     let store = use.view.store
     sweep(store) { objects throws(DocumentStoreError) in
@@ -115,7 +117,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Gives back what died in packs, beside everything else, once it is worth it.
+  /// Starts a sweep of dead contents in packs, in the background, once it is worth it.
   func sweepIfDue() {
     guard let store = state.withLock({ $0.use?.view.store }), store.objects.isSweepDue else { return }
     sweep(store) { objects throws(DocumentStoreError) in try objects.sweep(.packs) }
@@ -133,25 +135,25 @@ package final class StorageClient: Sendable {
     }
     guard mayBegin else { return }
     DispatchQueue.global(qos: .utility).async { [self] in
-      // What fails now is there for the next sweep, which somebody else has to ask for: it would fail again.
+      // After a failure, the next operation starts the next sweep. A retry at once would fail again.
       let isSwept = (try? body(store.objects)) != nil
       state.withLock { $0.isSweeping = false }
-      // What has died meanwhile.
+      // Contents may have died during the sweep.
       if isSwept { sweepIfDue() }
       work.leave()
     }
   }
 
-  /// Ends the transfers, waits for what is under way, and gives the store back.
+  /// Ends the transfers, waits for work under way, and releases the store.
   func close(cleaningSeconds: Double = StorageClient.cleaningSeconds) {
     let transfers = state.withLock { state in
       state.isClosed = true
       return Array(state.transfers.values)
     }
     for end in transfers { end() }
-    // What was cancelled before must not go on because of the end.
+    // Transfers that were cancelled before must not resume because of the end.
     _ = cleaning.wait(timeout: .now() + cleaningSeconds)
-    // Whoever waits for the remote is told that it is over.
+    // Callers that wait for the remote get an error.
     Self.stop(sync)
     operations.sync {}
     remoteOperations.sync {}
@@ -165,7 +167,7 @@ package final class StorageClient: Sendable {
 
   // MARK: Work
 
-  /// Runs `body` on the queue of the operations, or of those that may have to wait for a remote.
+  /// Runs `body` on the queue of operations, or on the queue of operations that may wait for a remote.
   func perform(askingRemote: Bool = false, _ body: @escaping @Sendable () -> Void) {
     (askingRemote ? remoteOperations : operations).async { [self] in
       body()
@@ -173,7 +175,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Runs `body` on a queue; closing waits for it.
+  /// Runs `body` on a queue. Closing waits for it.
   func work(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     work.enter()
     queue.async { [work] in
@@ -182,7 +184,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// The same for what removes the rest of a transfer.
+  /// Runs cleanup of a transfer on a queue. Closing waits for it for a limited time.
   func clean(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     cleaning.enter()
     work(on: queue) { [cleaning] in
@@ -191,7 +193,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Has `body` counted as work on the store: false, and not run, once the client is closed.
+  /// Counts `body` as work on the store. Returns false without a run once the client is closed.
   func doing(_ body: () -> Void) -> Bool {
     let mayBegin = state.withLock { state in
       if !state.isClosed { work.enter() }
@@ -204,7 +206,7 @@ package final class StorageClient: Sendable {
     return true
   }
 
-  /// `end` is called when the client is closed before `forget`.
+  /// Has `end` called if the client is closed before `forget`.
   func remember(_ transfer: AnyObject, end: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.transfers[ObjectIdentifier(transfer)] = end

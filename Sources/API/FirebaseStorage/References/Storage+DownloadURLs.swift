@@ -1,12 +1,13 @@
-// Download URLs for programs of this machine: whoever was handed one reads what it names, until it is revoked.
+// Download URLs for programs on this machine. A program with the URL can read the object until the URL is
+// revoked.
 
 import DocumentStore
 public import Foundation
 package import ObjectStore
 
 extension Storage {
-  /// The bytes that a download URL leads to. Throws `unauthorized` if its token is none of the object's, or not any more,
-  /// and else as `reference(for:)` and `data(maxSize:)` do.
+  /// Returns the bytes of a download URL. Throws `unauthorized` if the object does not have the token of the
+  /// URL. Otherwise throws as `reference(for:)` and `data(maxSize:)` do.
   nonisolated(nonsending) public func data(from downloadURL: URL, maxSize: Int64) async throws -> Data {
     let reference = try reference(for: downloadURL)
     let items = URLComponents(url: downloadURL, resolvingAgainstBaseURL: false)?.queryItems
@@ -23,8 +24,8 @@ extension Storage {
 }
 
 extension StorageReference {
-  /// Makes all download URLs of the object invalid, and returns a new one. With a remote, its tokens are the remote's to
-  /// change, and this fails.
+  /// Revokes all download URLs of the object, and returns a new one. Fails with a remote, which owns the
+  /// tokens.
   @discardableResult
   nonisolated(nonsending) public func revokeDownloadTokens() async throws -> URL {
     try await answered { [self] () throws(StorageError) in

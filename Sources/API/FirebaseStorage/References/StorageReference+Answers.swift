@@ -1,4 +1,5 @@
-// The way of an operation: over a queue of the operations, and back over the callback queue or to whoever waits.
+// Runs operations on the client's queues, and passes their results to the callback queue or to the awaiting
+// task.
 
 private import FirebaseCore
 import Foundation
@@ -6,7 +7,7 @@ import Foundation
 extension StorageReference {
   typealias Finish<Value> = @Sendable (Result<Value, StorageError>) -> Void
 
-  /// Has `completion` called with the result of `body` on the callback queue.
+  /// Calls `completion` with the result of `body` on the callback queue.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     _ body: @escaping @Sendable () throws(StorageError) -> Value
@@ -32,7 +33,7 @@ extension StorageReference {
 
   // MARK: With a remote
 
-  /// The same for what may have to ask a remote: `body` calls what it is given once, now or later.
+  /// Calls `completion` with the result of an operation that may ask a remote. `body` calls its closure once, now or later.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void

@@ -1,4 +1,4 @@
-// A remote behind the buckets of an app, and the changes that wait for it.
+// The remote of an app's buckets, and the changes that wait for it.
 
 import DocumentStore
 public import Foundation
@@ -7,22 +7,22 @@ public import ObjectSync
 public import OfflineSync
 
 extension Storage {
-  /// The authority behind all buckets of the app. With one, what is here is a cache and a queue, and the app's folder
-  /// remembers that: its buckets cannot be used without a remote any more. Set before the first operation; traps after
-  /// it.
+  /// The authority for all buckets of the app. With a remote, the local store is a cache and a queue. The
+  /// app's folder records that, so the buckets need a remote from then on. Set it before the first
+  /// operation; traps after it.
   public var remote: (any BlobRemote)? {
     get { client.remote.remote }
     set { setRemote { $0.remote = newValue } }
   }
 
-  /// What becomes of objects from before the remote, the first time that it is attached. `.refuse` fails the first
+  /// What happens to objects from before the remote, when it is first attached. `.refuse` fails the first
   /// operation if there are any.
   public var remoteAttachment: RemoteAttachment {
     get { client.remote.attachment }
     set { setRemote { $0.attachment = newValue } }
   }
 
-  /// With a remote: when an upload, an update or a deletion counts as done.
+  /// When an upload, an update or a deletion completes, with a remote.
   public var acknowledgement: StorageAcknowledgement {
     get { client.remote.acknowledgement }
     set { setRemote { $0.acknowledgement = newValue } }
@@ -34,7 +34,7 @@ extension Storage {
     }
   }
 
-  /// The changes of this bucket that the remote has not answered, in their order. Without a remote there are none.
+  /// The changes of this bucket that the remote has not answered, in order. Empty without a remote.
   nonisolated(nonsending) public func pendingChanges() async throws -> [PendingChange] {
     let name = bucket
     return try await reference().answered { [self] () throws(StorageError) in
@@ -48,8 +48,9 @@ extension Storage {
     }
   }
 
-  /// Returns once the remote has answered all changes that wait now, of all buckets of the app. Throws once all others are
-  /// answered if a file of some cannot be read: these go on waiting.
+  /// Returns once the remote has answered all changes that wait now, in all buckets of the app. If the file
+  /// of a change cannot be read, that change keeps waiting, and the call throws once all others are
+  /// answered.
   nonisolated(nonsending) public func waitForPendingChanges() async throws {
     let name = bucket
     let sync = try await reference().answered { [self] () throws(StorageError) in
@@ -69,11 +70,11 @@ extension Storage {
   }
 }
 
-/// When a change of an object counts as done, with a remote.
+/// When a change of an object completes, with a remote.
 public enum StorageAcknowledgement: Hashable, Sendable {
-  /// When the remote has accepted or refused it. Offline, that may be never.
+  /// When the remote has accepted or rejected the change. Offline, that may be never.
   case server
-  /// When it is here and in the queue, from where only the remote's answer takes it.
+  /// When the change is stored locally and queued. Only the answer of the remote removes it from the queue.
   case local
 }
 
@@ -82,7 +83,7 @@ struct RemoteSettings: Sendable {
   var attachment = RemoteAttachment.refuse
   var acknowledgement = StorageAcknowledgement.server
 
-  /// Nil without a remote. Throws `failedPrecondition` if that is not what the store was used for.
+  /// Returns nil without a remote. Throws `failedPrecondition` if the store was used otherwise before.
   func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
     if let remote { return try BlobSync.attach(remote, to: objects, attachment) }
     try BlobSync.checkAreOwn(objects)
@@ -90,25 +91,25 @@ struct RemoteSettings: Sendable {
   }
 }
 
-/// A change of an object that is here already, and that the remote has not answered.
+/// A change of an object that is applied locally and that the remote has not answered.
 public struct PendingChange: Sendable, Identifiable {
-  /// What waits to be sent.
+  /// The kinds of changes.
   public enum Kind: Hashable, Sendable {
-    /// A content of so many bytes.
+    /// An upload of new content.
     case upload(byteCount: Int64)
-    /// Other metadata.
+    /// New metadata.
     case metadata
-    /// The object's removal.
+    /// The deletion of the object.
     case deletion
   }
 
-  /// Later ones have greater numbers.
+  /// Later changes have greater numbers.
   public let id: Int64
-  /// Which object.
+  /// The object that changes.
   public let reference: StorageReference
-  /// What is to happen to it.
+  /// The kind of the change.
   public let kind: Kind
-  /// When it was made.
+  /// When the change was made.
   public let date: Date
 
   init(_ change: QueuedChange, _ storage: Storage) {
@@ -123,9 +124,9 @@ public struct PendingChange: Sendable, Identifiable {
     date = Timestamp(change.time).dateValue()
   }
 
-  /// Takes it out of the queue: its effect here vanishes, and whoever waits for it gets `cancelled`. False if it was
-  /// answered meanwhile. If it was on its way to the remote, it may have happened there; then it comes back as what the
-  /// remote has.
+  /// Removes the change from the queue and reverts its local effect; callers that wait for it get
+  /// `cancelled`. Returns false if the change was answered before. A change that was already on its way may
+  /// still happen at the remote, and then comes back from there.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, number) = (reference, id)

@@ -1,25 +1,25 @@
-// Uploads that were paused or cut off, which the original does not tell about.
+// Uploads that were paused or cut off. An addition to the original API.
 
 import DocumentStore
 public import Foundation
 package import ObjectStore
 
-/// An upload of which a part is staged: one that is under way, paused, or was cut off by the end of its process.
+/// An upload with staged parts. It is under way, was paused, or was cut off by the end of its process.
 ///
-/// Whoever puts the same bytes, or the same unchanged file, to the same reference once more goes on from where it was.
-/// What nobody goes on with is removed after seven days.
+/// An upload of the same bytes, or of the same unchanged file, to the same reference resumes from the staged
+/// parts. Staged parts that are not resumed are removed after seven days.
 public struct PendingUpload: Sendable {
-  /// Where it goes.
+  /// The target of the upload.
   public let reference: StorageReference
-  /// What it was begun with.
+  /// The metadata of the upload.
   public let metadata: StorageMetadata
-  /// Where the bytes come from; nil if that was memory.
+  /// The local file with the bytes; nil if the bytes came from memory.
   public let fileURL: URL?
-  /// How many bytes it has in all.
+  /// The count of all bytes.
   public let totalByteCount: Int64
-  /// When it began.
+  /// When the upload started.
   public let began: Date
-  /// Some task of this process works at it.
+  /// Whether a task of this process works on the upload.
   public let isActive: Bool
 
   let upload: StoredUpload
@@ -35,12 +35,12 @@ public struct PendingUpload: Sendable {
     self.upload = upload
   }
 
-  /// Goes on with an upload of a file. Nil if the bytes came from memory: put them once more.
+  /// Resumes the upload of a file. Returns nil if the bytes came from memory; upload them again.
   public func resume() -> StorageUploadTask? {
     fileURL.map { reference.putFile(from: $0, metadata: metadata) }
   }
 
-  /// Leaves nothing of it. False if a task works at it: then that is to be cancelled.
+  /// Removes the staged parts. Returns false if a task works on the upload; cancel that task instead.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, upload) = (reference, upload)
@@ -54,7 +54,7 @@ public struct PendingUpload: Sendable {
 }
 
 extension Storage {
-  /// The uploads to this bucket of which a part is staged, in no particular order.
+  /// The uploads to this bucket that have staged parts, in no particular order.
   nonisolated(nonsending) public func pendingUploads() async throws -> [PendingUpload] {
     let name = bucket
     return try await reference().answered { [self] () throws(StorageError) in

@@ -1,4 +1,4 @@
-// The only place where errors of the engine and of the system become those of the API.
+// The one translation of engine and system errors into errors of the API.
 
 import ByteStore
 import DocumentStore
@@ -7,7 +7,7 @@ import ObjectSync
 import OfflineSync
 
 enum StorageErrors {
-  /// Where an error of the original's server would say which status it answered.
+  /// The domain in which the original reports the status of its server.
   private static let statusDomain = "com.google.HTTPStatus"
 
   static func objectNotFound(_ bucket: String, _ object: String) -> StorageError {
@@ -22,7 +22,7 @@ enum StorageErrors {
     .unknown(message: message, serverError: status(400, bucket, object))
   }
 
-  /// `message` is what the server answered, if it did.
+  /// `message` is the answer of the server, if there is one.
   private static func status(
     _ code: Int, _ bucket: String, _ object: String, _ message: String? = nil
   ) -> [String: Any] {
@@ -34,7 +34,7 @@ enum StorageErrors {
     return details
   }
 
-  /// What the system refused.
+  /// Translates an error of the system.
   static func posix(_ code: Int32, file: String? = nil) -> StorageError {
     var details: [String: Any] = [
       "ResponseErrorDomain": NSPOSIXErrorDomain, "ResponseErrorCode": Int(code),
@@ -82,7 +82,7 @@ enum StorageErrors {
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
-    // What cannot be reached until the time is up is reported as such; the code of a limit is reserved.
+    // A remote that was not reached in time is reported as such. The code of an exceeded limit is reserved.
     case .overdue(let last): overdue(last, bucket, object)
     case .stopped: closed
     }
@@ -104,7 +104,7 @@ enum StorageErrors {
     return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
   }
 
-  /// Not the remote, but this machine keeps it back.
+  /// The error of a change that this machine holds back, and not the remote.
   private static func overdue(
     _ waits: String, here cause: StorageError, _ bucket: String, _ object: String
   ) -> StorageError {

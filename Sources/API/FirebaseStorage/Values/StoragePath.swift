@@ -17,7 +17,7 @@ struct StoragePath: Hashable, Sendable {
     self.object = Self.normalized(object)
   }
 
-  /// Throws `pathError` for a text that is neither form.
+  /// Throws `pathError` for a text that has neither form.
   init(url: String) throws(StorageError) {
     if url.hasPrefix("gs://") {
       try self.init(gsURL: url)
@@ -68,7 +68,7 @@ struct StoragePath: Hashable, Sendable {
   }
 
   private static func normalized(_ path: String) -> String {
-    // By bytes: a slash with a combining mark behind it is one character, and still a slash.
+    // Splits bytes, because a slash with a combining mark after it is one character but still a slash.
     path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
   }
 
@@ -97,7 +97,7 @@ struct StoragePath: Hashable, Sendable {
 
   // MARK: Encoding
 
-  /// What needs no encoding in the path of a URL; a slash in an object's name does.
+  /// The characters that need no encoding in a URL path. A slash in an object's name is encoded.
   private static let plain = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$'()*,=:@")
 

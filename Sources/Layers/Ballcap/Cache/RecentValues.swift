@@ -1,7 +1,7 @@
-// A cache that keeps what was used last, within a budget.
+// An LRU cache with a budget.
 //
-// Entries lie in an array and form a ring in the order of their use, most recent first; slot 0 is the ring's knot and
-// holds nothing. All steps take constant time.
+// Entries are in an array and form a ring in the order of their use, most recent first. Slot 0 is the head
+// of the ring and holds no entry. All operations take constant time.
 
 struct RecentValues<Key: Hashable, Value> {
   fileprivate struct Slot {
@@ -17,7 +17,7 @@ struct RecentValues<Key: Hashable, Value> {
   private var places: [Key: Int] = [:]
   private var vacant: [Int] = []
 
-  /// The cost is in any unit; without a limit, only the count matters.
+  /// The cost has any unit. By default only the count is limited.
   init(countMax: Int, costMax: Int = .max) {
     precondition(countMax > 0, "a cache of nothing")
     self.countMax = countMax
@@ -26,7 +26,7 @@ struct RecentValues<Key: Hashable, Value> {
 
   var count: Int { places.count }
 
-  /// Counts as a use.
+  /// Returns the value and marks it as the most recently used.
   mutating func value(for key: Key) -> Value? {
     guard let place = places[key] else { return nil }
     detach(place)
@@ -34,7 +34,8 @@ struct RecentValues<Key: Hashable, Value> {
     return slots[place].entry?.value
   }
 
-  /// What was used longest ago gives way. A value that costs more than everything may is not kept.
+  /// Evicts the least recently used values if the budget is exceeded. A value that costs more than the whole
+  /// budget is not kept.
   mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
     remove(key)
     guard cost <= costMax else { return }
@@ -70,7 +71,7 @@ struct RecentValues<Key: Hashable, Value> {
     slots[older].newer = newer
   }
 
-  /// As the most recent one: the knot's `older` neighbour.
+  /// Inserts the slot as the most recent one, next to the head.
   private mutating func attach(_ place: Int) {
     let second = slots[0].older
     slots[place].newer = 0

@@ -1,11 +1,11 @@
-// What a loop over the changes of a data source waits for.
+// The events of a loop over the changes of a data source.
 
 import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// One loop. It listens by itself, and all events of its source come here and not to the callback queue, so that the
-/// source belongs to the task of the loop.
+/// One loop. It has a listener of its own, and receives all events of its source in place of the callback
+/// queue. So the source belongs to the task of the loop.
 final class ChangeLoop<T: Object & DataRepresentable> {
   enum Event: Sendable {
     case heard(Result<QuerySnapshot, any Error>)
@@ -13,7 +13,7 @@ final class ChangeLoop<T: Object & DataRepresentable> {
     case change
   }
 
-  /// Snapshots that were made and not handed out yet.
+  /// Snapshots that the loop has not returned yet.
   var made: [DataSource<T>.Snapshot] = []
   private var events: AsyncStream<Event>.Iterator
   private let registration: any ListenerRegistration

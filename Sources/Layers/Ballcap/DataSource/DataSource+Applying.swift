@@ -1,13 +1,13 @@
-// Changes become documents, and are told.
+// Applies changes to the list, and reports them.
 
 package import FirebaseFirestore
 public import LayerKit
 
-/// A change whose object is there.
+/// A change with its object.
 private struct Step {
   let kind: PendingChange.Kind
   let reference: DocumentReference
-  /// Nil for a removal, and for what cannot be shown.
+  /// Nil for a removal, and for a document that cannot be decoded.
   let document: ListedDocument?
 
   init(_ change: PendingChange, _ element: Object?) {
@@ -24,7 +24,7 @@ private struct Step {
 }
 
 extension DataSource: ChangeReceiver {
-  /// Changes whose objects need nobody else.
+  /// Applies changes whose objects are decoded at once.
   func apply(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
     var steps: [Step] = []
     steps.reserveCapacity(changes.count)
@@ -55,15 +55,15 @@ extension DataSource: ChangeReceiver {
 
   // MARK: The first documents
 
-  /// Whether what comes now is all there is, and can be shown as it comes.
+  /// Whether the next documents are the first ones and can be shown directly.
   var isBlank: Bool {
     retrieveBlock == nil && list.count == 0 && arriving.isEmpty && !arriving.hasLateObjects
   }
 
-  /// The first documents of all, in the order of the query, which has each once.
+  /// Takes the first documents, in the order of the query, each once.
   func fill(_ source: QuerySnapshot?, _ documents: [QueryDocumentSnapshot]) {
     let (elements, found) = T.objects(of: documents) { report($0, source) }
-    // Blocks that were told an error may have done anything.
+    // A block that received an error may have changed the list.
     guard isBlank else {
       let steps = zip(found, elements).map { Step(PendingChange(kind: .added, document: $0), $1) }
       return tell(source, apply(steps), isNews: true)
@@ -92,7 +92,8 @@ extension DataSource: ChangeReceiver {
     _ = list.takeEdits()
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
-    // Where things were is looked up before anything moves, and is another place if all was sorted just now.
+    // Rows are looked up before any document moves. If the list was sorted just now, its rows are no longer
+    // the old ones.
     plan.lookUp(list, knowsPlaces: source == nil)
     let snapshot = carryOut(plan, source, sorted)
     guard hadTwins else { return snapshot }
@@ -105,7 +106,8 @@ extension DataSource: ChangeReceiver {
     return Snapshot(changes, SnapshotContent(list, .elements(before), .known(indices)))
   }
 
-  /// What is to be done: additions of what is new, modifications and removals of what is there. Nothing else counts.
+  /// The edits of a snapshot: insertions of new documents, modifications and removals of listed ones. Other
+  /// changes are dropped.
   private struct Plan {
     var deletions: [DocumentReference] = []
     var insertions: [ListedDocument] = []
@@ -150,7 +152,7 @@ extension DataSource: ChangeReceiver {
     for reference in plan.deletions { list.remove(reference) }
     for document in plan.modifications { moved += list.replace(with: document) }
     for document in plan.insertions { moved += list.insert(document) }
-    // What else has moved, because it was changed in place or came by hand, is a modification too.
+    // A document that moved because it was changed in place or inserted by hand counts as modified.
     var changed = plan.changed
     var modified = plan.modifications.map { $0.element as! T }
     if !moved.isEmpty {
@@ -179,20 +181,20 @@ extension DataSource: ChangeReceiver {
 
   private var isHeard: Bool { changedBlock != nil || loop != nil || !observers.isEmpty }
 
-  /// A step in which nothing happens.
+  /// A snapshot without changes.
   var unchanged: Snapshot {
     Snapshot(([], [], []), SnapshotContent(list, .edits([]), .nowhere))
   }
 
   // MARK: By hand
 
-  /// Adds a document that is not there yet, in order, and tells `onChanged` at once.
+  /// Inserts a document that is not listed yet, in order, and calls `onChanged` at once.
   public func add(document: Element) {
     guard list.reference(of: document) == nil else { return }
     tell(nil, apply([Step(.added, document, at: document.documentReference)]), isNews: true)
   }
 
-  /// Removes the document with the same id, and tells `onChanged` at once.
+  /// Removes the document with the same id, and calls `onChanged` at once.
   public func remove(document: Element) {
     guard let reference = list.reference(of: document) else { return }
     tell(nil, apply([Step(.removed, document, at: reference)]), isNews: true)

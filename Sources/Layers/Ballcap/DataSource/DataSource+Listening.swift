@@ -1,10 +1,11 @@
-// Live documents.
+// Listens to documents.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// Listens to the documents behind those that were read, or to all if none were. Does nothing if it listens already.
+  /// Listens to the documents after those that were read, or to all if none were. Does nothing if the source
+  /// already listens.
   @discardableResult
   public func listen() -> Self {
     guard listener == nil, loop == nil else { return self }
@@ -16,7 +17,7 @@ extension DataSource {
     return self
   }
 
-  /// Ends the listening, until the next `listen`.
+  /// Ends the listening until the next `listen`.
   public func stop() {
     listener?.remove()
     listener = nil
@@ -43,15 +44,14 @@ extension DataSource {
     receive(snapshot, news.compactMap(pendingChange), isLive: true)
   }
 
-  /// From here on, `next` and `listen` begin behind the last document of the snapshot.
+  /// Makes `next` and `listen` start after the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    // The next page begins a little earlier where a time that a remote has still to set is in no order yet.
+    // A pending server timestamp has no place in the order yet. Then the next page starts earlier.
     lastDocument = snapshot.lastStart ?? lastDocument
     hasMore = query.query.limitCount.map { snapshot.count >= $0 } ?? false
   }
 
-  /// The changes that count. Of documents whose metadata alone have changed, elements get their new snapshots all the
-  /// same.
+  /// Returns the changes that count. Elements whose metadata alone changed get their new snapshots.
   private func news(of snapshot: QuerySnapshot) -> [DocumentChange] {
     let all = snapshot.documentChanges(includeMetadataChanges: true)
     guard option.skipsMetadataChanges else { return all }
@@ -67,14 +67,14 @@ extension DataSource {
     return changes
   }
 
-  /// Drops the documents of an earlier listening, silently. Pages that are being read stay.
+  /// Removes the documents of an earlier listening without a report. Pages that are being read stay.
   private func forget(_ snapshot: QuerySnapshot) {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }
     arriving.removeLive()
   }
 
-  /// As far as the query can tell what the source shows: a predicate is asked here.
+  /// Returns the change of the list, as far as the query tells it. The predicate is evaluated here.
   private func pendingChange(_ change: DocumentChange) -> Pending.Change? {
     let document = change.document
     guard query.hasPredicates else {
@@ -88,7 +88,7 @@ extension DataSource {
     }
   }
 
-  /// Of a document that a page may have brought already.
+  /// Returns the change of a document that a page may have listed already.
   private func renewal(_ change: DocumentChange) -> Pending.Change? {
     guard query.accepts(change.document) else { return nil }
     return Pending.Change(kind: .modifiedOrAdded, document: change.document)

@@ -1,40 +1,27 @@
-// The documents of a query as objects, kept in order while they change.
+// A live list of the objects of a query, in order.
 //
 // The way of a snapshot into `documents`:
 //
-//   1. it joins `arriving`, and each of its documents is made into an object, by `retrieve` if there is one, which may
-//      take its time (PendingChanges)
-//   2. snapshots leave `arriving` in their order, each when all of its objects are there, or its time is up
-//   3. its changes are applied to the list, and the blocks are told (DataSource+Applying)
-//
-// All of it happens on the callback queue, or in the task that loops over `changes`; `retrieve` may answer anywhere.
 
 public import FirebaseFirestore
 private import Foundation
 package import LayerKit
 
-/// The documents of a query as objects of a type.
-///
-/// ```swift
-/// let dataSource = Document<Item>.query.order(by: "name").dataSource()
-///   .onChanged { _, snapshot in print(snapshot.after.keys) }
-///   .listen()
-/// ```
-///
-/// It listens as long as it is kept, and until `stop`. A page that is being read keeps it until the page is told. Use it
-/// on the callback queue only.
+/// . The snapshot's changes join `arriving`, and their objects are created. `retrieve`, if set, creates them
+/// and may take time (ChangeReceiver).
 public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
-  /// Makes the object of a document: `done` is to be called once, on any thread, with nil to leave the document out.
+  /// Creates the object of a document. The block calls its closure once, on any thread, with nil to leave
+  /// the document out.
   public typealias RetrieveBlock = (
     QuerySnapshot?, QueryDocumentSnapshot, @escaping ((Element?) -> Void)
   ) -> Void
-  /// What is told of a change: the database's snapshot, and the list before and after.
+  /// Receives a change: the snapshot of the database, and the list before and after it.
   public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
-  /// What is told when `retrieve` has not answered in time.
+  /// Receives the error of a `retrieve` block that did not answer in time.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
-  /// The elements that are gone, new and changed.
+  /// Deleted, inserted and modified elements.
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
 
   var list: DocumentList<T>
@@ -45,25 +32,26 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var timeoutBlock: ErrorBlock?
   var errorBlock: ((QuerySnapshot?, any Error) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// Whoever else is told what `onChanged` is.
+  /// Further receivers of what `onChanged` receives.
   var observers: [ObjectIdentifier: ChangedBlock] = [:]
-  /// The loop that runs over the changes.
+  /// The running loop over `changes`.
   weak var loop: ChangeLoop<T>?
   let route = EventRoute<T>()
-  /// The listening that goes on, or the last one.
+  /// The present listening, or the last one.
   var listening: Listening?
-  /// The last document that was read; `next` and `listen` begin behind it.
+  /// The last document that was read. `next` and `listen` start after it.
   var lastDocument: QueryDocumentSnapshot?
 
   var hasTold = false
 
-  /// What was listened to.
+  /// The state of one listening.
   struct Listening {
-    /// The document that it began behind.
+    /// The document that the listening started after.
     var start: QueryDocumentSnapshot?
-    /// What was heard last.
+    /// The last snapshot.
     var heard: QuerySnapshot?
-    /// What the listening before it left in the list, until this one has been told all of it anew.
+    /// The last snapshot of the previous listening. Its documents are in the list until this listening
+    /// reports all documents.
     var replaced: QuerySnapshot?
   }
 
@@ -72,23 +60,23 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     let done: (Element?) -> Void
   }
 
-  /// What the source began with.
+  /// The query of the source.
   public private(set) var query: Query
-  /// What the list was made with.
+  /// The options of the source.
   public private(set) var option: Option
-  /// Whether a read found nothing more. Never false again.
+  /// Whether a read found no more documents. Once true, it stays true.
   public internal(set) var isLast = false
-  /// False once a read or a snapshot came back with fewer documents than the limit of the query, or with none.
+  /// False after a read or a snapshot with fewer documents than the limit of the query, or with none.
   public internal(set) var hasMore = true
 
-  /// Makes a list for a query; it is empty until it listens.
+  /// Creates a list for a query. It is empty until `listen` or `get`.
   public init(reference: Query, option: Option = Option()) {
     query = reference
     self.option = option
     list = DocumentList([], reference.order)
   }
 
-  /// Documents that are there already, in this order. Nothing is listened to.
+  /// Creates a list of these documents, in this order, without a listener.
   public init(_ documents: [Element]) {
     query = T.query
     option = Option()
@@ -99,7 +87,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   deinit { listener?.remove() }
 
-  /// What `next` reads, and `listen` listens to.
+  /// The query of `next` and `listen`.
   var current: Query { page(behind: lastDocument) }
 
   func page(behind document: QueryDocumentSnapshot?) -> Query {
@@ -108,7 +96,8 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   // MARK: Documents
 
-  /// In order. After a change, the array is made anew: to look at one of many documents, ask the source itself.
+  /// The documents in order. The array is created anew after each change, so ask the source itself for
+  /// single documents.
   public var documents: [Element] {
     get { list.keptElements() }
     set { list.set(newValue) }
@@ -118,14 +107,14 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   // MARK: Blocks
 
-  /// How the object of a document is made, if not by decoding it.
+  /// Sets the block that creates the object of a document in place of the decoder.
   @discardableResult
   public func retrieve(from block: RetrieveBlock?) -> Self {
     retrieveBlock = block
     return self
   }
 
-  /// The same with a block that may wait; nil leaves the document out.
+  /// Sets an asynchronous block that creates the object of a document. Nil leaves the document out.
   @discardableResult
   public func retrieve(
     from block: @escaping @Sendable (QuerySnapshot?, QueryDocumentSnapshot) async -> Element?
@@ -136,30 +125,29 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     }
   }
 
-  /// Called after each snapshot, when `documents` is as it says.
+  /// Calls the block after each snapshot, when `documents` is up to date.
   @discardableResult
   public func onChanged(_ block: ChangedBlock?) -> Self {
     changedBlock = block
     return self
   }
 
-  /// Keeps the documents in this order rather than in that of the query, or of their updates; what is there is sorted
-  /// at once. If the order throws, things stay where they are.
+  /// Orders the documents by the closure, at once and from now on. If the closure throws, no document moves.
   @discardableResult
   public func sorted(by areInIncreasingOrder: @escaping (T, T) throws -> Bool) rethrows -> Self {
     list.setOrder(.user(areInIncreasingOrder))
     return self
   }
 
-  /// Called when `retrieve` has not answered in time.
+  /// Calls the block when `retrieve` has not answered in time.
   @discardableResult
   public func onError(_ block: ErrorBlock?) -> Self {
     timeoutBlock = block
     return self
   }
 
-  /// Called with whatever goes wrong: an error of the database, which ends the listening; a document that does not
-  /// decode, which is left out; a `retrieve` that has not answered in time.
+  /// Calls the block for every error. A database error ends the listening. A document that cannot be decoded
+  /// is left out. A `retrieve` block that did not answer in time is reported too.
   @discardableResult
   public func onError(_ block: @escaping (QuerySnapshot?, any Error) -> Void) -> Self {
     errorBlock = block
@@ -187,9 +175,9 @@ extension DataSource {
   }
 }
 
-/// Why a list cannot be made.
+/// An error of a data source, besides those of the database.
 public enum DataSourceError: Error, Sendable {
-  /// A `retrieve` block has not answered in time. What it answers later still counts.
+  /// A `retrieve` block did not answer in time. Its later answer still counts.
   case timeout
 
   var description: String {

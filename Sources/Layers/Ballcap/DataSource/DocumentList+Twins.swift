@@ -1,10 +1,10 @@
-// Documents that are in a list twice: only what a user put there by hand can be.
+// References that are in a list twice, which only the user can put there.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DocumentList {
-  /// Whether some reference is there more than once. Only with a tree.
+  /// Whether a reference is there more than once. Needs the tree.
   var hasTwins: Bool { rows.hasDuplicates }
 
   /// Returns the elements of a reference but the last one, which counts. Scans the list only if it has twins at all.
@@ -16,8 +16,8 @@ extension DocumentList {
 }
 
 extension SnapshotContent {
-  /// What leads from one array to another where references do not tell the elements apart: what goes and comes is what
-  /// differs, and of what does both, once, it is a modification.
+  /// Returns the changes between two arrays in which references do not identify elements. A reference that
+  /// is both removed and inserted counts as one modification.
   static func comparing(
     _ before: [T], _ after: [T]
   ) -> (changes: DataSource<T>.Changes, indices: DataSourceIndices) {

@@ -1,14 +1,14 @@
-// The documents of a data source: a plain array until it is edited, and then a tree in which edits take logarithmic
-// time, with an array again when somebody asks for all of it.
+// The documents of a data source. The list is a plain array until it is edited, and then a tree in which
+// edits take logarithmic time. The array is created again on demand.
 //
 // Invariants:
-//   - There is an array or a tree, or both with the same content.
-//   - Only an array of the user may have a reference twice. Then the last element of the reference counts, and an edit
-//     of it leaves the reference there once (DocumentList+Twins).
-//   - If `isOrdered`, each element has the place that the order gave it.
-//   - `ids` is nil until somebody looks for an id that no reference has, and then has all of them.
+// - There is an array or a tree, or both with the same content.
+// - Only an array of the user may have a reference twice. Then the last element of the reference counts, and
+//   an edit of it leaves the reference there once (DocumentList+Twins).
+// - If `isOrdered`, each element has the place that the order gave it.
+// - `ids` is nil until an id is looked up that no reference has, and then has all ids.
 //
-// A copy shares everything, until one of the two is edited: that one copies all of it.
+// A copy shares the storage until one of the two is edited, which copies all of it.
 
 import FirebaseFirestore
 import LayerKit
@@ -16,10 +16,10 @@ import LayerKit
 struct DocumentList<T: Object & DataRepresentable> {
   typealias Rows = KeyedList<DocumentReference, PlacedDocument>
 
-  /// What the elements of the array stand for, as long as there is no tree.
+  /// The documents of the array's elements, while there is no tree.
   private enum Listing {
     case own
-    /// What the query found, and they were made of.
+    /// The snapshots that the elements were created from.
     case found([QueryDocumentSnapshot])
     case listed([ListedDocument])
     case placed([PlacedDocument])
@@ -32,10 +32,10 @@ struct DocumentList<T: Object & DataRepresentable> {
   private var ids: [String: [DocumentReference]]?
   private var hasTree = false
   private(set) var isOrdered: Bool
-  /// What was done since it was last taken, one edit at a time.
+  /// The edits since `takeEdits`, in order.
   private var edits: [Edit] = []
 
-  /// Where, and what was there before.
+  /// A row, and the element that was there before.
   enum Edit {
     case inserted(Int)
     case removed(Int, T)
@@ -68,12 +68,12 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   func contains(_ reference: DocumentReference) -> Bool { rows.contains(reference) }
 
-  /// Only with a tree.
+  /// Needs the tree.
   func index(of reference: DocumentReference) -> Int? { rows.row(reference) }
 
   func element(_ reference: DocumentReference) -> T? { rows.element(reference).map(typed) }
 
-  /// Of the first element with the same id, which may be another document's.
+  /// Returns the reference of the first element with the same id. It may belong to another document.
   mutating func reference(of element: T) -> DocumentReference? {
     needTree()
     if contains(element.documentReference) { return element.documentReference }
@@ -91,7 +91,7 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   // MARK: All at once
 
-  /// Others, in this order. Those that are here already still stand for what they stood for.
+  /// Replaces the elements, in this order. An element that was listed before keeps its reference.
   mutating func set(_ elements: [T]) {
     var known: [ObjectIdentifier: ListedDocument] = [:]
     needTree()
@@ -101,7 +101,7 @@ struct DocumentList<T: Object & DataRepresentable> {
       elements.map { known[ObjectIdentifier($0)] ?? ListedDocument($0, at: $0.documentReference) })
   }
 
-  /// The first documents, which the query has in order. No tree is needed for them.
+  /// Takes the first documents, which the query has in order, without a tree.
   mutating func fill(_ elements: [T], _ found: [QueryDocumentSnapshot]) {
     precondition(count == 0, "only an empty list is filled")
     self = DocumentList(elements, order)
@@ -118,8 +118,8 @@ struct DocumentList<T: Object & DataRepresentable> {
     sort()
   }
 
-  /// By the order; if that throws, everything stays where it is. Returns who had to move: the others were in order
-  /// already.
+  /// Sorts the list; if the order throws, no element moves. Returns the elements that had to move, as few as
+  /// possible.
   @discardableResult
   mutating func sort() -> [DocumentReference] {
     let sorted = sorted(placed().map { order.place($0.document) })
@@ -135,7 +135,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     return (try? entries.sorted { try order.areInOrder($0.document, $1.document) }) ?? entries
   }
 
-  /// All, in their present order.
+  /// Returns all elements in their present order.
   private func placed() -> [PlacedDocument] {
     if hasTree { return rows.map { $0 } }
     let elements = array ?? []
@@ -147,7 +147,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     }
   }
 
-  /// Has to be called before a list is looked into by references, or edited.
+  /// Builds the tree. Required before edits and lookups by reference.
   mutating func needTree() {
     if !hasTree { build(placed()) }
   }
@@ -161,13 +161,13 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   // MARK: One at a time
 
-  /// Forgets the edits, and returns them.
+  /// Returns the edits, and drops them.
   mutating func takeEdits() -> [Edit] {
     defer { edits = [] }
     return edits
   }
 
-  /// The content that `edits` led to `elements` from.
+  /// Returns the content from which `edits` led to `elements`.
   static func undo(_ edits: [Edit], in elements: [T]) -> [T] {
     var elements = elements
     for edit in edits.reversed() {
@@ -180,15 +180,15 @@ struct DocumentList<T: Object & DataRepresentable> {
     return elements
   }
 
-  /// Behind all others, in order or not.
+  /// Appends an element, in order or not.
   mutating func append(_ element: T) {
     needTree()
     attach(order.place(ListedDocument(element, at: element.documentReference)), at: rows.count)
     isOrdered = false
   }
 
-  /// At the place that the order gives it. Returns the elements that were placed anew on the way, because they have
-  /// changed since.
+  /// Inserts a document in order. Returns the elements that moved because they had changed since they were
+  /// placed.
   mutating func insert(_ document: ListedDocument) -> [DocumentReference] {
     needTree()
     var moved: [DocumentReference] = []
@@ -199,7 +199,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   private mutating func insert(_ entry: PlacedDocument, _ moved: inout [DocumentReference]) {
     while true {
       let (rank, stale) = search(entry)
-      // Each once: what equals not even itself would be stale for ever.
+      // Each element moves once. An element that does not equal itself would be stale forever.
       let unmoved = stale.filter { !moved.contains($0) }
       if unmoved.isEmpty {
         attach(entry, at: rank)
@@ -214,14 +214,14 @@ struct DocumentList<T: Object & DataRepresentable> {
     }
   }
 
-  /// Where the entry belongs, and whom the search met that has changed since it was placed.
+  /// Returns the row of the entry, and the stale elements that the search met.
   private func search(_ entry: PlacedDocument) -> (rank: Int, stale: [DocumentReference]) {
     var stale: [DocumentReference] = []
     let rank = try? rows.partition { other in
       if order.isStale(other) { stale.append(other.reference) }
       return try order.areInOrder(entry, other)
     }
-    // An order that throws has nothing to say.
+    // Without an answer from the order, nothing is stale.
     return (rank ?? rows.count, rank == nil ? [] : stale)
   }
 
@@ -255,7 +255,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     remove(rows[index].reference)
   }
 
-  /// In its place if that is still right, else where it belongs now.
+  /// Replaces the document in its row if it still fits there, else moves it.
   mutating func replace(with document: ListedDocument) -> [DocumentReference] {
     needTree()
     guard let rank = rows.row(document.reference) else { return [] }
@@ -272,7 +272,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     return []
   }
 
-  /// Whether an entry fits between its neighbours. An order that throws leaves everything where it is.
+  /// Whether an entry fits between its neighbours. It does if the order throws.
   private func stays(_ entry: PlacedDocument, at rank: Int) -> Bool {
     (try? rows.fits(entry, atRow: rank, areInOrder: order.areInOrder)) ?? true
   }

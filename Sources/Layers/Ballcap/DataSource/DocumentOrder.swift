@@ -1,8 +1,8 @@
-// In which order a data source has its documents.
+// The orders of a data source.
 //
-// An order compares what it noted of an element when it placed it, not what the element holds meanwhile: whoever
-// edits an object in place, or saves it, would else change the order under a search. An order of the user's compares
-// the elements themselves, so there what was noted tells which have changed and are to be placed anew.
+// An order compares notes that were taken when an element was placed, and not its present content. Otherwise
+// an edit of an object in place would change the order during a search. An order of the user compares the
+// elements themselves. There the notes tell which elements have changed and must be placed again.
 
 import FirebaseFirestore
 import LayerKit
@@ -10,20 +10,20 @@ import LayerKit
 enum DocumentOrder<T: Object & DataRepresentable> {
   /// The latest update first.
   case latestUpdate
-  /// As the query has them.
+  /// The order of the query.
   case query(FirebaseFirestore.Query)
   case user((T, T) throws -> Bool)
 }
 
-/// An element of a data source, and what it stands for.
+/// An element of a data source, and its document.
 ///
-/// Neither this nor what is placed knows the type of the elements: so the compiler makes one tree for all data sources,
-/// with the sizes of everything known, which is ten times as fast as one that asks at run time.
+/// Neither this type nor PlacedDocument is generic. So the compiler builds one specialized tree for all data
+/// sources, which is much faster than a generic one.
 struct ListedDocument {
   let element: Object
-  /// The document that the query found. With `retrieve` it may be another than the element's own.
+  /// The document that the query found. With `retrieve` it can differ from the document of the element.
   let reference: DocumentReference
-  /// As the query found it last; nil for what was added by hand.
+  /// The snapshot that the query found last; nil for a document that was inserted by hand.
   let found: DocumentSnapshot?
 
   init(_ element: Object, found: DocumentSnapshot) {
@@ -39,15 +39,15 @@ struct ListedDocument {
   }
 }
 
-/// The same with what its order noted.
+/// An element with the note of its order.
 final class PlacedDocument {
   enum Note {
-    /// What the query found never changes: it is read when somebody compares it.
+    /// The sort key is computed at the first comparison. The snapshot never changes.
     case unread(DocumentSnapshot)
     case time(Timestamp)
-    /// Nil for what the query could not order; it comes last.
+    /// Nil if the query cannot order the document, which then comes last.
     case sortKey([UInt8]?)
-    /// The data, and when it was updated.
+    /// The data and its update time.
     case content(AnyObject, Timestamp)
   }
 
@@ -63,7 +63,7 @@ final class PlacedDocument {
   var reference: DocumentReference { document.reference }
 }
 
-/// Data that was noted.
+/// The data at the time of the note.
 private final class NotedData<Model> {
   let data: Model?
 
@@ -77,7 +77,7 @@ extension DocumentOrder {
     let element = document.element
     switch self {
     case .latestUpdate:
-      // What was read does not change when the object is saved.
+      // The snapshot's time does not change when the object is saved.
       if case .time(let time) = element.snapshot?.time(at: DocumentTimes.updatedAt) { return .time(time) }
       return .time(element.updatedAt)
     case .query:
@@ -86,7 +86,7 @@ extension DocumentOrder {
     }
   }
 
-  /// Whether the element is not what it was when it was placed.
+  /// Whether the element has changed since it was placed.
   func isStale(_ placed: PlacedDocument) -> Bool {
     guard case .content(let data, let updatedAt) = placed.note else { return false }
     return (placed.element as! T).data != (data as! NotedData<T.Model>).data

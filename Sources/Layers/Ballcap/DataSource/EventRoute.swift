@@ -1,18 +1,18 @@
-// The way of events of a data source: to a loop over its changes, or to the callback queue.
+// Routes the events of a data source to a loop over its changes, or to the callback queue.
 //
-//   - While a loop runs, events wait here, and the loop is woken for each.
-//   - When it ends, the events that it has not handled take the other way, as do all that come later. A page whose
-//     objects arrive behind the end of the loop that asked for it is told nevertheless.
+// - While a loop runs, events wait here, and each wakes the loop.
+// - After the loop, its remaining events and all later ones go to the callback queue. So a page is reported
+//   even if its objects arrive after the end of the loop that asked for it.
 
 private import FirebaseCore
 import FirebaseFirestore
 import LayerKit
 
-/// One for each data source. Any thread may post.
+/// The route of one data source. Any thread may post.
 final class EventRoute<T>: Sendable {
   private struct State {
     var waiting: [ChangeEvent<T>] = []
-    /// Wakes the loop that runs; nil without one.
+    /// Wakes the running loop; nil without one.
     var wake: (@Sendable () -> Void)?
     /// The number of the last loop.
     var number = 0
@@ -28,24 +28,24 @@ final class EventRoute<T>: Sendable {
     if let wake { wake() } else { otherwise(event) }
   }
 
-  /// The event that has waited longest.
+  /// Returns the oldest event.
   func next() -> ChangeEvent<T>? {
     state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
   }
 
-  /// Leads events to a loop from now on. Returns the number of the loop.
+  /// Routes events to a loop from now on. Returns the number of the loop.
   func lead(to wake: @escaping @Sendable () -> Void) -> Int {
     let (number, waiting) = state.withLock { state in
       state.wake = wake
       state.number += 1
       return (state.number, state.waiting.count)
     }
-    // Those of a loop before it that was not over.
+    // Events of an earlier loop that has not ended.
     for _ in 0..<waiting { wake() }
     return number
   }
 
-  /// The loop is over. Events that wait are passed on, unless another loop has begun.
+  /// Ends the loop. Waiting events go to the queue, unless another loop has started.
   func leave(_ number: Int, to queue: (ChangeEvent<T>) -> Void) {
     let waiting = state.withLock { state -> [ChangeEvent<T>] in
       guard state.number == number else { return [] }

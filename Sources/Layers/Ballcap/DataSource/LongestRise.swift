@@ -1,9 +1,10 @@
-// Which elements of a list that was sorted anew can stay where they are: the most that are in order already.
+// The longest increasing subsequence: the elements of a sorted list that need not move.
 
 enum LongestRise {
-  /// The places of numbers that ascend, as many as there can be. No number is there twice.
+  /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.
   static func places(in numbers: [Int]) -> [Int] {
-    // For each length the place where the rise of that length ends lowest, and for each place the one before it.
+    // `ends` has, for each length, the index where the lowest subsequence of that length ends. `previous`
+    // has the index before each index.
     var ends: [Int] = []
     var previous = Array(repeating: -1, count: numbers.count)
     for place in numbers.indices {

@@ -2,17 +2,18 @@
 
 private import FirebaseCore
 
-/// Disposes all that was inserted when it is freed.
+/// Disposes of its contents when it is freed.
 public final class DisposeBag: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because disposables need not be sendable; they are disposed once, by whoever frees the bag.
+    // Unchecked, because disposables need not be sendable. Each is disposed of once, by the thread that
+    // frees the bag.
     var contents: [any ReferenceObservationDisposable] = []
     var isDisposed = false
   }
 
   private let state = Guarded(State())
 
-  /// Makes an empty bag.
+  /// Creates an empty bag.
   public init() {}
 
   deinit {
@@ -24,7 +25,7 @@ public final class DisposeBag: Sendable {
     for disposable in contents { disposable.dispose() }
   }
 
-  /// Disposes at once if the bag is being freed.
+  /// Adds a disposable. Disposes of it at once if the bag is being freed.
   public func insert(_ disposable: any ReferenceObservationDisposable) {
     let arriving = State(contents: [disposable])
     let isLate = state.withLock { state in
@@ -36,6 +37,6 @@ public final class DisposeBag: Sendable {
 }
 
 extension Disposer {
-  /// Ends with the bag.
+  /// Puts the disposer into the bag.
   public func disposed(by bag: DisposeBag) { bag.insert(self) }
 }

@@ -1,26 +1,26 @@
-// The end of listening, tied to a lifetime.
+// Listening that ends with the lifetime of an object.
 
 public import FirebaseFirestore
 import LayerKit
 
-/// An observation that can be ended; ending it again does nothing.
+/// An observation that can be ended. Ending it again does nothing.
 public protocol ReferenceObservationDisposable {
-  /// Stops what is observed. A second call does nothing.
+  /// Ends the observation. A second call does nothing.
   func dispose()
 }
 
-/// Ends the listening when asked, or when it is freed. So it has to be kept as long as anything is to be heard.
+/// Ends the listening on `dispose` or when it is freed. Keep it as long as the listening is needed.
 public final class Disposer: ReferenceObservationDisposable {
-  /// What stops when the disposer is disposed of.
+  /// The listener that the disposer removes.
   public enum ObserveType: Sendable {
-    /// Nothing.
+    /// No listener.
     case none
     /// The listener of a list.
     case array(any ListenerRegistration)
     /// The listener of a document.
     case value(any ListenerRegistration)
 
-    /// The database's own listener; nil if there is none.
+    /// The listener's registration in the database; nil if there is none.
     public var listener: (any ListenerRegistration)? {
       switch self {
       case .none: nil
@@ -31,20 +31,20 @@ public final class Disposer: ReferenceObservationDisposable {
 
   private let held: HeldListener
 
-  /// Makes a disposer for a listener.
+  /// Creates a disposer for a listener.
   public init(_ type: ObserveType = .none) { held = HeldListener(type.listener) }
 
   public func dispose() { held.remove() }
 
-  /// The same without the type.
+  /// Returns a disposer of the common type.
   public func toAny() -> AnyDisposer { AnyDisposer(self) }
 }
 
 extension Disposer: Sendable {}
 
-/// Disposes its base when asked, or when it is freed, also if someone else has the base.
+/// Disposes of its base on `dispose` or when it is freed, even if the base is also kept elsewhere.
 public final class AnyDisposer: ReferenceObservationDisposable {
-  /// What is disposed of.
+  /// The wrapped disposer.
   public let base: any ReferenceObservationDisposable
 
   /// Wraps another disposer.
@@ -55,9 +55,9 @@ public final class AnyDisposer: ReferenceObservationDisposable {
   public func dispose() { base.dispose() }
 }
 
-/// Nothing to end.
+/// A disposer that does nothing.
 public final class NoDisposer: ReferenceObservationDisposable {
-  /// Makes one that disposes of nothing.
+  /// Creates a disposer that does nothing.
   public init() {}
 
   public func dispose() {}

@@ -1,13 +1,13 @@
-// Saving, loading and deleting a file.
+// Uploads, downloads and deletes a file.
 
 public import FirebaseStorage
 import Foundation
 import LayerKit
 
 extension File {
-  /// Uploads the bytes, or the local file of `originalURL`, with the kind and the metadata. `completion` runs on the
-  /// callback queue of the storage, when `storageMetadata` and `url` are there; at once and with
-  /// `FileError.invalidData` if there is nothing to save.
+  /// Uploads the bytes, or the local file of `originalURL`, with the content type and the metadata.
+  /// `completion` runs on the callback queue of the storage, when `storageMetadata` and `url` are set.
+  /// Without bytes it runs at once with `FileError.invalidData`.
   @discardableResult
   public func save(_ completion: ((StorageMetadata?, (any Error)?) -> Void)?) -> StorageUploadTask? {
     let description = StorageMetadata()
@@ -41,8 +41,8 @@ extension File {
     }
   }
 
-  /// Deletes the file in the storage, and then what is known of it here: also if it turns out not to be there, but
-  /// not if it could not be deleted.
+  /// Deletes the file in the storage and then drops its state here. The state is also dropped if the file
+  /// did not exist, but not after another error.
   public func delete(_ completion: (((any Error)?) -> Void)?) {
     storageReference.delete { [self] error in
       if error == nil || error.isNotFound { forget() }
@@ -50,8 +50,8 @@ extension File {
     }
   }
 
-  /// The bytes. If the process has some, they are passed on at once, without asking the storage whether they are
-  /// still right; `reload` asks. A download of the same place that is under way is cancelled.
+  /// Passes the cached bytes at once, without a check against the storage, or else downloads them. `reload`
+  /// always downloads. Cancels a download of the path that is under way.
   @discardableResult
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -64,7 +64,7 @@ extension File {
     return reload(size, completion: completion)
   }
 
-  /// The bytes as the storage has them now.
+  /// Downloads the present bytes of the storage.
   @discardableResult
   public func reload(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -80,7 +80,7 @@ extension File {
 
   // MARK: Async
 
-  /// Uploads the data; returns when it is on stable storage.
+  /// Uploads the data. Returns when it is on stable storage.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> StorageMetadata {
     try await withCheckedThrowingContinuation { done in
@@ -98,14 +98,14 @@ extension File {
     }
   }
 
-  /// Downloads the data, from the cache if it is there; throws if it has more bytes than `size`.
+  /// Returns the cached data, or else downloads it. Throws if it has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in
       getData(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
     }
   }
 
-  /// Downloads the data anew; throws if it has more bytes than `size`.
+  /// Downloads the data. Throws if it has more bytes than `size`.
   @discardableResult
   nonisolated(nonsending) public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await withCheckedThrowingContinuation { done in

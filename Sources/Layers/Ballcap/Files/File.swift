@@ -1,7 +1,7 @@
 // A file in the storage that a document describes.
 //
-// The bytes are in the storage; the document has the place, the kind, a URL and metadata of the user's. What the
-// process has of the bytes is in the file itself, if it was given or has loaded them, else in the shared cache.
+// The storage has the bytes. The document has the path, the content type, a URL and metadata of the user.
+// Bytes that the file was given or has downloaded are in the file itself, others in the shared cache.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -18,17 +18,17 @@ import Foundation
 public final class File: Storable {
   public var storageReference: StorageReference
   public var path: String
-  /// Known once the file was saved through this object, or its metadata were read.
+  /// Set once this object has uploaded the file or read its metadata.
   public var storageMetadata: StorageMetadata?
   public var url: URL?
   public var mimeType: MIMEType
-  /// Stored in the document, and with the file as its custom metadata.
+  /// Stored in the document, and as custom metadata of the file.
   public var metadata: [String: String]
-  /// A local file to save where there are no bytes.
+  /// A local file to upload if `data` is nil.
   public var originalURL: URL?
   private var bytes: Data?
 
-  /// Beside the reference, under its name with the extension of the type.
+  /// Creates a file beside the reference, under its name with the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, mimeType: MIMEType? = nil, url: URL? = nil,
     metadata: [String: String] = [:]
@@ -38,14 +38,14 @@ public final class File: Storable {
       metadata: metadata)
   }
 
-  /// The same under another name.
+  /// Creates a file beside the reference, under another name with the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, name: String, mimeType: MIMEType? = nil
   ) {
     self.init(beside: storageReference, name, data: data, mimeType: mimeType, url: nil, metadata: [:])
   }
 
-  /// Below the place of an object; without a name, it is called after the time.
+  /// Creates a file below the folder of an object. Without a name, the file is named after the time.
   public convenience init<T: Documentable>(
     _ object: T, name: String? = nil, data: Data? = nil, mimeType: MIMEType? = nil,
     metadata: [String: String] = [:]
@@ -65,7 +65,7 @@ public final class File: Storable {
     self.data = data
   }
 
-  /// As a document describes it.
+  /// Creates a file from its description in a document.
   convenience init(path: String, url: URL?, mimeType: File.MIMEType, metadata: [String: String]) {
     self.init(at: Storage.storage().reference(withPath: path), mimeType, url: url, metadata: metadata)
   }
@@ -80,8 +80,8 @@ public final class File: Storable {
 
   // MARK: What is known
 
-  /// The bytes that this file was given or has loaded, else those that the process has of its place. Setting them
-  /// puts them into the cache, too; nil only forgets those of this file.
+  /// The bytes that this file was given or has downloaded, else the cached bytes of its path. New bytes also
+  /// enter the cache. Nil removes only the bytes of this file.
   public var data: Data? {
     get { bytes ?? FileCache.shared.get(path, generation: storageMetadata?.generation) }
     set {
@@ -93,10 +93,10 @@ public final class File: Storable {
   /// The last part of the path.
   public var name: String { storageReference.name }
 
-  /// Whether the bucket has it, as far as is known here.
+  /// Whether this object knows that the bucket has the file.
   public var isUploaded: Bool { storageMetadata != nil }
 
-  /// Path, kind and URL, for people.
+  /// A text for people.
   public var debugDescription: String {
     """
     File {
@@ -110,8 +110,8 @@ public final class File: Storable {
 
   // MARK: Names
 
-  /// The name with the extension of the type, unless it has one; and the type, which the extension tells if nobody
-  /// else does.
+  /// Returns the name, with the extension of the type if it has none, and the type. Without a type, the
+  /// extension determines it.
   static func generateFileName(_ name: String, mimeType: MIMEType?) -> (String, MIMEType) {
     let found = fileExtension(of: name)
     guard let mimeType else { return (name, found.flatMap { self.mimeType(for: $0) } ?? .octetStream(nil)) }
@@ -128,14 +128,14 @@ public final class File: Storable {
 
   // MARK: As others see it
 
-  /// What an upload or a download brought.
+  /// Takes the result of an upload or a download.
   func take(_ data: Data?, _ metadata: StorageMetadata?) {
     if let data { bytes = data }
     if let metadata { storageMetadata = metadata }
     if let data = bytes { FileCache.shared.set(data, path, generation: storageMetadata?.generation) }
   }
 
-  /// Another object for the same file, with these bytes.
+  /// Returns another object for this file, with these bytes.
   func copy(with data: Data) -> File {
     let copy = File(at: storageReference, mimeType, url: url, metadata: metadata)
     copy.originalURL = originalURL
@@ -143,7 +143,7 @@ public final class File: Storable {
     return copy
   }
 
-  /// The file is gone.
+  /// Drops the state of a deleted file.
   func forget() {
     bytes = nil
     storageMetadata = nil

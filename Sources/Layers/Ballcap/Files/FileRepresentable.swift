@@ -4,9 +4,9 @@ private import FirebaseCore
 public import FirebaseStorage
 import Foundation
 
-/// An object with a file, a cell with a picture for instance.
+/// An object with a file, such as a cell with a picture.
 public protocol FileRepresentable: AnyObject {
-  /// The file that is shown.
+  /// The displayed file.
   var file: File { get set }
 }
 
@@ -23,8 +23,8 @@ extension FileRepresentable {
     set { StorageTaskStore.shared.downloads[file.path] = newValue }
   }
 
-  /// Loads the bytes, unless they are there already. `file` is another object afterwards, so that whoever watches the
-  /// property notices.
+  /// Downloads the bytes unless they are cached. `file` is another object afterwards, so that observers of
+  /// the property notice the change.
   @discardableResult
   public func load(
     _ size: Int64 = Int64(10e8), completion: ((File?, (any Error)?) -> Void)? = nil
@@ -40,7 +40,7 @@ extension FileRepresentable {
     }
   }
 
-  /// The same, to be awaited. Returns the file that has the bytes.
+  /// Downloads the bytes unless they are cached. Returns the file with the bytes.
   @discardableResult
   nonisolated(nonsending) public func load(_ size: Int64 = Int64(10e8)) async throws -> File {
     try await withCheckedThrowingContinuation { done in
@@ -50,6 +50,6 @@ extension FileRepresentable {
     }.value
   }
 
-  /// Ends the download under way.
+  /// Cancels the download under way.
   public func cancel() { downloadTask?.cancel() }
 }

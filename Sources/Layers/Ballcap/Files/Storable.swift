@@ -1,51 +1,51 @@
-// What is kept in the storage, and described in a document.
+// Values that describe a file in the storage.
 
 public import FirebaseStorage
 import Foundation
 
-/// What describes a file in a bucket.
+/// A description of a file in a bucket.
 public protocol Storable {
-  /// Where the bytes are.
+  /// The reference of the file.
   var storageReference: StorageReference { get set }
-  /// The name in the bucket.
+  /// The path in the bucket.
   var path: String { get set }
-  /// Where they can be downloaded; nil before the upload.
+  /// The download URL; nil before the upload.
   var url: URL? { get set }
-  /// What kind of bytes they are.
+  /// The content type.
   var mimeType: File.MIMEType { get set }
-  /// Values of yours beside the bytes.
+  /// Custom metadata.
   var metadata: [String: String] { get set }
 }
 
 extension Storable {
-  /// What the process has of it. Setting nil does nothing.
+  /// The cached bytes. Nil is ignored.
   public var data: Data? {
     get { FileManager.shared.get(storageReference: storageReference) }
     set { if let newValue { FileManager.shared.set(storageReference: storageReference, data: newValue) } }
   }
 
-  /// The upload under way.
+  /// The upload under way; nil if there is none.
   public internal(set) var uploadTask: StorageUploadTask? {
     get { StorageTaskStore.shared.uploads[path] }
     set { StorageTaskStore.shared.uploads[path] = newValue }
   }
 
-  /// The download under way.
+  /// The download under way; nil if there is none.
   public internal(set) var downloadTask: StorageDownloadTask? {
     get { StorageTaskStore.shared.downloads[path] }
     set { StorageTaskStore.shared.downloads[path] = newValue }
   }
 }
 
-/// What goes wrong with files besides the errors of the storage.
+/// Errors of files, besides those of the storage.
 public enum FileError: Error, @unchecked Sendable {
-  // Unchecked, because it carries the file, which belongs to whoever saved it.
-  /// There are no bytes to save.
+  // Unchecked, because it carries the file, which belongs to the caller of the save.
+  /// There are no bytes to upload.
   case invalidData(any Storable)
-  /// It took too long.
+  /// The transfer timed out.
   case timeout
 
-  /// What happened, for people.
+  /// A text for people.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."

@@ -1,23 +1,20 @@
-// Transfers of files together.
+// Transfers of files that complete together.
 //
-//   1. at the commit, all of them begin at once
-//   2. each is attempted, whatever happens to the others; the first error is the error of the batch
-//   3. when the time is up, those of its transfers that are under way are cancelled, and the batch can be committed again
 
 private import FirebaseCore
 import FirebaseStorage
 private import Foundation
 import LayerKit
 
-/// What goes wrong with a batch of files besides the errors of the storage.
+/// Errors of a batch of files, besides those of the storage.
 public enum StorageBatchError: Error, @unchecked Sendable {
-  // Unchecked, because it carries the file, which belongs to whoever saved it.
-  /// A file has no data to upload.
+  // Unchecked, because it carries the file, which belongs to the caller of the save.
+  /// . A timeout cancels the batch's transfers that are under way. Then the batch can be committed again.
   case invalidData(File)
-  /// It took too long.
+  /// The transfers timed out.
   case timeout
 
-  /// What happened, for people.
+  /// A text for people.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."
@@ -43,32 +40,32 @@ public final class StorageBatch {
     }
   }
 
-  /// How long all of it may take, in seconds.
+  /// Seconds for all transfers together.
   public var timeout: Int = 600
   private var operations: [Operation] = []
   private var isCommitted = false
 
-  /// Makes a batch with nothing in it.
+  /// Creates an empty batch.
   public init() {}
 
   // MARK: Collecting
 
-  /// Uploads the file with the batch.
+  /// Adds the upload of a file.
   @discardableResult
   public func save(_ file: File) -> Self { add(.save(file)) }
 
-  /// Uploads the files with the batch.
+  /// Adds the uploads of files.
   @discardableResult
   public func save(_ files: [File]) -> Self {
     for file in files { save(file) }
     return self
   }
 
-  /// Deletes the file with the batch.
+  /// Adds the deletion of a file.
   @discardableResult
   public func delete(_ file: File) -> Self { add(.delete(file)) }
 
-  /// Deletes the files with the batch.
+  /// Adds the deletions of files.
   @discardableResult
   public func delete(_ files: [File]) -> Self {
     for file in files { delete(file) }
@@ -88,9 +85,9 @@ public final class StorageBatch {
 
   // MARK: Committing
 
-  /// Begins all transfers, and returns the files in the order in which they were added: their `uploadTask` tells how
-  /// far it is. `completion` runs on the callback queue of the storage when the last has ended, or when the time is up;
-  /// at once if there are none.
+  /// Starts all transfers and returns the files in the order in which they were added. Their `uploadTask`
+  /// has the progress. `completion` runs on the callback queue of the storage, when the last transfer has
+  /// ended or the timeout has passed. Without transfers it runs at once.
   @discardableResult
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) -> [File] {
     checkIsOpen()
@@ -107,7 +104,7 @@ public final class StorageBatch {
     for (index, operation) in operations.enumerated() {
       switch operation {
       case .save(let file) where file.data == nil && file.originalURL == nil:
-        // Told as everything else is: not before the caller knows what it has begun.
+        // Like every other result, the error is delivered after the call has returned.
         let error = StorageBatchError.invalidData(file)
         queue.async { transfers.end(index, error) }
       case .save(let file):

@@ -1,12 +1,12 @@
-// A list whose elements can be inserted, removed, found and counted in logarithmic time.
+// An order-statistics tree: insertion, removal, and lookup by rank in logarithmic time.
 //
-// A treap in an array: the elements in order are the tree from left to right, every node knows how many there are
-// below it, and its priority, drawn by dice, is not smaller than those below it, which keeps the tree shallow. Nodes
-// stay at their place in the array, so that a place is a handle of an element as long as it is in the list.
+// It is a treap in an array. An in-order walk of the tree gives the list. Each node has the count of its
+// subtree and a random priority that is no smaller than those below it, which keeps the tree shallow. A node
+// never moves in the array, so its index is the handle of its element as long as that is in the list.
 //
-// A copy shares the array, and the one that is changed first copies it.
+// A copy shares the array until one of the two changes.
 //
-// It is inlinable so that each layer that keeps a list has it for its own elements.
+// The type is inlinable so that the compiler specializes it for the elements of each layer.
 
 package struct RankTree<Element> {
   package typealias Handle = Int32
@@ -34,11 +34,11 @@ package struct RankTree<Element> {
 
   @inlinable package init() {}
 
-  /// These elements in this order, in linear time: each becomes the right end of the tree, above those of the end whose
-  /// priorities are smaller. The handle of each is its place in `elements`.
+  /// Builds the tree of these elements in linear time. Each element becomes the right end of the tree, above
+  /// the nodes of the end with smaller priorities. The handle of an element is its index in `elements`.
   @inlinable package init(_ elements: [Element]) {
     nodes.reserveCapacity(elements.count)
-    // The right end from the root down. What leaves it is finished, and can be counted.
+    // The right spine from the root down. A node that leaves it is complete and gets its count.
     var end: [Handle] = []
     for element in elements {
       let handle = make(element)
@@ -106,7 +106,8 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// How many elements there are before the first that `isBehind`. If it holds for one, it has to for all after it.
+  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to
+  /// hold for all elements after that.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {
@@ -120,7 +121,7 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// In order.
+  /// Visits the elements in order.
   @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows {
     var node = root
     var waiting: [Handle] = []
@@ -182,7 +183,7 @@ package struct RankTree<Element> {
   }
 
   @inlinable package mutating func remove(_ handle: Handle) {
-    // Down until nothing is below it.
+    // Rotates the node down until it is a leaf.
     while true {
       let (left, right) = (nodes[Int(handle)].left, nodes[Int(handle)].right)
       if left == Self.none, right == Self.none { break }
@@ -202,7 +203,7 @@ package struct RankTree<Element> {
     vacant.append(handle)
   }
 
-  /// A node takes the place of its parent, which goes below it on the other side.
+  /// Rotates a node into the place of its parent, which becomes its child.
   @inlinable mutating func rotateUp(_ node: Handle) {
     let parent = nodes[Int(node)].parent
     let grandparent = nodes[Int(parent)].parent
@@ -237,7 +238,7 @@ package struct RankTree<Element> {
 
   // MARK: Invariants
 
-  /// Traps if counts, priorities or parents are wrong. Linear.
+  /// Traps if counts, priorities or parent links are wrong. Linear.
   package func checkInvariants() {
     var found = 0
     for (index, node) in nodes.enumerated() where node.element != nil {

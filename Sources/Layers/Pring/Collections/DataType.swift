@@ -1,4 +1,4 @@
-// What kind of value a property has, with its stored and its local form side by side.
+// The kinds of values of properties, each with its stored and its local form.
 
 public import FirebaseFirestore
 import Foundation
@@ -9,7 +9,7 @@ public enum DataType {
   case array(String, [Any], [Any])
   /// A set.
   case set(String, [String: Bool], Set<String>)
-  /// A truth.
+  /// A Boolean.
   case bool(String, Bool, Bool)
   /// Bytes.
   case binary(String, Data, Data)
@@ -21,13 +21,13 @@ public enum DataType {
   case url(String, String, URL)
   /// An integer.
   case int(String, Int, Int)
-  /// A number with a point.
+  /// A floating-point number.
   case float(String, Double, Double)
   /// A date.
   case date(String, Timestamp, Date)
   /// A timestamp.
   case timestamp(String, Timestamp, Timestamp)
-  /// A place.
+  /// A geographical point.
   case geoPoint(String, GeoPoint, GeoPoint)
   /// A dictionary.
   case dictionary(String, [String: Any], [String: Any])
@@ -45,10 +45,10 @@ public enum DataType {
   case document(String, [String: Any], Object?)
   /// A list of objects in a field.
   case list(String, [String: Any], any AnyList)
-  /// Something else.
+  /// A value of another type.
   case unknown
 
-  /// Of what a property holds.
+  /// Creates the case for the value of a property.
   public init(key: String, value: Any?) {
     guard let value = value.flatMap(Object.pringUnwrapped) else {
       self = .unknown
@@ -89,7 +89,7 @@ public enum DataType {
     return .unknown
   }
 
-  /// Of what `data` has for a property that holds `value` so far.
+  /// Creates the case for the stored value in `data`. `value` is the present value of the property.
   public init(key: String, value: Any, data: [String: Any]) {
     self = data[key].flatMap { Self.local(key, Object.pringUnwrapped(value), $0) } ?? .unknown
   }

@@ -1,9 +1,10 @@
-// One document that a property leads to, however it is stored.
+// A link from a property to one document, independent of its stored form.
 
 public import FirebaseFirestore
 public import FirebaseStorage
 
-/// What `Reference` and `Relation` have in common: the object, once it was set or loaded, or else what is stored of it.
+/// The common part of `Reference` and `Relation`: the object, if it was set or loaded, or else its stored
+/// form.
 public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParent, StorageLinkable,
   Batchable
 {
@@ -31,10 +32,10 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     }
   }
 
-  /// Leads to this object from now on; the parent's next write says so, and writes the object as well.
+  /// Points the link at the object. The next write of the parent stores the link and writes the object.
   public func set(_ object: ContentType) { self.object = object }
 
-  /// Leads to nothing; the parent's next update deletes the field.
+  /// Removes the link. The next update of the parent deletes the field.
   public func delete() {
     known = nil
     stored = nil
@@ -43,10 +44,10 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
 
   // MARK: For each kind
 
-  /// What is stored of an object.
+  /// Returns the stored form of an object.
   func form(of object: ContentType) -> Stored { preconditionFailure("each kind has its own") }
 
-  /// What the field has. An object that something else stands for is forgotten.
+  /// The stored form. A new value that does not belong to the loaded object drops the object.
   var field: Stored? {
     get { known.map(form) ?? stored }
     set {
@@ -56,7 +57,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     }
   }
 
-  /// Keeps what was loaded, if the field still has what it was loaded for.
+  /// Keeps the loaded object if the field still has the value that was asked for.
   func keep(_ object: ContentType?, _ asked: Stored) {
     if let object, UntypedForm.areSame(field, asked) { known = object }
   }

@@ -1,7 +1,7 @@
 // Links to documents elsewhere.
 //
-// A link is a document in this collection with the id of its target: its two times, and the fields of the target if the
-// class wants them replicated.
+// A link is a document in this collection with the id of its target. It has the two times, and the fields of
+// the target if the class replicates them.
 
 public import FirebaseFirestore
 
@@ -50,20 +50,21 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
 
   public override func insert(_ newMember: Element) { super.insert(newMember) }
 
-  /// Takes a member out. Its link is deleted with the next write of the parent, and with `hard` its document, too.
+  /// Removes a member. The next write of the parent deletes its link, and with `hard` also its document.
   public func remove(_ member: Element, hard: Bool = false) { pringRemove(member.id, hard: hard, member) }
 
-  /// The same by the member's id.
+  /// Removes the member with this id. The next write of the parent deletes its link, and with `hard` also
+  /// its document.
   public func remove(_ id: String, hard: Bool = false) { pringRemove(id, hard: hard, nil) }
 
-  /// Nothing: the files belong to the members.
+  /// Does nothing, because the files belong to the members.
   public override func deleteFiles(
     _ id: String, container: DeleteContainer? = nil, block: (((any Error)?) -> Void)? = nil
   ) {
     block?(nil)
   }
 
-  /// The object with this id in the collection of its class, as one that is saved. Nothing is read.
+  /// Returns the object with this id in the collection of its class as a saved one, without a read.
   public override func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(T.reference.document(id))

@@ -1,4 +1,4 @@
-// Queries of the members of a collection below an object.
+// Queries of the members of a collection.
 
 public import FirebaseFirestore
 public import Foundation
@@ -6,7 +6,7 @@ public import Foundation
 extension SubCollection: QuerySteps {
   public typealias QueryElement = T
 
-  /// All documents of the collection; those of a reference collection are links.
+  /// All documents of the collection. The documents of a reference collection are links.
   public var query: DataSource<T>.Query {
     DataSource.Query(reference, hasRealities: !(self is ReferenceCollection<T>))
   }
@@ -17,6 +17,7 @@ extension SubCollection: QuerySteps {
 }
 
 extension ReferenceCollection {
-  /// Only links whose dictionaries satisfy the predicate, asked here and not by the database.
+  /// Keeps only links whose dictionaries satisfy the predicate, which is evaluated here and not in the
+  /// database.
   public func filter(using predicate: NSPredicate) -> DataSource<T>.Query { query.filter(using: predicate) }
 }

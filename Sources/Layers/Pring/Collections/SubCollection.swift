@@ -1,7 +1,8 @@
 // A collection below a document, as a property of its object.
 //
-// The members are those that were inserted or loaded here, not those that the database has. What was inserted and removed
-// since the parent was written is remembered by id, the last action alone, until a write has landed that carried it.
+// The members are the objects that were inserted or loaded here, and not all documents of the collection.
+// Insertions and removals since the last write of the parent are kept by id, only the last action of each.
+// They are dropped once a write that carried them has succeeded.
 
 import FirebaseCore
 public import FirebaseFirestore
@@ -9,7 +10,7 @@ public import FirebaseStorage
 public import Foundation
 import LayerKit
 
-/// Members live below the parent, in a plain collection as in a `NestedCollection`. A `ReferenceCollection` has links to
+/// A collection whose members are below the parent, as in a `NestedCollection`. A `ReferenceCollection` has links to
 /// members elsewhere.
 open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
@@ -18,7 +19,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   public var key: String?
   public var batchID: String?
   var pringMembers: [T]
-  /// Where the parent was, for a collection that outlives it: `room.doc("a").items` for instance.
+  /// The last reference of the parent, for a collection that outlives it, such as `room.doc("a").items`.
   var pringLastPlace: DocumentReference?
 
   private enum Action {
@@ -26,7 +27,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     case remove(hard: Bool)
   }
 
-  /// What the next write of the parent does to the member with an id.
+  /// The action of the parent's next write for a member.
   private struct PendingAction {
     var number: Int
     var action: Action
@@ -36,7 +37,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   private var pending: [ExactKey: PendingAction] = [:]
   private var lastNumber = 0
 
-  /// Begins with these objects, which are saved with the one that has the collection.
+  /// Creates a collection with these objects, which are saved with the parent.
   public init(_ elements: [ArrayLiteralElement]) {
     pringMembers = elements
     for element in elements { note(.insert, element.id, element) }
@@ -62,11 +63,11 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     let isNew = parent !== object || self.key != key
     parent = object
     self.key = key
-    // Those of a literal were there before the parent was.
+    // The members of a literal were inserted before the parent was known.
     if isNew { for member in pringMembers { pringSettle(member) } }
   }
 
-  /// Whether the object that has it is saved.
+  /// Whether the parent is saved.
   public var isSaved: Bool { parent?.isSaved ?? false }
 
   // MARK: Members
@@ -81,10 +82,10 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     for member in pringMembers { (member as? Object)?[key] = value }
   }
 
-  /// The objects at these places.
+  /// Returns the objects at these indexes.
   public func objects(at indexes: IndexSet) -> [Element] { indexes.map { pringMembers[$0] } }
 
-  /// Adds a member, or replaces the one that is equal. It is written with the parent.
+  /// Inserts a member, or replaces the equal one. The next write of the parent writes it.
   public func insert(_ newMember: Element) {
     pringSettle(newMember)
     if let index = pringMembers.firstIndex(where: { $0 == newMember }) {
@@ -95,15 +96,15 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     note(.insert, newMember.id, newMember)
   }
 
-  /// Adds objects.
+  /// Inserts objects.
   public func insert(_ newMembers: [Element]) {
     for member in newMembers { insert(member) }
   }
 
-  /// Takes a member out; it is deleted from the collection with the next write of the parent.
+  /// Removes a member. The next write of the parent deletes its document from the collection.
   public func remove(_ member: Element) { pringRemove(member.id, hard: false, member) }
 
-  /// Takes the object with this id out.
+  /// Removes the member with this id.
   public func remove(_ id: String) { pringRemove(id, hard: false, nil) }
 
   func pringRemove(_ id: String, hard: Bool, _ member: Element?) {
@@ -118,17 +119,17 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     pending[ExactKey(id)] = PendingAction(number: lastNumber, action: action, member: member)
   }
 
-  /// Points a member that comes in at its document below the parent.
+  /// Points an inserted member at its document below the parent.
   func pringSettle(_ member: T) {
     guard parent != nil, key != nil else { return }
     let place = reference.document(member.id)
     guard member.reference != place else { return }
     member.setReference(place)
-    // There is no such document in this collection, whatever there was elsewhere.
+    // This collection has no document of the member yet, even if another collection does.
     (member as? Object)?.isSaved = false
   }
 
-  /// Points a member that has gone at the collection of its class, where it is not saved.
+  /// Points a removed member at the collection of its class, where it is not saved.
   func pringRelease(_ member: T) {
     member.setReference(T.reference.document(member.id))
     (member as? Object)?.isSaved = false
@@ -136,19 +137,19 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   // MARK: The documents
 
-  /// Whether the collection in the database has a document with this id.
+  /// Passes whether the collection in the database has a document with this id.
   public func contains(_ id: String, block: @escaping (Bool) -> Void) {
     reference.document(id).getDocument { snapshot, _ in block(snapshot?.exists ?? false) }
   }
 
-  /// Deletes the document in this collection at once, without the parent.
+  /// Deletes the document from this collection at once, without the parent.
   public func delete(id: String, block: (((any Error)?) -> Void)? = nil) {
     pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
     pending[ExactKey(id)] = nil
     reference.document(id).delete(completion: block)
   }
 
-  /// Loads what the query finds, everything unless said otherwise, and makes that the members.
+  /// Loads the result of the query, or all documents, as the new members.
   public func get(_ query: DataSource<T>.Query? = nil, block: ((QuerySnapshot?, [T]) -> Void)?) {
     (query ?? self.query).objects { [self] snapshot, objects, error in
       if error == nil { pringMembers = objects }
@@ -156,14 +157,14 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
   }
 
-  /// The object with this id, as one that is saved. Nothing is read.
+  /// Returns the object with this id as a saved one, without a read.
   public func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(reference.document(id))
     return object
   }
 
-  /// What it has, for people.
+  /// A text for people.
   public var description: String { "\(type(of: self)) \(pringMembers)" }
 
   // MARK: Writing
@@ -194,7 +195,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
   }
 
-  /// Of a parent that is new, all; else those that were inserted.
+  /// The members that a write includes: all if the parent is new, else the inserted ones.
   var pringWrittenMembers: [T] {
     let inserted = pending.sorted { $0.value.number < $1.value.number }.compactMap { _, entry -> T? in
       if case .insert = entry.action { entry.member } else { nil }
@@ -211,7 +212,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     batch.deleteDocument(reference.document(id))
   }
 
-  /// Adds the deletions of the members that are in memory, with those of their own.
+  /// Adds the deletions of the loaded members and of their own loaded members.
   func pringPackMemberDeletions(_ batch: WriteBatch) {
     for member in pringMembers {
       let place = reference.document(member.id)
@@ -286,7 +287,7 @@ extension SubCollection {
     T.pringListen(to: reference.document(id), block)
   }
 
-  /// Tells the object with this id at once and after every change, until the disposer is disposed of.
+  /// Calls `block` with the object of this id, now and after each change, until the disposer is freed.
   public func listen(
     _ id: String, block: @escaping (Element?, (any Error)?) -> Void
   ) -> Disposer<Element> {
@@ -307,12 +308,12 @@ extension SubCollection: Collection {
   public var last: T? { pringMembers.last }
   public subscript(i: Int) -> T { pringMembers[i] }
 
-  /// By the id.
+  /// Returns the index of the member with the same id.
   public func index(of element: T) -> Int? {
     pringMembers.firstIndex { ExactKey($0.id) == ExactKey(element.id) }
   }
 
-  /// Where the first object is for which the predicate is true; nil if there is none.
+  /// Returns the index of the first member that satisfies the predicate; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
     try pringMembers.firstIndex(where: predicate)
   }

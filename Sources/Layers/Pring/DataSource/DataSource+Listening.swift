@@ -1,4 +1,4 @@
-// Snapshots and pages, and how their objects are made.
+// Receives snapshots and pages, and creates their objects.
 
 import FirebaseFirestore
 import LayerKit
@@ -6,7 +6,7 @@ import LayerKit
 extension DataSource {
   // MARK: Live
 
-  /// Listens to the query from its beginning. A second call begins anew.
+  /// Listens to the query from its beginning. A second call starts over.
   @discardableResult
   public func listen() -> Self {
     stop()
@@ -18,8 +18,8 @@ extension DataSource {
     return self
   }
 
-  /// Ends the listening, until the next `listen`. Nothing that was listened to is told any more, not even the rest of a
-  /// snapshot whose changes are being told just now; pages that are being read are.
+  /// Ends the listening until the next `listen`. No block is called for the listener any more, not even for
+  /// the rest of a snapshot that is being reported. Pages that are being read are still reported.
   public func stop() {
     listener?.remove()
     listener = nil
@@ -57,7 +57,7 @@ extension DataSource {
   }
 
   private func hearFirst(_ snapshot: QuerySnapshot) {
-    // What an earlier listening has told may be gone.
+    // Documents that an earlier listening reported may be deleted by now.
     let now = Set(snapshot.documents.map { ExactKey($0.documentID) })
     for id in heard.subtracting(now) { _ = rows.remove(id.text) }
     heard = now
@@ -74,14 +74,15 @@ extension DataSource {
 
   // MARK: Pages
 
-  /// Reads the first page, or the next one. The source need not be kept: it keeps itself until the page is told.
+  /// Reads the first page, or the next one. The read keeps the data source alive until the page is reported.
   @discardableResult
   public func get() -> Self { next() }
 
-  /// Reads the page behind the last document that was read. `block` is told whether there is nothing on it. The source
-  /// keeps itself until the page is told, or for `options.timeout` seconds.
+  /// Reads the page after the last document that was read. `block` receives whether the page is empty. The
+  /// read keeps the data source alive until the page is reported, or for `options.timeout` seconds.
   ///
-  /// An error goes to the other blocks first. `block` is called with true then, as in the original, and `isLast` stays.
+  /// An error is reported to the other blocks first. Then `block` receives true, as in the original, and
+  /// `isLast` does not change.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
     let known = readBehind
@@ -100,8 +101,9 @@ extension DataSource {
     return self
   }
 
-  /// A time that a remote has still to set is in no order yet, and no page begins there. It begins earlier then, and
-  /// has room for what was read from there on, so that there is something new in it.
+  /// Returns the query of the next page. A pending server timestamp has no place in the order, so no page
+  /// starts there. The page then starts earlier, and its limit grows by the documents that were read from
+  /// there on.
   private func page(beside known: Set<DocumentReference>) -> Query {
     let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
     return known.isEmpty ? page : page.refined { $0.widened(by: known.count) }
@@ -136,7 +138,7 @@ extension DataSource {
   /// Posts an event from any thread.
   private var post: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 
-  /// Creates the object of a change. The object of a listener's change is dropped once the listening has ended.
+  /// Creates the object of a change. After the end of the listening, the object of a live change is dropped.
   private func make(
     _ change: PendingChange, _ source: QuerySnapshot, isLive: Bool, done: @escaping (T?) -> Void
   ) {
@@ -156,14 +158,14 @@ extension DataSource {
 // MARK: One document
 
 extension DataSource {
-  /// Deletes the document, its files first. The list changes when the listener says so.
+  /// Deletes the document after its files. The list changes when the listener reports the deletion.
   public func removeDocument(at index: Int, block: ((String, (any Error)?) -> Void)? = nil) {
     let document = rows.elements[index]
     let id = document.id
     document.delete { error in block?(id, error) }
   }
 
-  /// Calls `block` with the object at once, and with a new one after each change of its document.
+  /// Calls `block` with the object at once, and with a new object after each change of its document.
   public func observeObject(
     at index: Int, block: @escaping (Element?, (any Error)?) -> Void
   ) -> Disposer<Element> {
@@ -175,7 +177,7 @@ extension DataSource {
       .value(
         document.reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
           defer { isFirst = false }
-          // The listener begins with the state that the object is of.
+          // The first snapshot has the state of the object itself.
           if isFirst, let known, snapshot?.version == known { return }
           block(snapshot.flatMap { T(snapshot: $0) }, error)
         }))

@@ -1,27 +1,27 @@
-// Queries whose documents are objects of one type, or links to some.
+// Queries whose documents are objects of one type, or links to such objects.
 
 public import FirebaseFirestore
 public import Foundation
 
 extension DataSource {
-  /// A query, and the way to its data source. It never changes: each step makes a new one.
+  /// A query that creates data sources. It is immutable: each step returns a new query.
   public class Query: QuerySteps {
     public typealias QueryElement = T
 
     let query: FirebaseFirestore.Query
     let reference: CollectionReference
-    /// Whether what it finds are the objects, and not links to them.
+    /// Whether the documents are the objects themselves. False for links to them.
     let hasRealities: Bool
     private let predicates: [NSPredicate]
-    /// Told in place of an answer, if a step could not be made.
+    /// The error that every read reports, because a step could not be encoded.
     private let failure: DocumentError?
 
-    /// All of a collection.
+    /// Creates a query of all documents of a collection.
     public convenience init(_ reference: CollectionReference, hasRealities: Bool = true) {
       self.init(reference, reference: reference, hasRealities: hasRealities)
     }
 
-    /// What a query finds, in a collection.
+    /// Creates a query with the filters and orders of another, in a collection.
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
@@ -48,13 +48,13 @@ extension DataSource {
       Query(query, reference, hasRealities, predicates, failure ?? error)
     }
 
-    /// A list that follows the query, once it listens.
+    /// Returns a list of the query. It is empty until it listens.
     public func dataSource(options: Options = Options()) -> DataSource<Element> {
       DataSource(reference: self, options: options)
     }
 
-    /// Only documents whose dictionaries satisfy the predicate are in data sources. It is asked here and not by the
-    /// database: limits and cursors count before it.
+    /// Keeps only documents whose dictionaries satisfy the predicate. The predicate is evaluated here and
+    /// not in the database, so limits and cursors count documents that it rejects.
     public func filter(using predicate: NSPredicate) -> DataSource<T>.Query {
       Query(query, reference, hasRealities, predicates + [predicate], failure)
     }
@@ -67,7 +67,7 @@ extension DataSource {
 
     // MARK: Asking the database
 
-    /// Calls the listener at once and after each change, until it is removed.
+    /// Calls the listener with the current result and after each change, until it is removed.
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
@@ -75,7 +75,7 @@ extension DataSource {
       return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
     }
 
-    /// Reads once what the query finds.
+    /// Reads the result once.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       if let failure {
         _ = FailedListening(failure, query.firestore.callbackQueue, completion)
@@ -86,7 +86,7 @@ extension DataSource {
 
     // MARK: Objects
 
-    /// The objects behind what the query finds, in its order; links to nothing are left out.
+    /// Reads the objects of the result, in its order. Links whose target does not exist are left out.
     func objects(_ block: @escaping (QuerySnapshot?, [T], (any Error)?) -> Void) {
       get { [self] snapshot, error in
         guard let snapshot else { return block(nil, [], error) }
@@ -98,21 +98,21 @@ extension DataSource {
       }
     }
 
-    /// The object of a document, or behind a link. Answers at once if it is the former.
+    /// Creates the object of a document at once, or loads the target of a link.
     func object(
       of document: QueryDocumentSnapshot, _ block: @escaping (T?, (any Error)?) -> Void
     ) {
       guard !hasRealities else { return block(T(snapshot: document), nil) }
       T.get(document.documentID) { object, error in
         guard let object else { return block(nil, error ?? DataSourceError(kind: .invalidReference)) }
-        // Those of the link, as far as it has them.
+        // The times of the link, if it has them.
         if let time = document.data(with: .estimate)["createdAt"] as? Timestamp { object.createdAt = time }
         if let time = document.data(with: .estimate)["updatedAt"] as? Timestamp { object.updatedAt = time }
         block(object, nil)
       }
     }
 
-    /// Objects that arrive in any order.
+    /// Collects objects that arrive in any order.
     private final class Found {
       private var objects: [T?]
       private var missing: Int

@@ -1,38 +1,25 @@
-// The documents of a query as objects, kept in order while they change.
+// A live list of the objects of a query, in order.
 //
 // The way of a snapshot into `documents`:
 //
-//   1. it joins `arriving`, and the object of each of its changes is made: decoded, or loaded if the document is a link,
-//      and then handed to `parse` if there is one, which may take its time (PendingChanges)
-//   2. snapshots leave `arriving` in their order, each when all of its objects are there, or its time is up
-//   3. its changes are applied one after the other, and each is told (DataSource+Applying)
-//
-// All of it happens on the callback queue; `parse` may answer anywhere.
 
 public import FirebaseFirestore
 public import Foundation
 package import LayerKit
 
-/// The documents of a query as objects of a class.
-///
-/// ```swift
-/// let dataSource = Member.where(\.age, isGreaterThan: 17).dataSource()
-///   .on { _, change in print(change) }
-///   .listen()
-/// ```
-///
-/// It listens as long as it is kept, and until `stop`. A page that is being read keeps it until the page is told. Use it
-/// on the callback queue only.
+/// . The snapshot's changes join `arriving`, and their objects are created. An object is decoded, or loaded
+/// if the document is a link. Then `parse`, if set, receives it and may take time (ChangeReceiver).
 public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
-  /// What is told of a change.
+  /// Receives a change of the list.
   public typealias ChangeBlock = (QuerySnapshot?, CollectionChange) -> Void
-  /// Gets each object that comes or has changed. It enters the list when the closure is called with it, on any thread.
+  /// Receives each new or changed object. The object enters the list when the closure is called with it, on
+  /// any thread.
   public typealias ParseBlock = (QuerySnapshot?, Element, @escaping ((Element) -> Void)) -> Void
-  /// What is told when the list is complete.
+  /// Receives the complete list.
   public typealias CompletedBlock = (QuerySnapshot?, [Element]) -> Void
-  /// What is told when listening fails.
+  /// Receives an error of the list, such as a timeout.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
 
   let query: Query
@@ -44,7 +31,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   var hasFirst = false
   /// How often the listening was ended.
   var stops = 0
-  /// The ids of what the listener has told.
+  /// The ids that the listener has reported.
   var heard: Set<ExactKey> = []
 
   var changeBlock: ChangeBlock?
@@ -52,17 +39,17 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   var errorBlock: ErrorBlock?
   var batchBlock: ((QuerySnapshot?, BatchedChange) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// The last document that was read, of those that a page can begin behind; `next` does.
+  /// The last document that was read and can be a cursor. `next` starts after it.
   var lastDocument: QueryDocumentSnapshot?
-  /// What was read behind that one.
+  /// The documents that were read after `lastDocument`.
   var readBehind: Set<DocumentReference> = []
 
-  /// Whether a page was empty.
+  /// Whether the last page was empty.
   public internal(set) var isLast = false
-  /// Told each time that the list is complete.
+  /// Called each time the list is complete.
   public var completedBlocks: [CompletedBlock] = []
 
-  /// A list for a query; it is empty until it listens.
+  /// Creates a list for a query. It is empty until `listen` or `get`.
   public init(reference: Query, options: Options = Options(), block: ChangeBlock? = nil) {
     query = reference
     self.options = options
@@ -72,7 +59,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   public required convenience init(arrayLiteral documents: Element...) { self.init(documents) }
 
-  /// Objects that are there already, in this order. Nothing is listened to.
+  /// Creates a list of these objects, in this order, without a listener.
   public init(_ documents: [Element]) {
     query = T.query
     options = Options()
@@ -83,7 +70,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   // MARK: Objects
 
-  /// What the list has.
+  /// The objects of the list.
   public var documents: [Element] {
     get { rows.elements }
     set { rows = Rows(newValue, options.order) }
@@ -114,14 +101,15 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
     return self
   }
 
-  /// The block is told when listening fails.
+  /// Calls the block for an error of the list, such as a timeout.
   @discardableResult
   public func onError(_ block: ErrorBlock?) -> Self {
     errorBlock = block
     return self
   }
 
-  /// Called after each snapshot and each page with all of its changes at once. Not in the original.
+  /// Calls the block after each snapshot and each page with all its changes. An addition to the original
+  /// API.
   @discardableResult
   public func onBatch(_ block: ((QuerySnapshot?, BatchedChange) -> Void)?) -> Self {
     batchBlock = block
@@ -133,17 +121,17 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
     changeBlock?(snapshot, .error(error))
   }
 
-  /// The changes of a snapshot together.
+  /// All changes of a snapshot.
   public struct BatchedChange {
     /// The list before the change.
     public let before: [Element]
     /// The list after the change.
     public let after: [Element]
-    /// Where they were in `before`.
+    /// Indexes in `before`.
     public let deletions: [Int]
-    /// Where they are in `after`.
+    /// Indexes in `after`.
     public let insertions: [Int]
-    /// Places of what changed, in the list after it.
+    /// Indexes of modified objects in `after`.
     public let modifications: [Int]
   }
 }
@@ -155,12 +143,12 @@ extension DataSource: Collection {
   public var endIndex: Int { count }
   public func index(after i: Int) -> Int { i + 1 }
 
-  /// Where the first object is for which the predicate is true; nil if there is none.
+  /// Returns the index of the first object that satisfies the predicate; nil if there is none.
   public func index(where predicate: (T) throws -> Bool) rethrows -> Int? {
     try rows.elements.firstIndex(where: predicate)
   }
 
-  /// By the id.
+  /// Returns the index of the object with the same id.
   public func index(of element: T) -> Int? { rows.index(of: element.id) }
 
   /// The first object; nil if there is none.
@@ -171,10 +159,10 @@ extension DataSource: Collection {
   /// Calls the body with each object, in order.
   public func forEach(_ body: (T) throws -> Void) rethrows { try rows.elements.forEach(body) }
 
-  /// Appends what is not there, and tells nobody.
+  /// Appends an object unless its id is in the list. Calls no block.
   public func insert(_ newMember: Element) { rows.append(newMember) }
 
-  /// Removes the object with the same id, and tells nobody.
+  /// Removes the object with the same id. Calls no block.
   public func remove(_ member: Element) { _ = rows.remove(member.id) }
 }
 
@@ -182,20 +170,20 @@ extension Array where Element: Document {
   /// The ids, in order.
   public var keys: [String] { map(\.id) }
 
-  /// Where the object with this id is; nil if it is not here.
+  /// Returns the index of the object with this id; nil if there is none.
   public func index(of key: String) -> Int? { firstIndex { ExactKey($0.id) == ExactKey(key) } }
 
-  /// By the id.
+  /// Returns the index of the object with the same id.
   public func index(of document: Element) -> Int? { index(of: document.id) }
 
-  /// In the order of the descriptors.
+  /// Returns the objects sorted by the descriptors.
   public func sort(sortDescriptors: [NSSortDescriptor]) -> [Element] {
     sorted { ElementOrder.descriptors(sortDescriptors).areInIncreasingOrder($0, $1) }
   }
 }
 
 extension Sequence where Iterator.Element: Object {
-  /// In the order of the descriptors.
+  /// Returns the objects sorted by the descriptors.
   public func sort(sortDescriptors theSortDescs: [NSSortDescriptor]) -> [Self.Iterator.Element] {
     sorted { ElementOrder.descriptors(theSortDescs).areInIncreasingOrder($0, $1) }
   }

@@ -1,10 +1,10 @@
-// Listening to a query that cannot be asked.
+// The registration of a listener whose query is invalid.
 
 private import FirebaseCore
 import FirebaseFirestore
 import Foundation
 
-/// Tells its error once, on the callback queue, unless it is removed before.
+/// Passes its error to the listener once, on the callback queue, unless it is removed before.
 final class FailedListening: NSObject, ListenerRegistration {
   private let isRemoved = Guarded(false)
 

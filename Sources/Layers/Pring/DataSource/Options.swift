@@ -1,29 +1,29 @@
-// What one can choose about a data source, and what it tells.
+// The options of a data source, and the changes and errors that it reports.
 
 public import FirebaseFirestore
 public import Foundation
 
-/// What one can choose about a data source.
+/// The options of a data source.
 public final class Options {
-  /// How long the objects of a snapshot may take, in seconds, before that is reported.
+  /// Seconds that the objects of a snapshot may take before a timeout is reported.
   public var timeout: Int = 10
-  /// Whether changes of metadata alone are told.
+  /// Whether metadata changes alone are reported.
   public var includeMetadataChanges: Bool = true
   /// Changes of other types are ignored.
   public var listeningChangeTypes: [DocumentChangeType] = [.added, .modified, .removed]
-  /// Only objects that satisfy it are in the list.
+  /// Only objects that satisfy the predicate enter the list.
   public var predicate: NSPredicate?
-  /// The order of the list, if not that of the query.
+  /// The order of the list. If empty, the list has the order of the query.
   public var sortDescriptors: [NSSortDescriptor] = []
 
   // MARK: What the original has not, for systems where predicates and descriptors know no names
 
-  /// Only objects for which it is true are in the list, besides what the predicate says.
+  /// Only objects for which the closure returns true enter the list. The predicate applies as well.
   public var filter: ((Any) -> Bool)?
-  /// The order of the list, before that of the descriptors.
+  /// The order of the list. It takes precedence over the descriptors.
   public var areInIncreasingOrder: ((Any, Any) -> Bool)?
 
-  /// A timeout of ten seconds, all changes, and the query's order.
+  /// A timeout of ten seconds, all changes, and the order of the query.
   public init() {}
 
   func accepts(_ object: Any) -> Bool {
@@ -36,7 +36,7 @@ public final class Options {
   }
 }
 
-/// An order of objects that somebody asked for.
+/// The order of objects that the user asked for.
 enum ElementOrder {
   case none
   case descriptors([NSSortDescriptor])
@@ -61,35 +61,35 @@ enum ElementOrder {
   var isNone: Bool { if case .none = self { true } else { false } }
 }
 
-/// Places of what is gone, new and changed.
+/// Indexes of deleted, inserted and modified objects.
 public typealias Change = (deletions: [Int], insertions: [Int], modifications: [Int])
 
-/// What happened to a list.
+/// A change of a list.
 public enum CollectionChange {
-  /// It is there for the first time.
+  /// The first objects are there.
   case initial
-  /// These places changed.
+  /// Objects at these indexes have changed.
   case update(Change)
   /// Listening failed.
   case error(any Error)
 }
 
-/// What goes wrong with a data source besides the errors of the database.
+/// Errors of a data source, besides those of the database.
 public struct DataSourceError: Error, Sendable {
-  /// Why a list could not be made.
+  /// The kinds of errors.
   public enum ErrorKind: Sendable {
-    /// A link leads to a document that is not there.
+    /// A link leads to a document that does not exist.
     case invalidReference
-    /// There is nothing.
+    /// There are no documents.
     case empty
-    /// It took too long.
+    /// The objects of a snapshot were not there in time.
     case timeout
   }
 
-  /// What went wrong.
+  /// The kind of the error.
   public let kind: ErrorKind
 
-  /// What happened, for people.
+  /// A text for people.
   public var description: String {
     switch kind {
     case .invalidReference: "A link leads to a document that does not exist."

@@ -1,25 +1,25 @@
-// The steps of queries, for everything that is the beginning of one.
+// The steps of queries, for every type that queries start from.
 
 public import FirebaseFirestore
 import Foundation
 
-/// Something that queries can begin with: another query, or a collection below an object.
+/// A type that queries start from: another query, or a collection below an object.
 ///
-/// Fields are named by key paths of the objects, or by text. A key path has to read a stored property. One whose property
-/// cannot be found out makes a query that fails when it is asked.
+/// Key paths of the objects or strings name the fields. A key path must read a stored property. If the
+/// property of a key path cannot be determined, the query fails when it runs.
 public protocol QuerySteps<QueryElement> {
-  /// What is found.
+  /// The type of the objects that the query finds.
   associatedtype QueryElement: Document
 
-  /// The query after one more step.
+  /// Returns the query after one more step.
   func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<QueryElement>.Query
 }
 
-/// Values of every type that properties have, not only of those that fields have.
+/// Returns the stored form of an operand of any property type.
 private func operand(_ value: Any) -> Any { UntypedForm.stored(value) ?? value }
 
 extension QuerySteps {
-  /// One step with the field behind a key path.
+  /// Adds a step with the field of a key path.
   private func refined(
     _ keyPath: PartialKeyPath<QueryElement>,
     _ step: (FirebaseFirestore.Query, String) -> FirebaseFirestore.Query
@@ -27,7 +27,7 @@ extension QuerySteps {
     refined(keyPath, NSNull()) { query, name, _ in step(query, name) }
   }
 
-  /// One step with the field behind a key path, and an operand as the field keeps it.
+  /// Adds a step with the field of a key path, and an operand in the form that the field stores.
   private func refined(
     _ keyPath: PartialKeyPath<QueryElement>, _ value: Any,
     _ step: (FirebaseFirestore.Query, String, Any) -> FirebaseFirestore.Query
@@ -85,7 +85,7 @@ extension QuerySteps {
     refined(keyPath, arrayContains) { $0.whereField($1, arrayContains: $2) }
   }
 
-  /// Documents without it are not found.
+  /// Orders by the field, ascending. Documents without the field are left out.
   public func order(by: PartialKeyPath<QueryElement>) -> DataSource<QueryElement>.Query {
     refined(by) { $0.order(by: $1) }
   }
@@ -127,7 +127,7 @@ extension QuerySteps {
     refined { $0.whereField(keyPath, arrayContains: operand(arrayContains)) }
   }
 
-  /// Documents without it are not found.
+  /// Orders by the field, ascending. Documents without the field are left out.
   public func order(by: String) -> DataSource<QueryElement>.Query {
     refined { $0.order(by: by) }
   }
@@ -139,47 +139,47 @@ extension QuerySteps {
 
   // MARK: From where to where, and how many
 
-  /// Only the first documents.
+  /// Returns at most this many documents, the first ones.
   public func limit(to: Int) -> DataSource<QueryElement>.Query {
     refined { $0.limit(to: to) }
   }
 
-  /// From the documents with these values in the fields of the orders, those included.
+  /// Starts at the documents with these values in the ordering fields.
   public func start(at: [Any]) -> DataSource<QueryElement>.Query {
     refined { $0.start(at: at) }
   }
 
-  /// From behind them.
+  /// Starts after the documents with these values in the ordering fields.
   public func start(after: [Any]) -> DataSource<QueryElement>.Query {
     refined { $0.start(after: after) }
   }
 
-  /// From where the document stands in the order.
+  /// Starts at the place of the document.
   public func start(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(atDocument: atDocument) }
   }
 
-  /// Behind where the document stands in the order.
+  /// Starts after the place of the document.
   public func start(afterDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(afterDocument: afterDocument) }
   }
 
-  /// Up to the documents with these values in the fields of the orders, those included.
+  /// Ends at the documents with these values in the ordering fields.
   public func end(at: [Any]) -> DataSource<QueryElement>.Query {
     refined { $0.end(at: at) }
   }
 
-  /// Up to and with where the document stands in the order.
+  /// Ends at the place of the document.
   public func end(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(atDocument: atDocument) }
   }
 
-  /// Up to what comes before them.
+  /// Ends before the documents with these values in the ordering fields.
   public func end(before: [Any]) -> DataSource<QueryElement>.Query {
     refined { $0.end(before: before) }
   }
 
-  /// Up to and without where the document stands in the order.
+  /// Ends before the place of the document.
   public func end(beforeDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(beforeDocument: beforeDocument) }
   }

@@ -1,23 +1,26 @@
-// What a property may hold: how a field keeps it, and back.
+// The values that properties hold, and their conversion to and from fields.
 
 /// A value that a field of a document can hold.
 protocol FieldForm {
-  /// As the field has it; nil if there is to be no field.
+  /// The stored form; nil if the field is left out.
   var storedForm: Any? { get }
 
-  /// Nil if what is stored is something else. `current` is what the property holds.
+  /// Returns the value of a stored form; nil if that is of another type. `current` is the present value of
+  /// the property.
   static func local(from stored: Any, current: Self?) -> Self?
 
-  /// Whether both would be stored as the same.
+  /// Whether both have the same stored form.
   static func areSame(_ left: Self, _ right: Self) -> Bool
 
-  /// Whether it can change without being assigned, so that what it was is remembered in its stored form.
+  /// Whether a value can change without an assignment. Then its stored form is remembered.
   static var changesInPlace: Bool { get }
 
-  /// What an array has for an element without a stored form; nil if it leaves it out.
+  /// The element that an array stores for an element without a stored form; nil if it leaves the element
+  /// out.
   static var absentElement: Any? { get }
 
-  /// Two values that differ, to find out which property a key path reads. Nil for what key paths do not name.
+  /// Two different values, which tell which property a key path reads. Nil for types that key paths do not
+  /// name.
   static var samples: (Self, Self)? { get }
 }
 
@@ -31,7 +34,7 @@ extension FieldForm where Self: Equatable {
   static func areSame(_ left: Self, _ right: Self) -> Bool { left == right }
 }
 
-/// What fields hold without any change.
+/// Values that are stored unchanged.
 protocol PlainForm: FieldForm, Equatable {}
 
 extension PlainForm {

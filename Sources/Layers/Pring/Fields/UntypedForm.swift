@@ -1,10 +1,10 @@
-// Values whose type nobody declared: what `[Any]`, `[String: Any]` and the hands of users hold.
+// Values without a declared type, as in `[Any]`, `[String: Any]` and `updateValue`.
 
 import FirebaseFirestore
 import Foundation
 
 enum UntypedForm {
-  /// As a field has it; nil for what no field can hold.
+  /// Returns the stored form; nil if no field can hold the value.
   static func stored(_ any: Any) -> Any? {
     switch any {
     case let form as any FieldForm: return form.storedForm
@@ -25,7 +25,7 @@ enum UntypedForm {
 
   /// Whether two stored forms are the same.
   static func areSame(_ left: Any, _ right: Any) -> Bool {
-    // One and one point nothing are equal, and not the same in a field.
+    // 1 and 1.0 are equal, but differ in a field.
     guard StoredNumber.kind(left) == StoredNumber.kind(right) else { return false }
     if let left = left as? any FieldForm { return areSame(left, right) }
     if let left = left as? [String: Any] {
@@ -39,7 +39,7 @@ enum UntypedForm {
     return false
   }
 
-  /// Names count by their bytes, as in a document.
+  /// Compares names by their bytes, as documents do.
   static func areSame<Value>(
     _ left: [String: Value], _ right: [String: Value], _ areSame: (Value, Value) -> Bool
   ) -> Bool {

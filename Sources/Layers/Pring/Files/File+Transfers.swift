@@ -1,12 +1,12 @@
-// Uploading, loading and deleting a file.
+// Uploads, downloads and deletes a file.
 
 public import FirebaseStorage
 import Foundation
 import LayerKit
 
 extension File {
-  /// Uploads the bytes, or the local file. `completion` runs on the callback queue of the storage, with no error when
-  /// the download URL is known; at once if there is nothing to upload or no place for it.
+  /// Uploads the bytes or the local file. `completion` runs on the callback queue of the storage once the
+  /// download URL is known. It runs at once if there is nothing to upload or the file belongs to no object.
   @discardableResult
   func save(
     _ key: String, completion: @escaping (StorageMetadata?, (any Error)?) -> Void
@@ -41,7 +41,7 @@ extension File {
       description: "The file \(name) of the property \(key ?? "?") cannot be uploaded: \(reason).")
   }
 
-  /// Removes the bytes from the storage, and has the next update remove the field.
+  /// Deletes the bytes in the storage, and marks the file so that the next update removes the field.
   func delete(_ completion: (((any Error)?) -> Void)? = nil) {
     guard let ref else {
       completion?(invalid("it belongs to no object"))
@@ -53,8 +53,8 @@ extension File {
     }
   }
 
-  /// Loads the bytes. A download of this file that is under way is cancelled. Nil if it belongs to no object; then
-  /// `completion` gets the error at once.
+  /// Downloads the bytes, and cancels a download of this file that is under way. Returns nil if the file
+  /// belongs to no object; `completion` then receives the error at once.
   @discardableResult
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void

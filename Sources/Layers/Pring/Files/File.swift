@@ -1,7 +1,7 @@
 // A file in the storage that a property of an object describes.
 //
-// A file is new (to be uploaded), uploaded (it has a download URL), or marked for deletion. Where it lies is decided
-// by the object and the property that it belongs to, and by its name.
+// A file is new (it waits for an upload), uploaded (it has a download URL), or marked for deletion. Its
+// object, its property and its name determine its path.
 
 private import FirebaseCore
 public import FirebaseStorage
@@ -16,28 +16,28 @@ public import Foundation
 /// try await ada.save()
 /// ```
 public final class File: NSObject {
-  /// Below the place of its object and the name of its property; nil as long as it belongs to none.
+  /// The reference below the object's folder and the property's name; nil without an object.
   public var ref: StorageReference? {
     guard let parent, let key else { return nil }
     return parent.storageRef.child(key).child(name)
   }
 
-  /// What kind of bytes they are.
+  /// The content type of the bytes.
   public var mimeType: MIMEType?
-  /// The bytes to upload, or those that were loaded.
+  /// The bytes to upload, or the bytes that were loaded.
   public var data: Data?
-  /// A local file to upload, if there are no bytes.
+  /// A local file to upload if `data` is nil.
   public var url: URL?
   /// The last part of the path in the bucket.
   public var name: String
-  /// Sent along with an upload, and what the storage says afterwards.
+  /// The metadata that an upload sends, and after it the metadata that the storage returned.
   public var metadata: StorageMetadata?
-  /// Stored with the document.
+  /// Values that are stored in the document with the file.
   public var additionalData: [String: Any]?
 
-  /// Whether it is stored.
+  /// Whether the file was uploaded.
   public var isSaved: Bool { downloadURL != nil }
-  /// Marked to be removed from the storage and from the document by the next update.
+  /// Marked for deletion from the storage and from the document by the next update.
   public var isDeleted = false
   /// Whether a save uploads it.
   public var shouldBeSaved: Bool { !isSaved && !isDeleted }
@@ -46,7 +46,7 @@ public final class File: NSObject {
   public weak var parent: Object?
   /// The name of the property.
   public var key: String?
-  /// Where it can be downloaded; nil before it is stored.
+  /// The download URL; nil before the upload.
   public internal(set) var downloadURL: URL?
 
   /// The upload under way; nil if there is none.
@@ -54,31 +54,32 @@ public final class File: NSObject {
   /// The download under way; nil if there is none.
   public internal(set) weak var downloadTask: StorageDownloadTask?
 
-  /// A marker: the update removes the file of the property that it is assigned to.
+  /// Returns a marker. An update deletes the file of the property that it is assigned to.
   public class func delete() -> File {
     let file = File(name: "")
     file.isDeleted = true
     return file
   }
 
-  /// A file that is stored under this name.
+  /// Creates a file that is stored under this name.
   public init(name: String) { self.name = name }
 
-  /// Without a name, it is called after the time; without an extension, it gets that of its kind.
+  /// Without a name, the file is named after the time. A name without an extension gets the extension of the
+  /// type.
   public convenience init(data: Data, name: String? = nil, mimeType: MIMEType? = nil) {
     self.init(name: Self.name(name, mimeType))
     self.data = data
     self.mimeType = mimeType
   }
 
-  /// A file with the bytes that are at the URL.
+  /// Creates a file with the bytes of a local file.
   public convenience init(url: URL, name: String? = nil, mimeType: MIMEType? = nil) {
     self.init(name: Self.name(name, mimeType))
     self.url = url
     self.mimeType = mimeType
   }
 
-  /// As a document describes it; nil if it is no description.
+  /// Creates a file from its description in a document; nil if the map is none.
   init?(property: [String: Any]) {
     guard let name = property["name"] as? String else { return nil }
     self.name = name
@@ -94,7 +95,7 @@ public final class File: NSObject {
     self.key = key
   }
 
-  /// As the document has it.
+  /// The description that is stored in the document.
   public var value: [String: Any] {
     var value: [String: Any] = ["name": name]
     if let downloadURL { value["url"] = downloadURL.absoluteString }
@@ -122,7 +123,8 @@ public final class File: NSObject {
     return "\(name).\(type.fileExtension)"
   }
 
-  /// Milliseconds since 1970, never twice the same: two files of one property are two.
+  /// Returns the milliseconds since 1970, or more if that number was returned before. So two files never
+  /// share a name.
   private static func nextTime() -> Int {
     lastTime.withLock { last in
       last = max(last + 1, Int(Date().timeIntervalSince1970 * 1000))

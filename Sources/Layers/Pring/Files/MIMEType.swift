@@ -1,21 +1,21 @@
-// What kind of bytes a file has, as text for servers and as the end of a name.
+// The kinds of files, as content types and as file extensions.
 
 public import LayerKit
 
 extension File {
-  /// Kinds of bytes.
+  /// Kinds of files.
   public enum MIMEType: Sendable {
     /// Text.
     case plain
-    /// Text in columns with commas.
+    /// Comma-separated values.
     case csv
-    /// A page.
+    /// An HTML page.
     case html
     /// A style sheet.
     case css
     /// A script.
     case javascript
-    /// Bytes of no known kind, with the extension of the name.
+    /// Bytes of an unknown type, with the extension of the name.
     case octetStream(String)
     /// A document in PDF.
     case pdf
@@ -33,9 +33,9 @@ extension File {
     case png
     /// A picture in GIF.
     case gif
-    /// A film in MP4.
+    /// A video in MP4.
     case mp4
-    /// The kind and the extension.
+    /// The content type and the extension.
     case custom(String, String)
   }
 }

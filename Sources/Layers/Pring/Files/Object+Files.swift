@@ -1,4 +1,4 @@
-// The files of an object and of what is written with it.
+// The files of an object and of the objects that are written with it.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -6,15 +6,15 @@ public import FirebaseStorage
 private import Foundation
 
 extension Document where Self: Object {
-  /// Whether a save or an update begins with uploads.
+  /// Whether a save or an update starts with uploads.
   public func shouldUploadFiles(_ id: String) -> Bool {
     let container = UploadContainer()
     pringCollectFiles(into: container, "")
     return !container.files.isEmpty
   }
 
-  /// Uploads all files that are not, with those of what is written along with this object; only collects them if there
-  /// is a container.
+  /// Uploads all files that are not uploaded yet, with those of the objects that are written with this one.
+  /// With a container, only collects the files.
   @discardableResult
   public func saveFiles(
     _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
@@ -33,7 +33,7 @@ extension Document where Self: Object {
     return container.begin(on: reference.firestore.callbackQueue, block)
   }
 
-  /// Deletes the files of the properties, also those of nested objects and lists. Errors do not count.
+  /// Deletes the files of the properties, of nested objects and of lists. Errors are ignored.
   public func deleteFiles(_ id: String, container: DeleteContainer?, block: (((any Error)?) -> Void)?) {
     if let container {
       if container.visit(self) { container.files += storedFiles }
@@ -47,7 +47,7 @@ extension Document where Self: Object {
 }
 
 extension Object {
-  /// Those of this document: of its own properties, of nested objects and of the members of lists.
+  /// The files of the object's own properties, of nested objects and of the members of lists.
   var pringFiles: [File] {
     pringAdoptChildren()
     return pringActiveProperties.flatMap { _, property -> [File] in
@@ -63,10 +63,10 @@ extension Object {
 
   var pringSavedFiles: [File] { pringFiles.filter(\.isSaved) }
 
-  /// Where bytes of this document may lie.
+  /// The references where bytes of this document may be.
   fileprivate var storedFiles: [StorageReference] { pringFiles.filter { !$0.name.isEmpty }.compactMap(\.ref) }
 
-  /// As of the last write that took off.
+  /// The files of the state that the last write took.
   var pringNoteFiles: [File] {
     return zip(pringSchema.properties, pringTracking.latestNotes).flatMap { property, note -> [File] in
       switch property.role {
@@ -76,8 +76,8 @@ extension Object {
     }
   }
 
-  /// What is to be uploaded before this object can be written. Names of files of other objects begin with what leads
-  /// to them.
+  /// Collects the files to upload before this object can be written. The names of other objects' files start
+  /// with the path that leads to them.
   func pringCollectFiles(into container: UploadContainer, _ prefix: String) {
     guard container.visit(self) else { return }
     pringAdoptChildren()

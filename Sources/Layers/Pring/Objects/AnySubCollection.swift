@@ -4,35 +4,35 @@ public import FirebaseFirestore
 
 /// A collection below the document of an object.
 public protocol AnySubCollection: AnyObject, StorageLinkable, Batchable {
-  /// From the root of the database.
+  /// The path from the root of the database.
   var path: String { get }
-  /// Where it is.
+  /// The reference of the collection.
   var reference: CollectionReference { get }
   /// The name of the property.
   var key: String? { get set }
   /// The object that has it.
   var parent: Object? { get set }
-  /// The loaded members: their fields by their ids.
+  /// The loaded members, as fields by id.
   var references: [String: Any] { get }
-  /// Takes what is stored under the name.
+  /// Takes the stored value of the name.
   func setValue(_ value: Any?, forKey key: String)
-  /// Takes its place in an object.
+  /// Attaches the collection to a property of an object.
   func setParent(_ object: Object, forKey key: String)
 }
 
-/// Objects inside the document of another.
+/// A list of objects inside the document of another object.
 public protocol AnyList: AnyObject {
   /// The name of the property.
   var key: String? { get set }
   /// The object that has it.
   var parent: Object? { get set }
-  /// What is stored.
+  /// The stored form.
   var value: [String: Any] { get }
-  /// What an update stores.
+  /// The changes that an update stores.
   var updateValue: [String: Any] { get }
-  /// Takes what is stored.
+  /// Takes the stored form.
   func setValue(_ value: [String: Any])
-  /// Takes its place in an object.
+  /// Attaches the list to a property of an object.
   func setParent(_ object: Object, forKey key: String)
 }
 
@@ -40,21 +40,21 @@ public protocol AnyList: AnyObject {
 public protocol AnyReference: HasParent, StorageLinkable {
   /// The id of the object; nil if there is none.
   var id: String? { get }
-  /// Where the object is.
+  /// The reference of the object.
   var documentReference: DocumentReference? { get set }
-  /// What is stored.
+  /// The stored form.
   var value: DocumentReference? { get }
 }
 
-/// A document that a property names.
+/// A document that a property names by its id.
 public protocol AnyRelation: HasParent, StorageLinkable {
   /// The id of the object; nil if there is none.
   var id: String? { get set }
-  /// What is stored.
+  /// The stored form.
   var value: String? { get }
 }
 
-/// Something that can be told to be gone from its document.
+/// A property value that can be marked as deleted from its document.
 protocol Forgetting {
   var isForgotten: Bool { get }
 }

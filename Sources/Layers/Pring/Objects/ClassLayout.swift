@@ -1,7 +1,6 @@
-// Where the stored properties of a class lie: what the runtime tells `Mirror`, and which of them are variables.
+// The layout of the stored properties of a class, from the runtime.
 //
-// The functions are those of the standard library's own reflection. Their names are part of the ABI; `Mirror` calls
-// them from every program.
+// The functions are those that `Mirror` of the standard library calls. Their names are part of the ABI.
 
 private import FirebaseCore
 private import Foundation
@@ -11,15 +10,15 @@ struct StoredVariable {
   var name: String
   var offset: Int
   var type: Any.Type
-  /// Not a constant: constants are folded by the optimizer, and never written.
+  /// False for a constant. Constants are folded by the optimizer and never written.
   var isVariable: Bool
-  /// Neither weak nor unowned: the memory of those is not what their type says.
+  /// False for weak and unowned variables, whose memory layout differs from their type.
   var isStrong: Bool
 }
 
 enum ClassLayout {
-  /// The stored properties of a class and its superclasses below `root`, those of superclasses first. Traps if there are
-  /// some that the runtime does not tell: nothing of them would be stored, and nobody would notice.
+  /// Returns the stored properties of a class and its superclasses below `root`, those of superclasses first. Traps
+  /// if the runtime hides properties, because they would silently not be stored.
   static func variables(of type: AnyClass, below root: AnyClass) -> [StoredVariable] {
     checkIsVisible(type, below: root)
     return (recursiveCount(root)..<max(recursiveCount(root), recursiveCount(type))).compactMap {
@@ -27,7 +26,8 @@ enum ClassLayout {
     }
   }
 
-  /// A class that has no properties is as large as its superclass, and one that has some has to list them.
+  /// A class without properties has the size of its superclass. A class that is larger must list its
+  /// properties.
   private static func checkIsVisible(_ type: AnyClass, below root: AnyClass) {
     var level: AnyClass = type
     while level != root, let base = _getSuperclass(level) {
@@ -47,7 +47,7 @@ enum ClassLayout {
     let fieldType = unsafe recursiveChildMetadata(type, index, &description)
     defer { unsafe description.free?(description.name) }
     guard let name = unsafe description.name.map({ unsafe String(cString: $0) }) else { return nil }
-    // What the runtime says of a type that it cannot find.
+    // The runtime returns `Void` for a type that it cannot find.
     guard fieldType != Void.self else {
       ProgrammerError.trap(
         "The property \(name) of \(type) cannot be seen, and would not be stored: the runtime does not find "
@@ -59,7 +59,7 @@ enum ClassLayout {
   }
 }
 
-/// As the runtime fills it in.
+/// The layout that the runtime fills in.
 @unsafe private struct FieldDescription {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

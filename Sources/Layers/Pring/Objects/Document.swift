@@ -1,27 +1,27 @@
-// What stands for a document, and what takes part in saving it.
+// The protocols of objects with a document, and of everything that is saved with them.
 
 public import FirebaseFirestore
 public import FirebaseStorage
 public import Foundation
 
-/// Something with a place in the database and properties that are its fields. `Object` is the class to inherit from.
+/// A type with a document whose fields are its properties. Classes inherit from `Object`.
 public protocol Document: NSObjectProtocol, Hashable, StorageLinkable, Batchable, SendableMetatype {
-  /// The version in the path; 1 unless the class says otherwise.
+  /// The version in the path; 1 by default.
   static var modelVersion: Int { get }
-  /// The name in the path; the class's own in lower case unless it says otherwise.
+  /// The name in the path; by default the name of the class in lower case.
   static var modelName: String { get }
-  /// The collection's path, from the root of the database.
+  /// The path of the collection from the root of the database.
   static var path: String { get }
-  /// Where objects of the class are.
+  /// The collection of the class.
   static var reference: CollectionReference { get }
-  /// Where files of the class are.
+  /// The storage folder of the class.
   static var storageRef: StorageReference { get }
-  /// Whether links to documents of this class carry their fields.
+  /// Whether links to documents of this class also store their fields.
   static var shouldBeReplicated: Bool { get }
 
-  /// Where the object is.
+  /// The reference of the document.
   var reference: DocumentReference { get }
-  /// From the root of the database.
+  /// The path of the document from the root of the database.
   var path: String { get }
   /// The last part of the path.
   var id: String { get }
@@ -29,75 +29,75 @@ public protocol Document: NSObjectProtocol, Hashable, StorageLinkable, Batchable
   var isSaved: Bool { get }
   /// The properties as fields.
   var rawValue: [String: Any] { get }
-  /// The same with the times of the commit.
+  /// The properties as fields, with the times of the commit.
   var value: [String: Any] { get }
   /// When it was created.
   var createdAt: Timestamp { get set }
   /// When it was updated last.
   var updatedAt: Timestamp { get set }
-  /// Names of properties that are no fields.
+  /// The names of properties that are not stored.
   var ignore: [String] { get }
-  /// What the next update is going to write.
+  /// The changes that the next update writes.
   var updateValue: [String: Any] { get }
 
-  /// An object with a random id.
+  /// Creates an object with a random id.
   init()
-  /// An object with this id, not read yet.
+  /// Creates an object with this id, without a read.
   init(id: String)
-  /// The object of a snapshot; nil if there is no document.
+  /// Creates the object of a snapshot; nil if the document does not exist.
   init?(snapshot: DocumentSnapshot)
-  /// An object with this id and these fields, as if it had been read.
+  /// Creates an object with this id and these fields, as if it had been read.
   init(id: String, value: [String: Any])
 
   /// Points this instance at another document.
   func setReference(_ reference: DocumentReference)
-  /// Saves the object with its files; the block is told when both are on stable storage.
+  /// Saves the object with its files. Calls the block when both are on stable storage.
   @discardableResult
   func save(_ block: ((DocumentReference?, (any Error)?) -> Void)?) -> [String: StorageUploadTask]
-  /// Writes what has changed; the block is told when it is on stable storage.
+  /// Writes the changes. Calls the block when they are on stable storage.
   @discardableResult
   func update(_ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask]
-  /// Deletes the object; the block is told when that is on stable storage.
+  /// Deletes the object. Calls the block when the deletion is on stable storage.
   func delete(_ block: (((any Error)?) -> Void)?)
 }
 
 // MARK: Batches
 
-/// What a batch does with objects.
+/// The writes of an object in a batch.
 public enum BatchType: Sendable {
-  /// Writes all of it.
+  /// Writes the whole object.
   case save
-  /// Writes what has changed.
+  /// Writes the changes.
   case update
-  /// Deletes its document alone.
+  /// Deletes the document alone.
   case delete
 }
 
-/// Something that writes when it is packed into a batch.
+/// A type that adds its writes to a batch.
 public protocol Batchable {
-  /// The batch that it is in; nil if in none.
+  /// The id of the batch that wrote it last; nil before.
   var batchID: String? { get set }
 
-  /// Puts what belongs to it into a batch.
+  /// Adds the writes of the object and its children to a batch.
   @discardableResult
   func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch
 
-  /// Marks everything that was packed as written; each thing once for an id.
+  /// Marks the object and its children as written, each once for an id.
   func batch(_ type: BatchType, completion batchID: String)
 }
 
 extension WriteBatch {
-  /// Packs an object with everything that is saved with it, apart from files. A deletion is of the object's document
-  /// alone; see `deleteWithLoadedMembers(_:)`. The objects know how they fared once the batch is committed.
+  /// Packs an object with everything that is saved with it, apart from files. A deletion deletes only the document of
+  /// the object; see `deleteWithLoadedMembers(_:)`. The commit of the batch updates the objects.
   @discardableResult
   public func add<T: Document>(_ type: BatchType, object: T) -> WriteBatch {
     object.pack(type, batch: self)
   }
 
-  /// Deletes the document of an object, and with it what its collections have in memory: the documents of loaded and
-  /// inserted members and, in reference collections, the links to them. Members that are reached by a link stay.
+  /// Deletes the document of an object, with the documents of loaded and inserted members of its collections. In
+  /// reference collections, the links are deleted and the members stay.
   ///
-  /// Nothing is read: members that are not in memory stay, and so do files.
+  /// Nothing is read, so members that are not loaded stay, and so do files.
   @discardableResult
   public func deleteWithLoadedMembers<T: Document>(_ object: T) -> WriteBatch {
     guard let object = object as? Object else { return add(.delete, object: object) }
@@ -108,39 +108,39 @@ extension WriteBatch {
 
 // MARK: Files
 
-/// Something with files in the storage.
+/// A type with files in the storage.
 public protocol StorageLinkable {
-  /// Whether there are files to upload.
+  /// Whether files wait for an upload.
   func shouldUploadFiles(_ id: String) -> Bool
 
-  /// Uploads the files; the block is told when all are stored.
+  /// Uploads the files. Calls the block when all are stored.
   @discardableResult
   func saveFiles(
     _ id: String, container: UploadContainer?, block: (((any Error)?) -> Void)?
   ) -> [String: StorageUploadTask]
 
-  /// Deletes the files; the block is told when all are gone.
+  /// Deletes the files. Calls the block when all are deleted.
   func deleteFiles(_ id: String, container: DeleteContainer?, block: (((any Error)?) -> Void)?)
 }
 
 extension StorageLinkable {
-  /// How long uploads may take together, in seconds.
+  /// Seconds for all uploads together.
   public var timeout: Int { 30 }
 }
 
 // MARK: Belonging
 
-/// Something that is a property of an object.
+/// The value of a property that knows its object.
 public protocol HasParent {
   /// The object that has it.
   var parent: Object? { get }
   /// The name of the property.
   var key: String? { get }
-  /// Takes its place in an object.
+  /// Attaches the value to a property of an object.
   func setParent(_ object: Object, forKey key: String)
 }
 
-/// Something that leads to an object.
+/// A link to another object.
 public protocol HasDocument {
   /// The type of the other object.
   associatedtype ContentType: Document
@@ -150,7 +150,7 @@ public protocol HasDocument {
 
 // MARK: Errors
 
-/// What goes wrong with objects besides the errors of the database and the storage.
+/// Errors of objects, besides those of the database and the storage.
 public struct DocumentError: Error, CustomStringConvertible, Sendable {
   enum Kind {
     case invalidId

@@ -1,8 +1,8 @@
-// Two values of a type that only its user encodes: how a key path to a property of the type is found out.
+// Two values of a type that only its user encodes. They tell which property a key path reads.
 
-/// Values that can be made without a name for them: cases that a type lists, and those of raw values that are integers.
+/// Values of any type that can be created without names: listed cases, and raw values that are integers.
 enum EnumSamples {
-  /// Two values that differ; nil for other types.
+  /// Returns two different values; nil for other types.
   static func pair<Value>(of type: Value.Type) -> (Value, Value)? {
     let found = values(of: type).prefix(2).compactMap { $0 as? Value }
     return found.count == 2 ? (found[0], found[1]) : nil
@@ -21,7 +21,7 @@ enum EnumSamples {
     type.allCases.prefix(2).map { $0 }
   }
 
-  /// Raw values that are tried: those of a numbered list, and codes such as those of HTTP.
+  /// The raw values to try: those of numbered cases, and codes such as those of HTTP.
   private static let numbers = [0...65535, -256 ... -1]
 
   private static func numbered<Value: RawRepresentable>(_ type: Value.Type) -> [Any] {
@@ -38,7 +38,7 @@ enum EnumSamples {
     return values.prefix(2).map { $0 }
   }
 
-  /// False for values that cannot be compared.
+  /// Returns false for values that cannot be compared.
   static func areEqual<Value>(_ left: Value, _ right: Value) -> Bool {
     func areEqual<Content: Equatable>(_ left: Content, _ right: Any) -> Bool { right as? Content == left }
     switch (Object.pringUnwrapped(left), Object.pringUnwrapped(right)) {

@@ -1,6 +1,6 @@
-// Properties that remember that they were set, even to what they were.
+// Properties that record each assignment, even of an equal value.
 
-/// Marks a property whose every assignment is to be written by the next update.
+/// Marks a property so that the next update writes it after every assignment.
 ///
 /// ```swift
 /// class Member: Object {
@@ -12,17 +12,17 @@
 /// Without it, a property that is changed and changed back, or set to an equal value, has not changed.
 @propertyWrapper
 public final class Field<Value> {
-  /// The value, without a trace.
+  /// The value. Access to it is not recorded.
   var content: Value
   var isTouched = false
 
-  /// Begins with this value.
+  /// Creates a field with this value.
   public init(wrappedValue: Value) { content = wrappedValue }
 
-  /// What the field has.
+  /// The value. A set is recorded.
   public var wrappedValue: Value {
     get { content }
-    // In place: an array in it is not copied to be appended to.
+    // Modifies in place, so that an append does not copy an array.
     _modify {
       isTouched = true
       yield &content

@@ -1,44 +1,43 @@
-// What has changed since the document was read or written last.
+// The changes of an object since its document was last read or written.
 //
-//   1. After construction, reading and writing, each property is noted (`pringRemember`).
-//   2. A property has changed when it differs from its note, was touched (`@Field`), or was to be written by an update
-//      that failed.
-//   3. An update takes off with the changes since the update before it; what changes meanwhile is for the next one.
-//   4. When it lands, the notes of its start are what is noted. They are of all properties, also of what an update
-//      before it was to write: if that one failed, the paths that it was to write stay behind, until one that took off
-//      later has written them.
+//   1. Construction, reading and writing take a note of each property (`pringRemember`).
+//   2. A property has changed if it differs from its note, was touched (`@Field`), or is owed by a failed update.
+//   3. An update starts with the changes since the update before it. Later changes belong to the next update.
+//   4. When an update lands, the notes of its start become the notes of the object. They cover all properties, also
+//      those that an earlier update wrote. If that one failed, its paths stay owed until a later update writes them.
 
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 
-/// What an object remembers of its properties.
+/// The remembered state of an object's properties.
 struct Tracking {
-  /// One for each property of the schema.
+  /// One note for each property of the schema.
   var notes: [Any] = []
-  /// Entries that nobody's property stands for.
+  /// Changes that were set by name and not through a property.
   var byHand: [String: Any] = [:]
-  /// Paths of fields that an update did not write, with the number of the last one that failed to.
+  /// Paths of fields that a failed update did not write, each with the number of the last such update.
   var unwritten: [[String]: Int] = [:]
-  /// Files that a failed update was to remove.
+  /// Files that a failed update should have removed.
   var unremoved: [StorageReference] = []
-  /// Updates under way, the oldest first.
+  /// Updates under way, oldest first.
   var flights: [Flight] = []
   var lastFlight = 0
-  /// The notes are those of this flight.
+  /// The number of the flight whose notes are in `notes`.
   var lastLanded = 0
 
-  /// As of the write that took off last, and has not failed.
+  /// The notes of the last write that started and has not failed.
   var latestNotes: [Any] {
-    // Where that one has landed, one before it may still be under way.
+    // If the last write has landed, an earlier one may still be under way.
     guard let last = flights.last, last.number > lastLanded else { return notes }
     return last.notes
   }
 
-  /// What failed updates did not write, by the names of the properties: paths below them, an empty one for the whole.
+  /// The paths that failed updates did not write, below the names of their properties. An empty path is the
+  /// whole property.
   var owed: [String: Set<[String]>] { paths { _, _ in true } }
 
-  /// The same without what an update under way is writing.
+  /// The owed paths that no update under way writes.
   var owedByNobody: [String: Set<[String]>] {
     paths { path, failed in !flights.contains { $0.number > failed && $0.covers(path) } }
   }
@@ -52,31 +51,32 @@ struct Tracking {
   }
 }
 
-/// A write of an object on its way.
+/// A write of an object that is under way.
 struct Flight {
   var number: Int
-  /// As of its start.
+  /// The notes at the start of the write.
   var notes: [Any]
-  /// Paths of what it writes, each as a whole, the name of a property first.
+  /// Paths of the fields that it writes as a whole. A path starts with the name of a property.
   var carried: Set<[String]>
   var byHand: [String: Any]
-  /// Files that go when it has landed.
+  /// Files to delete when the write has landed.
   var removals: [StorageReference] = []
 
-  /// Whether it writes the field, or one around it.
+  /// Whether it writes the field, or a field around it.
   func covers(_ path: [String]) -> Bool {
     path.indices.contains { carried.contains(Array(path[...$0])) }
   }
 }
 
-/// What an update does to one field of the document, or to one inside a map.
+/// The update of one field of the document, or of one field inside a map.
 struct FieldChange {
   var path: [String]
   var value: Any
 }
 
 extension Object {
-  /// What the next update is going to write. Setting it forgets what has changed, and takes these entries instead.
+  /// The changes that the next update writes. Setting it drops the changes so far and writes these entries
+  /// instead.
   public var updateValue: [String: Any] {
     get {
       pringAdoptChildren()
@@ -95,12 +95,12 @@ extension Object {
     }
   }
 
-  /// Has the next update write one field, of any name.
+  /// Adds a field of any name to the next update.
   public func update(key: String, value: Any) { pringTracking.byHand[key] = value }
 
   // MARK: Notes
 
-  /// From here on, everything is as it is stored.
+  /// Marks the present state as the stored one.
   func pringRemember() {
     pringTracking = Tracking(notes: notes(), lastFlight: pringTracking.lastFlight)
     for property in pringSchema.properties { property.forgetTouch(self) }
@@ -112,7 +112,7 @@ extension Object {
     }
   }
 
-  /// Of a property that the subclass encodes.
+  /// The note of a property that the subclass encodes.
   private struct EncodedNote { var storedForm: Any }
 
   private func isPending(
@@ -128,7 +128,8 @@ extension Object {
 
   // MARK: Changes
 
-  /// As an update writes it: null for nil, a deletion for what is to be gone.
+  /// Returns the value that an update writes: null for nil, a deletion for a value that was marked as
+  /// deleted.
   private func change(_ property: Property, since note: Any, _ owed: Set<[String]>?) -> Any {
     let value = property.value(of: self)
     switch property.role {
@@ -145,7 +146,8 @@ extension Object {
     property.role == .list && pringEncoded(property) == nil && owed?.contains([]) != true
   }
 
-  /// Begins an update: what it has to write, and what lands when it is over. Nil if nothing has changed.
+  /// Starts an update. Returns its changes, and the flight that lands when it is over. Nil if nothing has
+  /// changed.
   func pringTakeOff() -> (changes: [FieldChange], flight: Flight)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
@@ -170,7 +172,7 @@ extension Object {
     return (changes, begin(carried))
   }
 
-  /// Begins a write of the whole document.
+  /// Starts a write of the whole document.
   func pringTakeOffWhole() -> Flight { begin(Set(pringSchema.properties.map { [$0.name] })) }
 
   private func begin(_ carried: Set<[String]>) -> Flight {
@@ -183,7 +185,7 @@ extension Object {
     return flight
   }
 
-  /// The write is over.
+  /// Ends a write.
   func pringLand(_ flight: Flight, _ error: (any Error)?) {
     guard let index = pringTracking.flights.firstIndex(where: { $0.number == flight.number }) else { return }
     pringTracking.flights.remove(at: index)
@@ -199,14 +201,14 @@ extension Object {
     pringTracking.unwritten = pringTracking.unwritten.filter { path, failed in
       failed > flight.number || !flight.covers(path)
     }
-    // A later one may have been told before.
+    // A later write may have ended before.
     guard flight.number > pringTracking.lastLanded else { return }
     pringTracking.lastLanded = flight.number
     pringTracking.notes = flight.notes
     dropDeletedFiles()
   }
 
-  /// What was marked is gone now, here as well.
+  /// Drops the files that were marked as deleted.
   private func dropDeletedFiles() {
     for (index, property) in pringActiveProperties where property.role == .file {
       guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
@@ -218,12 +220,12 @@ extension Object {
   }
 }
 
-/// What is remembered of something in its stored form.
+/// A note that has the stored form.
 protocol StoredNote {
   var storedForm: Any? { get }
 }
 
-/// What has changed in a list, by the ids of its members, or is owed: an id, or an id and a field.
+/// The changed and owed members of a list, by their ids. An owed path is an id, or an id and a field.
 struct MemberChanges {
   private let old: [String: Any]
   private let new: [String: Any]
@@ -235,7 +237,7 @@ struct MemberChanges {
     self.owed = owed ?? []
   }
 
-  /// The changed fields of each member, all of those of a new one, a deletion for one that is gone.
+  /// The changed fields of each member, all fields of a new member, and a deletion for a removed member.
   var values: [String: Any] {
     var values: [String: Any] = [:]
     for id in Set(old.keys).union(new.keys).union(owed.compactMap(\.first)) {

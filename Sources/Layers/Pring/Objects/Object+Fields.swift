@@ -1,10 +1,10 @@
-// Between the properties of an object and the fields of a document.
+// Converts the properties of an object to the fields of a document, and back.
 
 import FirebaseFirestore
 import Foundation
 
 extension Object {
-  /// The properties that are fields, with their places in the schema.
+  /// The properties that are stored, with their indexes in the schema.
   var pringActiveProperties: [(index: Int, property: Property)] {
     let ignored = ignore
     var active: [(index: Int, property: Property)] = []
@@ -22,7 +22,7 @@ extension Object {
     return fields
   }
 
-  /// The same with the times of the commit: the time of creation only for what is not saved.
+  /// The properties as fields, with the times of the commit. Only an unsaved object gets a creation time.
   public var value: [String: Any] {
     var fields = rawValue
     if !isSaved { fields["createdAt"] = FieldValue.serverTimestamp() }
@@ -30,7 +30,7 @@ extension Object {
     return fields
   }
 
-  /// As the subclass says, or as its type does.
+  /// Returns the form that the subclass encodes, or else the form of the property's type.
   func pringStored(_ property: Property) -> Any? { pringEncoded(property) ?? property.stored(of: self) }
 
   func pringEncoded(_ property: Property) -> Any? {
@@ -42,7 +42,7 @@ extension Object {
     return optional.content.flatMap(pringUnwrapped)
   }
 
-  /// Sets the properties from fields; those that are not there, or of another type, stay.
+  /// Sets the properties from fields. A property keeps its value if the field is absent or of another type.
   func pringTakeFields(_ fields: [String: Any]) {
     for (_, property) in pringActiveProperties {
       let stored = fields[property.name]
@@ -55,7 +55,8 @@ extension Object {
 
   // MARK: What belongs to it
 
-  /// Tells what the properties hold where it is. Whoever looks at files or children has done this before.
+  /// Attaches the values of properties to this object. Every access to files or children requires this call
+  /// first.
   func pringAdoptChildren() {
     for property in pringSchema.properties where property.role != .value {
       let value = property.value(of: self)
@@ -71,7 +72,7 @@ extension Object {
     }
   }
 
-  /// What the properties of a role hold, with their names.
+  /// Returns the values of the properties of a role, with their names.
   func pringChildren<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
     pringActiveProperties.compactMap { _, property in
       guard property.role == role, let child = property.value(of: self) as? Child else { return nil }
@@ -81,7 +82,7 @@ extension Object {
 }
 
 extension Document where Self: Object {
-  /// The stored properties: those of the class itself first, then those of its superclasses below `Object`.
+  /// The stored properties, those of the class itself first, then those of its superclasses below `Object`.
   public var allChildrenUpToRootObject: [Mirror.Child] { propertyChildren }
 }
 

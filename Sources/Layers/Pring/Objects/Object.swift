@@ -1,7 +1,7 @@
 // The class that models inherit from.
 //
-// An object knows its place, its properties, and what they were when the document was read or written last
-// (Object+Changes). What belongs to it (collections, references, files, nested objects) knows it in turn, weakly.
+// An object has its reference, its properties, and notes of them since the last read or write (Object+Changes). Its
+// children (collections, references, files, nested objects) know it weakly.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -43,7 +43,7 @@ open class Object: NSObject, Document, HasParent {
 
   // MARK: The place
 
-  /// Made when somebody asks, so that what is read needs no name of its own first.
+  /// Created on demand, so that an object that is read needs no random id first.
   private var place: DocumentReference? {
     didSet {
       for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
@@ -63,7 +63,7 @@ open class Object: NSObject, Document, HasParent {
 
   public var path: String { reference.path }
 
-  /// Setting it leads to another document of the same collection.
+  /// Setting the id leads to another document of the same collection.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -72,13 +72,13 @@ open class Object: NSObject, Document, HasParent {
     set { place = (place?.parent ?? type(of: self).reference).document(newValue) }
   }
 
-  /// Where the files of this document lie; those of a nested object below its parent's.
+  /// The folder of the document's files. The folder of a nested object is below that of its parent.
   open var storageRef: StorageReference {
     if let parent, let key { return parent.storageRef.child(key) }
     return Storage.storage().reference().child(path)
   }
 
-  /// Of the object that this one is nested in.
+  /// The object that contains this nested object.
   public weak var parent: Object?
   public var key: String?
 
@@ -91,7 +91,7 @@ open class Object: NSObject, Document, HasParent {
 
   var pringTimes = DocumentTimes()
 
-  /// The time of construction, until more is known.
+  /// The time of construction, until another time is known.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -113,7 +113,7 @@ open class Object: NSObject, Document, HasParent {
   var pringTracking = Tracking()
   private var read: DocumentSnapshot?
 
-  /// What was read last. Setting it points this object at the document and decodes it.
+  /// The snapshot that was read last. Setting it points this object at the document and decodes it.
   public var snapshot: DocumentSnapshot? {
     get { read }
     set {
@@ -122,42 +122,43 @@ open class Object: NSObject, Document, HasParent {
     }
   }
 
-  /// Where uploads were run in the original; here for whoever names it.
+  /// The queue of uploads in the original. Kept for code that uses it.
   public var uploadQueue: DispatchQueue { .global() }
 
   // MARK: For subclasses
 
   open var ignore: [String] { [] }
 
-  /// How a property is stored; nil for the usual way.
+  /// Returns the stored form of a property; nil for the default form.
   open func encode(_ key: String, value: Any?) -> Any? { nil }
 
-  /// Takes what is stored, nil if nothing is; false for the usual way.
+  /// Decodes the stored form of a property, which is nil if the field is absent. Returns false for the
+  /// default decoding.
   open func decode(_ key: String, value: Any?) -> Bool { false }
 
   // MARK: Making objects
 
-  /// A new document with a random id in the collection of the class.
+  /// Creates an object for a new document with a random id in the collection of the class.
   public override required init() {
     super.init()
     pringAdoptChildren()
     pringRemember()
   }
 
-  /// A new document with this id.
+  /// Creates an object for a new document with this id.
   public convenience required init(id: String) {
     self.init()
     self.id = id
   }
 
-  /// Nil if the document does not exist.
+  /// Creates the object of a snapshot; nil if the document does not exist.
   public convenience required init?(snapshot: DocumentSnapshot) {
     guard snapshot.exists else { return nil }
     self.init()
     self.snapshot = snapshot
   }
 
-  /// A document that is stored already, with these fields.
+  /// Creates an object for a stored document with these fields.
   public convenience required init(id: String, value: [String: Any]) {
     self.init()
     self.id = id
@@ -188,8 +189,8 @@ open class Object: NSObject, Document, HasParent {
     return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
   }
 
-  /// Whether both stand for the same document: the id and the version are equal, and one class is the other or
-  /// inherits from it.
+  /// Whether both have the same document. Their ids and versions are equal, and their classes are equal or one
+  /// inherits from the other.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Object else { return false }
     if self === other { return true }
@@ -204,10 +205,10 @@ open class Object: NSObject, Document, HasParent {
 
   open override var hash: Int { id.hashValue }
 
-  /// As `isEqual(_:)` says.
+  /// Compares as `isEqual(_:)` does.
   public static func == (left: Object, right: Object) -> Bool { left.isEqual(right) }
 
-  /// A property by its name.
+  /// Reads or assigns a property by its name.
   public subscript(key: String) -> Any? {
     get {
       switch key {

@@ -1,11 +1,11 @@
-// The memory of a property inside an object: the one file of this module that touches memory.
+// The memory of a property inside an object. Only this file of the module accesses memory.
 
-/// Where the value of a property is. The type is that which the runtime said lies there.
+/// The location of a property's value. The runtime has confirmed its type.
 struct Place<Value> {
   enum Kind {
     /// In the object itself.
     case inline
-    /// In a box of type `Field<Value>` that the object has.
+    /// In a `Field<Value>` box that the object has.
     case boxed
   }
 
@@ -28,7 +28,7 @@ struct Place<Value> {
 
   func box(_ object: Object) -> Field<Value> { unsafe pointer(object, Field<Value>.self).pointee }
 
-  /// Into the object, which its caller keeps.
+  /// Returns a pointer into the object, which the caller keeps alive.
   private func pointer<Stored>(_ object: Object, _ type: Stored.Type) -> UnsafeMutablePointer<Stored> {
     unsafe (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: type)
   }

@@ -1,13 +1,13 @@
-// A property of a class of objects: reading and writing it in any object of that class, as it is and as fields keep it.
+// A property of a class: access to it in any object of the class, in its local and its stored form.
 
 import FirebaseFirestore
 import Foundation
 
-/// One property. Each kind of type is a subclass.
+/// One property. Each kind of type has a subclass.
 class Property: @unchecked Sendable {
-  // Unchecked, because the class is not final; all that it and its subclasses have are constants.
+  // Unchecked, because the class is not final. It and its subclasses have only constants.
 
-  /// What else is to be done with what the property holds.
+  /// The further treatment of the property's value.
   enum Role {
     case value
     case file
@@ -27,52 +27,53 @@ class Property: @unchecked Sendable {
     isOptional = type is any AnyOptional.Type
   }
 
-  /// Whether its type says nothing of how it is stored.
+  /// Whether the declared type does not determine the stored form.
   var isUntyped: Bool { false }
 
-  /// The value without optionals around it.
+  /// Returns the value without optionals around it.
   func unwrappedValue(of object: Object) -> Any? {
     isOptional ? Object.pringUnwrapped(value(of: object)) : value(of: object)
   }
 
-  /// As it is, for users.
+  /// Returns the value in its local form.
   func value(of object: Object) -> Any { preconditionFailure("each kind has its own") }
 
-  /// False if it is a constant, or of another type.
+  /// Returns false for a constant, and for a value of another type.
   func assign(_ value: Any?, to object: Object) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Nil if there is to be no field.
+  /// Returns the stored form; nil if the field is left out.
   func stored(of object: Object) -> Any? { preconditionFailure("each kind has its own") }
 
-  /// Leaves the property as it is if what is stored is of another type.
+  /// Sets the value from a stored form. Keeps the value if that is of another type.
   func decode(_ stored: Any, into object: Object) { preconditionFailure("each kind has its own") }
 
   // MARK: Changes
 
-  /// What is remembered of a value, to find out later whether it has changed.
+  /// Returns a note of the value, to determine later whether it has changed.
   func note(of object: Object) -> Any { preconditionFailure("each kind has its own") }
 
   func hasChanged(_ object: Object, since note: Any) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Whether it was set since the last call of `forgetTouch`, if it can tell.
+  /// Whether the property was assigned since the last `forgetTouch`, if it records that.
   func isTouched(_ object: Object) -> Bool { false }
 
   func forgetTouch(_ object: Object) {}
 
   // MARK: Key paths
 
-  /// Whether `keyPath` reads this property, found out by changing it in an object that nobody else has.
+  /// Whether `keyPath` reads this property. Tries it by changing the property in an unshared object.
   func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
 
-  /// A value of the property's type as the subclass encodes it, found out in an object of its own.
+  /// Returns the form that the subclass encodes for a value of the property's type, computed in an unshared
+  /// object.
   func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
 }
 
 // MARK: Values
 
-/// A property of a type that says itself how it is stored.
+/// A property whose type determines its stored form.
 final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
-  // Unchecked as its base is, and for the same reason.
+  // Unchecked for the reason of its base class.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -113,7 +114,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
     return Value.changesInPlace ? Note(storedForm: value.storedForm, value: value) : value
   }
 
-  /// Of a value that changes in place: what it was, and which it was.
+  /// The note of a value that changes in place: its stored form, and the value itself.
   private struct Note: FileNote {
     var storedForm: Any?
     var value: Value
@@ -147,9 +148,9 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
   }
 }
 
-/// A property of a type that says nothing, such as `[Any]`: what can be stored of it is.
+/// A property of a type such as `[Any]`, which stores the parts that can be stored.
 final class UntypedProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked as its base is, and for the same reason.
+  // Unchecked for the reason of its base class.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -236,7 +237,7 @@ extension Optional: AnyOptional {
 
 /// A property whose value is an object, stored as a map of its properties.
 final class NestedProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked as its base is, and for the same reason.
+  // Unchecked for the reason of its base class.
   private let place: Place<Value>
   private let isVariable: Bool
   private let type: Object.Type
@@ -256,7 +257,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
     return true
   }
 
-  /// Nil if the property is no optional.
+  /// Nil if the property is not optional.
   private static var absent: Value? { (Value.self as? any AnyOptional.Type)?.absent as? Value }
 
   private func nested(in object: Object) -> Object? { place.read(object) as? Object }
@@ -287,7 +288,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   private struct Note: FileNote {
     var storedForm: Any?
     var files: [any OwnedFile]
-    /// Whose files they are: a file alone does not know where its bytes lie.
+    /// The owners of the files. A file alone does not know its folder.
     var owners: [Object]
   }
 
@@ -296,9 +297,10 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   }
 }
 
-/// A collection, a list, a reference or a relation. The object that it is does not change, only what is in it.
+/// A collection, a list, a reference or a relation. Its object never changes, only the content of that
+/// object.
 final class ContainerProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked as its base is, and for the same reason.
+  // Unchecked for the reason of its base class.
   private let place: Place<Value>
 
   init(_ name: String, _ place: Place<Value>, _ role: Role) {
@@ -337,7 +339,7 @@ protocol EmbeddedObjects {
   var embeddedObjects: [Object] { get }
 }
 
-/// What a container has in a field of its own.
+/// A container that is stored in a field.
 protocol StoredContainer: AnyObject {
   var storedForm: Any? { get }
   func decode(_ stored: Any)

@@ -1,18 +1,18 @@
 // The properties that key paths read.
 //
-// A key path does not know its name on every system. So an object that nobody else has is changed, one property after
-// the other, until what the key path reads changes with it.
+// A key path does not know its name on every system. So the properties of an unshared object are changed one after
+// the other, until the value of the key path changes.
 
 private import FirebaseCore
 import FirebaseFirestore
 
-/// The field behind a key path.
+/// The field of a key path.
 struct NamedField: Sendable {
   let name: String
   /// Nil for the id and the times.
   let property: Property?
 
-  /// An operand of a filter on the field. A value that only the class can encode is encoded by an object of it.
+  /// Returns the stored form of an operand. If only the class can encode the value, a new object of it does.
   func operand<Model: Document>(_ value: Any, of type: Model.Type) -> Any {
     if let stored = UntypedForm.stored(value) { return stored }
     guard let property, property.isUntyped, let object = type.init() as? Object else { return value }
@@ -21,8 +21,8 @@ struct NamedField: Sendable {
 }
 
 enum PropertyNames {
-  /// The field behind a key path. Throws for a key path that reads no stored property, or one whose type says neither
-  /// how it is stored nor which values it has.
+  /// Returns the field of a key path. Throws for a key path that reads no stored property, or a property whose type
+  /// has neither a stored form nor known values.
   static func field<Model: Document>(
     of keyPath: PartialKeyPath<Model>
   ) throws(DocumentError) -> NamedField {

@@ -1,15 +1,15 @@
-// The properties of a class of objects, found out once.
+// The properties of a class of objects, determined once.
 
 private import FirebaseCore
 import Foundation
 
-/// What the documents of a class consist of.
+/// The stored properties of a class.
 final class Schema: Sendable {
   let properties: [Property]
-  /// What is declared in a way that no field can be, and in which.
+  /// Declarations that cannot be stored, each with the reason.
   let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
-  /// Names of which somebody was told that they are no fields.
+  /// Names that were reported as not stored.
   private let told = Guarded<Set<String>>([])
 
   private init(_ type: Object.Type) {
@@ -22,7 +22,7 @@ final class Schema: Sendable {
 
   func index(of name: String) -> Int? { indices[name] }
 
-  /// Whether that is the first call with this name.
+  /// Returns whether this is the first call with this name.
   func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
 
   private static let known = Guarded<[ObjectIdentifier: Schema]>([:])
@@ -47,7 +47,7 @@ final class Schema: Sendable {
   }
 
   private static func property(_ variable: StoredVariable) -> Property? {
-    // What the compiler adds by itself, for lazy properties and macros, is no property of the user's.
+    // Variables that the compiler adds for lazy properties and macros are no properties of the user.
     if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") || !variable.isStrong { return nil }
     guard let field = variable.type as? any AnyField.Type else {
       return property(variable.name, variable, .inline, variable.type)

@@ -1,26 +1,27 @@
-// Uploads and deletions of the files of several objects together.
+// Uploads and deletions of the files of several objects.
 
 private import FirebaseCore
 import FirebaseStorage
 private import Foundation
 import LayerKit
 
-/// The uploads of one save: collected first, then begun all at once.
+/// The uploads of one save. They are collected first and then started together.
 public class UploadContainer {
-  /// By the names of their properties; those of other objects behind the names that lead to them.
+  /// Files by the names of their properties. Names of other objects' files start with the path that leads to
+  /// them.
   var files: [(name: String, file: any OwnedFile)] = []
   private var visited: Set<ObjectIdentifier> = []
-  /// In seconds, for all of them together.
+  /// Seconds for all uploads together.
   var timeout = 30
   private(set) var tasks: [String: StorageUploadTask] = [:]
 
   init() {}
 
-  /// False if the object was here before.
+  /// Returns false if the object was visited before.
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Begins all uploads. `block` is called on `queue` once, with the first error: when all have ended, or when the
-  /// time is up; then those under way are cancelled.
+  /// Starts all uploads. Calls `block` once on `queue`, when all have ended or the timeout has passed, with
+  /// the first error. A timeout cancels the uploads under way.
   func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask] {
     let answer = Handed(block)
     let transfers = TransferGroup(count: files.count) { error in
@@ -43,7 +44,7 @@ public class UploadContainer {
 /// The deletions of the files of an object.
 public class DeleteContainer {
   var files: [StorageReference] = []
-  /// In seconds, for all of them together.
+  /// Seconds for all deletions together.
   var timeout = 30
   private var visited: Set<ObjectIdentifier> = []
 
@@ -51,9 +52,9 @@ public class DeleteContainer {
 
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Deletes all of them beside each other, whatever becomes of each. `block` is called once, on `queue` if there is one:
-  /// when all have ended, or when the time is up; what is still to be deleted is deleted nevertheless. At once if there
-  /// are none.
+  /// Starts all deletions and ignores their errors. Calls `block` once, on `queue` if there is one, when all
+  /// have ended or the timeout has passed. Deletions under way continue after a timeout. Without files,
+  /// calls `block` at once.
   func begin(on queue: DispatchQueue?, _ block: (((any Error)?) -> Void)?) {
     guard !files.isEmpty else {
       block?(nil)

@@ -1,36 +1,37 @@
-// Reading documents, and listening to them.
+// Reads documents as objects, and listens to them.
 
 public import FirebaseFirestore
 
 extension Document {
-  /// Reads the document with this id in the class's collection: `(nil, nil)` if there is none.
+  /// Reads the document with this id in the collection of the class. Passes `(nil, nil)` if it does not
+  /// exist.
   public static func get(_ id: String, block: @escaping (Self?, (any Error)?) -> Void) {
     reference.document(id).getDocument { snapshot, error in
       block(snapshot.flatMap { Self(snapshot: $0) }, error)
     }
   }
 
-  /// Calls `block` with a new object as the document is, and then each time it changes; with `(nil, nil)` while it
-  /// does not exist.
+  /// Calls `block` with a new object for the document, now and after each change. Passes `(nil, nil)` while
+  /// the document does not exist.
   public static func listen(
     _ id: String, block: @escaping (Self?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
     pringListen(to: reference.document(id), block)
   }
 
-  /// The same, until the disposer is freed.
+  /// Calls `block` as the other `listen` does, until the disposer is freed.
   public static func listen(
     _ id: String, block: @escaping (Self?, (any Error)?) -> Void
   ) -> Disposer<Self> {
     Disposer(.value(pringListen(to: reference.document(id), block)))
   }
 
-  /// Listens to the document of this object, wherever it is.
+  /// Calls `block` with a new object for the document of this object, now and after each change.
   public func listen(_ block: @escaping (Self?, (any Error)?) -> Void) -> any ListenerRegistration {
     Self.pringListen(to: reference, block)
   }
 
-  /// Tells the object at once and after every change, until the disposer is disposed of.
+  /// Calls `block` with a new object, now and after each change, until the disposer is freed.
   public func listen(block: @escaping (Self?, (any Error)?) -> Void) -> Disposer<Self> {
     Disposer(.value(Self.pringListen(to: reference, block)))
   }
@@ -45,7 +46,7 @@ extension Document {
 
   // MARK: Async
 
-  /// Nil if there is no such document. Needs no callback queue.
+  /// Returns nil if the document does not exist. Needs no callback queue.
   nonisolated(nonsending) public static func get(_ id: String) async throws -> Self? {
     Self(snapshot: try await reference.document(id).getDocument())
   }

@@ -1,4 +1,4 @@
-// What an object writes when it is packed into a batch, with everything that is saved along with it.
+// Packs an object into a batch, with everything that is saved with it.
 
 public import FirebaseFirestore
 private import FirebaseStorage
@@ -6,8 +6,9 @@ import Foundation
 import LayerKit
 
 extension Object {
-  /// Adds the writes of this object and of what belongs to it, each object once for a batch: what is not saved as a
-  /// whole, what is saved with its changes. A deletion is of this object's document alone.
+  /// Adds the writes of this object and of its children, each object once for a batch. A new object is
+  /// written as a whole, a saved object with its changes. A deletion only deletes the document of this
+  /// object.
   @discardableResult
   public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
     let packing = Packing.of(batch)
@@ -22,7 +23,7 @@ extension Object {
     return batch
   }
 
-  /// Adds the deletion of the document, and of what collections below it have in memory.
+  /// Adds the deletion of the document and of the loaded members of its collections.
   func pringPackDeletionWithMembers(_ batch: WriteBatch) {
     pack(.delete, batch: batch)
     if Packing.of(batch).addMembers(of: self) { packMemberDeletions(batch) }
@@ -62,7 +63,7 @@ extension Object {
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
     var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
-    // Each of them once.
+    // Each file is removed once.
     flight.removals = old.filter { kept.insert($0.fullPath).inserted }
     pringTracking.unremoved = []
     packing.remove(flight.removals)
@@ -81,12 +82,12 @@ extension Object {
     }
   }
 
-  /// The times of the commit, as the database has them now.
+  /// Takes the times of the commit from the database.
   private func takeTimes() {
     if let snapshot = reference.publishedSnapshot(), snapshot.exists { pringTimes.update(from: snapshot) }
   }
 
-  /// Collections, references and relations, also those of nested objects.
+  /// Packs collections, references and relations, also those of nested objects.
   private func packChildren(_ type: BatchType, _ batch: WriteBatch) {
     for (_, property) in pringActiveProperties {
       switch property.role {
@@ -97,8 +98,8 @@ extension Object {
     }
   }
 
-  /// Marks this object and what belongs to it as written, each once for an id. The objects of a batch that this
-  /// process commits learn it by themselves.
+  /// Marks this object and its children as written, each once for an id. Objects in a batch that this
+  /// process commits are marked without this call.
   public func batch(_ type: BatchType, completion batchID: String) {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
@@ -136,7 +137,7 @@ extension Object {
     let message =
       "[Pring] \(type(of: self)).\(name) is not stored: \(reason). If that is as it should be, name it in "
       + "ignore.\n"
-    // A log that cannot be written is no reason to fail.
+    // An error of the log must not fail the write.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
 }

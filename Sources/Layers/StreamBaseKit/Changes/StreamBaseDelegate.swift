@@ -1,28 +1,28 @@
-// What a stream tells, and what every stream can be asked.
+// The protocols of streams and of their delegates.
 
 public import Foundation
 
-/// Hears of the changes of a stream, on the callback queue. All methods have an empty default.
+/// Receives the changes of a stream, on the callback queue. All methods have an empty default.
 ///
-/// A batch comes as `streamWillChange`, the rows that go, as they were counted before the batch, the rows that come, as
-/// they are counted after it, and `streamDidChange`. During all of it the stream has its new state. Changes of items
-/// that stay where they are come by themselves.
+/// A batch starts with `streamWillChange` and ends with `streamDidChange`. In between come the deleted rows,
+/// counted before the batch, and the added rows, counted after it. During all calls the stream has its new
+/// state. Changes of items that do not move are reported separately.
 ///
-/// Streams hold their delegates weakly: whoever makes one has to keep it.
+/// Streams hold their delegates weakly, so the creator of a delegate has to keep it.
 public protocol StreamBaseDelegate: AnyObject {
-  /// Changes come.
+  /// A batch starts.
   func streamWillChange()
-  /// Changes have come.
+  /// The batch has ended.
   func streamDidChange()
-  /// There are items at these places that were not there.
+  /// Items were added at these paths.
   func streamItemsAdded(_ paths: [IndexPath])
-  /// The items that were at these places are gone.
+  /// The items at these paths were deleted.
   func streamItemsDeleted(_ paths: [IndexPath])
-  /// The items at these places have other content.
+  /// The items at these paths have changed content.
   func streamItemsChanged(_ paths: [IndexPath])
-  /// Once, when what there was at the beginning is there, or could not be read.
+  /// Called once, when the initial items are there or could not be read.
   func streamDidFinishInitialLoad(_ error: NSError?)
-  /// Something that was asked for later could not be read.
+  /// A later read has failed.
   func streamDidFail(_ error: NSError)
 }
 
@@ -36,18 +36,18 @@ extension StreamBaseDelegate {
   public func streamDidFail(_ error: NSError) {}
 }
 
-/// A stream of items, in sections and rows.
+/// A stream of items in sections and rows.
 public protocol StreamBaseProtocol: AnyObject {
-  /// Who is told of changes.
+  /// The receiver of changes.
   var delegate: (any StreamBaseDelegate)? { get set }
-  /// The item with this key; nil if there is none.
+  /// Returns the item with this key; nil if there is none.
   func find(_ key: String) -> BaseItem?
-  /// Where the item with this key is; nil if there is none.
+  /// Returns the path of the item with this key; nil if there is none.
   func findIndexPath(_ key: String) -> IndexPath?
 }
 
 extension StreamBaseDelegate {
-  /// One whole batch.
+  /// Reports one whole batch.
   func hear(deleted: [IndexPath], added: [IndexPath]) {
     guard !deleted.isEmpty || !added.isEmpty else { return }
     streamWillChange()
@@ -67,7 +67,7 @@ extension IndexPath {
   /// The row.
   public var item: Int { self[1] }
 
-  /// A place in a section.
+  /// Creates a path to a row in a section.
   public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
 }
 #endif
@@ -77,7 +77,7 @@ extension IndexPath {
   /// Traps unless the path has two indexes.
   public var row: Int { self[1] }
 
-  /// A place in a section.
+  /// Creates a path to a row in a section.
   public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
 }
 #endif

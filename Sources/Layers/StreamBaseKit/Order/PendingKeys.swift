@@ -1,11 +1,11 @@
-// The keys that a batch will be about.
+// The keys of the next batch.
 
 import LayerKit
 
 struct PendingKeys {
   private var keys: [ExactKey] = []
   private var seen = Set<ExactKey>()
-  /// A batch is due even if it is about no key.
+  /// A batch can be due without any key.
   private(set) var isDue = false
 
   mutating func insert(_ key: ExactKey) {
@@ -17,7 +17,7 @@ struct PendingKeys {
 
   mutating func makeDue() { isDue = true }
 
-  /// Forgets them, and returns them in the order in which they came.
+  /// Returns the keys in insertion order, and removes them.
   mutating func take() -> [ExactKey] {
     defer { self = PendingKeys() }
     return keys

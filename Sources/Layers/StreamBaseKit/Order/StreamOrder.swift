@@ -1,16 +1,17 @@
-// In which order a stream has its items.
+// The order of the items of a stream.
 
 import FirebaseFirestore
 import LayerKit
 
-/// By key, or by the value of a child and then by key, as the database has them; descending is all of it reversed.
+/// Order by key, or by the value of a child and then by key, as in the database. Descending order reverses
+/// both.
 struct StreamOrder {
   var child: String?
   var isAscending = true
   var firestore: Firestore?
 
-  /// Where an item belonged when it was looked at. Items are changed in place, so an order of their present values
-  /// would change under a search.
+  /// The place of an item when it was noted. Items change in place, so an order of their present values
+  /// could change during a search.
   struct Place: Equatable {
     let value: [UInt8]
     let key: String
@@ -25,7 +26,7 @@ struct StreamOrder {
     }
   }
 
-  /// An item without a key stands before all others of the same value.
+  /// An item without a key comes before all others with the same value.
   func place(of item: BaseItem) -> Place {
     guard let child else { return Place(value: [], key: item.key ?? "") }
     let bytes = SortBytes.of(item.dict[child], in: firestore)

@@ -1,15 +1,15 @@
-// The first so many of the items in order, and the rows that change with them.
+// The first items of an order, up to a limit, and the rows that change with them.
 
 import LayerKit
 
-/// One step of a list: rows that go, as they were counted before it, and rows that come, as they are counted after it.
+/// The changes of one update: deleted rows, counted before it, and added rows, counted after it.
 struct ListStep {
-  /// Ascending, both.
+  /// Both are in ascending order.
   var deleted: [Int] = []
   var added: [Int] = []
-  /// The keys of all rows that went, came or moved.
+  /// The keys of all rows that were deleted, added or moved.
   var touched: [ExactKey] = []
-  /// Keys of the step that were listed before, and are where they were.
+  /// Keys of the update that were listed before and have not moved.
   var stayed: [ExactKey] = []
 }
 
@@ -34,10 +34,10 @@ struct VisibleItems {
 
   func item(_ key: ExactKey) -> BaseItem? { row(key) == nil ? nil : items.item(key) }
 
-  /// Whether that is the listed item of the key, and no other object.
+  /// Whether the listed item of the key is this object.
   func item(of key: ExactKey, is item: BaseItem) -> Bool { items.item(key) === item }
 
-  /// Also behind the limit.
+  /// Whether the key is listed, also beyond the limit.
   func isListed(_ key: ExactKey) -> Bool { items.item(key) != nil }
 
   func firstRow(after item: BaseItem) -> Int? {
@@ -58,16 +58,15 @@ struct VisibleItems {
     return items.settle(key, item)
   }
 
-  /// Those behind the limit are listed too.
+  /// The count of all listed items, also beyond the limit.
   var listedCount: Int { items.count }
 
   func checkInvariants() { items.checkInvariants() }
 
   // MARK: Changing
 
-  /// Each of these keys, every one different, stands for the item that comes with it, or is not there, and there are
-  /// `limit` rows at most. The work is in proportion to the keys, and to the rows that cross a limit that is another
-  /// one now.
+  /// Sets the items of these distinct keys, removes the keys without an item, and sets the limit. The work
+  /// is proportional to the keys, and to the rows that cross a changed limit.
   mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> ListStep {
     var step = ListStep()
     var removed: [ExactKey] = []
@@ -104,7 +103,7 @@ struct VisibleItems {
     cross(countBefore, Set(inserted.map(\.key)), &step)
   }
 
-  /// Rows that nobody touched come over the limit, or go over it.
+  /// Adds the rows that cross the limit although their items did not change.
   private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, _ step: inout ListStep) {
     let stayed = countBefore - step.deleted.count
     let kept = count - step.added.count
@@ -126,7 +125,7 @@ struct VisibleItems {
     }
   }
 
-  /// The last rows of so many, apart from some, ascending both.
+  /// Returns the last `number` rows of `count` without the others, in ascending order.
   private static func last(_ number: Int, of count: Int, without others: [Int]) -> [Int] {
     var (rows, others, row) = ([Int](), others[...], count - 1)
     while rows.count < number {

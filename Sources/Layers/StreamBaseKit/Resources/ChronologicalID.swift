@@ -1,8 +1,9 @@
-// Keys that sort by the time at which they were made.
+// Keys that sort by their creation time.
 //
 //   key  := time:8 dice:12        characters of an alphabet of 64, in the order of their bytes
 //
-// The time is in milliseconds. Where it is not later than that of the last key, the last dice count up by one.
+// The time is in milliseconds. If it is not later than that of the last key, the key has the random digits of the
+// last key plus one.
 
 import FirebaseCore
 import Foundation
@@ -14,7 +15,7 @@ struct ChronologicalID: Sendable {
 
   private static let shared = Guarded(ChronologicalID())
 
-  /// A key that comes after all that this process has made.
+  /// Returns a key that sorts after all keys that this process has created.
   static func next() -> String {
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     return shared.withLock { $0.next(at: now) { Int.random(in: 0..<64) } }
@@ -34,7 +35,7 @@ struct ChronologicalID: Sendable {
     return String(decoding: digits.map { Self.alphabet[$0] }, as: UTF8.self)
   }
 
-  /// When all dice are at their highest, the time goes on.
+  /// Increments the random digits. If all are at their maximum, the time advances.
   private mutating func countUp() {
     for place in dice.indices.reversed() {
       guard dice[place] == 63 else {

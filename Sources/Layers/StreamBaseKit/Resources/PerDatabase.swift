@@ -1,9 +1,9 @@
-// What several objects of one database share.
+// Objects that are shared by the users of one database.
 
 private import FirebaseCore
 import FirebaseFirestore
 
-/// Makes one for each database, and keeps none of them: they are there as long as somebody has them.
+/// Creates one value per database and holds it weakly, so a value lives as long as its users.
 final class PerDatabase<Value: AnyObject & Sendable>: Sendable {
   private struct Known {
     weak var value: Value?

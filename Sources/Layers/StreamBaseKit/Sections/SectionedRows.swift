@@ -1,11 +1,11 @@
-// The rows of a list and the sections that they are in.
+// The rows of a list and their sections.
 //
 // Invariants:
-//   - `rows` has the list's rows in order; each names its section and its place there.
-//   - Each section has places of `rows`, in the same order, and all sections together have each once.
+// - `rows` has the list's rows in order. Each row has its section and its handle there.
+// - Each section has handles of `rows`, in the same order. All sections together have each handle once.
 //
-// A row is found in the list from its section, and the other way round, in logarithmic time. One that comes is put
-// where its section has no row behind it in the list, which takes that many steps for each comparison.
+// Lookups between list and section take logarithmic time. An insertion searches its place in the section,
+// and each comparison of that search takes logarithmic time.
 
 import LayerKit
 
@@ -23,7 +23,7 @@ struct SectionedRows<Item> {
 
   private var rows = RankTree<Row>()
   private var sections: [RankTree<RankTree<Row>.Handle>]
-  /// How many rows were looked at to find places, and written.
+  /// The number of rows that were compared or written to find places.
   private(set) var touched = 0
 
   init(sections count: Int) { sections = Array(repeating: RankTree(), count: count) }
@@ -52,7 +52,7 @@ struct SectionedRows<Item> {
     return Position(section: row.section, row: sections[row.section].rank(of: row.place))
   }
 
-  /// Of all rows, in order.
+  /// The positions of all rows, in order.
   var positions: [Position] {
     var counts = Array(repeating: 0, count: sections.count)
     var positions: [Position] = []
@@ -107,7 +107,7 @@ struct SectionedRows<Item> {
 
   // MARK: Invariants
 
-  /// Traps if a row and its section do not know each other. More than linear.
+  /// Traps if a row and its section disagree. Takes more than linear time.
   func checkInvariants() {
     rows.checkInvariants()
     for section in sections { section.checkInvariants() }

@@ -1,18 +1,18 @@
-// The wait before a batch.
+// The delay before a batch.
 
 private import FirebaseCore
 package import Foundation
 
-/// Runs something after a while, unless it is put off or called off. Tests bring one that they fire.
+/// Runs a closure after a delay, unless it is restarted or cancelled. Tests supply a timer that they fire.
 package protocol BatchTimer: AnyObject {
-  /// Takes the place of what was started before.
+  /// Replaces the closure and the delay of an earlier start.
   func start(_ delay: TimeInterval, _ body: @escaping () -> Void)
   func cancel()
 }
 
-/// On a queue, whatever thread started it.
+/// A timer on a queue. Any thread may start it.
 final class QueueTimer: BatchTimer {
-  /// A delay that is put off again and again ends after so many times its length.
+  /// Repeated restarts delay the closure by at most this multiple of the delay.
   private static let delaysMax = 10.0
 
   private let queue: DispatchQueue

@@ -1,4 +1,4 @@
-// How much is under way, for an indicator of network activity.
+// The number of operations under way, for a network activity indicator.
 
 import FirebaseCore
 import Foundation
@@ -16,15 +16,15 @@ open class Inflight {
 
   private static let state = Guarded(State())
 
-  /// Work begins, and ends when this is gone.
+  /// Counts an operation until this object is freed.
   public init() { Self.add(1) }
 
   deinit { Self.add(-1) }
 
-  /// The reads and writes of all streams and resources that are not over.
+  /// The number of reads and writes of all streams and resources that are under way.
   public class var count: Int { state.withLock { $0.count } }
 
-  /// `handler` gets each new count, on whatever thread it changed. Nil ends that.
+  /// Calls `handler` with each new count, on the thread that changed it. Nil removes the handler.
   public class func onChange(_ handler: (@Sendable (Int) -> Void)?) {
     state.withLock { $0.handler = handler }
   }
