@@ -2,6 +2,7 @@
 
 public import FirebaseFirestore
 public import Foundation
+import LayerKit
 
 extension DataSource {
   /// A query, and the way to its data source. It never changes: each step makes a new one.
@@ -10,21 +11,24 @@ extension DataSource {
     public let _originalQuery: FirebaseFirestore.Query
     /// What is asked of the database.
     public let query: FirebaseFirestore.Query
-    private let predicates: [NSPredicate]
+    private let dictionaryFilter: DictionaryFilter
 
     /// Makes documents of what this query finds.
-    public convenience init(_ query: FirebaseFirestore.Query) { self.init(query, from: query, []) }
+    public convenience init(_ query: FirebaseFirestore.Query) {
+      self.init(query, from: query, DictionaryFilter())
+    }
 
     private init(
-      _ query: FirebaseFirestore.Query, from original: FirebaseFirestore.Query, _ predicates: [NSPredicate]
+      _ query: FirebaseFirestore.Query, from original: FirebaseFirestore.Query,
+      _ dictionaryFilter: DictionaryFilter
     ) {
       self.query = query
       _originalQuery = original
-      self.predicates = predicates
+      self.dictionaryFilter = dictionaryFilter
     }
 
     func refined(_ query: FirebaseFirestore.Query) -> Query {
-      Query(query, from: _originalQuery, predicates)
+      Query(query, from: _originalQuery, dictionaryFilter)
     }
 
     /// A list that follows the query, once it listens.
@@ -40,16 +44,12 @@ extension DataSource {
     /// Only documents whose dictionaries satisfy the predicate. It is asked here and not by the database: limits and
     /// cursors count before it, and `query` does not know it. `filter(_:)` has no such limits.
     public func filter(using predicate: NSPredicate) -> Query {
-      Query(query, from: _originalQuery, predicates + [predicate])
+      Query(query, from: _originalQuery, dictionaryFilter.adding(predicate))
     }
 
-    var hasPredicates: Bool { !predicates.isEmpty }
+    var hasPredicates: Bool { !dictionaryFilter.isEmpty }
 
-    func accepts(_ document: QueryDocumentSnapshot) -> Bool {
-      guard hasPredicates else { return true }
-      let fields = document.data(with: .estimate)
-      return predicates.allSatisfy { $0.evaluate(with: fields) }
-    }
+    func accepts(_ document: QueryDocumentSnapshot) -> Bool { dictionaryFilter.accepts(document) }
 
     // MARK: Asking the database
 

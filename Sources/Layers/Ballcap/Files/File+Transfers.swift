@@ -83,43 +83,23 @@ extension File {
   /// Uploads the data. Returns when it is on stable storage.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> StorageMetadata {
-    try await withCheckedThrowingContinuation { done in
-      save { metadata, error in
-        let metadata = error == nil ? metadata : nil
-        done.resume(with: Result { try Handed(metadata.orThrow(error)) })
-      }
-    }.value
+    try await awaitCompletion { save($0) }
   }
 
   /// Deletes the file in its bucket.
   nonisolated(nonsending) public func delete() async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      delete { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
-    }
+    try await awaitCompletion { done in delete { done((), $0) } }
   }
 
   /// Returns the cached data, or else downloads it. Throws if it has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
-    try await withCheckedThrowingContinuation { done in
-      getData(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
-    }
+    try await awaitCompletion { getData(size, completion: $0) }
   }
 
   /// Downloads the data. Throws if it has more bytes than `size`.
   @discardableResult
   nonisolated(nonsending) public func reload(_ size: Int64 = Int64(10e8)) async throws -> Data {
-    try await withCheckedThrowingContinuation { done in
-      reload(size) { data, error in done.resume(with: Result { try data.orThrow(error) }) }
-    }
-  }
-}
-
-extension Optional {
-  func orThrow(_ error: (any Error)?) throws -> Wrapped {
-    guard let self else {
-      throw error ?? StorageError.unknown(message: "There is no answer.", serverError: [:])
-    }
-    return self
+    try await awaitCompletion { reload(size, completion: $0) }
   }
 }
 

@@ -1,8 +1,8 @@
 // Objects that show a file.
 
-private import FirebaseCore
 public import FirebaseStorage
 import Foundation
+import LayerKit
 
 /// An object with a file, such as a cell with a picture.
 public protocol FileRepresentable: AnyObject {
@@ -43,11 +43,7 @@ extension FileRepresentable {
   /// Downloads the bytes unless they are cached. Returns the file with the bytes.
   @discardableResult
   nonisolated(nonsending) public func load(_ size: Int64 = Int64(10e8)) async throws -> File {
-    try await withCheckedThrowingContinuation { done in
-      load(size) { file, error in
-        done.resume(with: Result { try Handed((error == nil ? file : nil).orThrow(error)) })
-      }
-    }.value
+    try await awaitCompletion { load(size, completion: $0) }
   }
 
   /// Cancels the download under way.

@@ -42,20 +42,16 @@ extension File {
 
 extension File.MIMEType: FileKind {
   /// As in a header of HTTP.
-  public var rawValue: String {
-    switch self {
-    case .octetStream: Self.unknownText
-    case .custom(let value, _): value
-    default: knownText ?? ""
-    }
-  }
+  public var rawValue: String { text }
 
   /// What names of such files end with, without the dot.
-  public var fileExtension: String {
+  public var fileExtension: String { textExtension }
+
+  package var carried: (text: String, fileExtension: String)? {
     switch self {
-    case .octetStream(let fileExtension): fileExtension ?? ""
-    case .custom(_, let fileExtension): fileExtension
-    default: knownExtension ?? ""
+    case .octetStream(let fileExtension): (Self.unknownText, fileExtension ?? "")
+    case .custom(let value, let fileExtension): (value, fileExtension)
+    default: nil
     }
   }
 

@@ -120,9 +120,7 @@ public final class StorageBatch {
   /// Returns when all transfers have ended.
   @discardableResult
   nonisolated(nonsending) public func commit() async throws -> [File] {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      _ = commit { error in done.resume(with: error.map(Result.failure) ?? .success(())) }
-    }
+    try await awaitCompletion { done in commit { done((), $0) } }
     return operations.map(\.file)
   }
 }

@@ -46,6 +46,8 @@ package final class PendingChanges<T>: Sendable {
     case waiting
     case nothing
     case element(T)
+
+    package var element: T? { if case .element(let element) = self { element } else { nil } }
   }
 
   private struct State: @unchecked Sendable {
@@ -128,8 +130,6 @@ package final class PendingChanges<T>: Sendable {
 
   /// Returns the object of a late answer; nil if the answer left the document out.
   package func lateElement(_ index: Int) -> T? {
-    let answer = state.withLock { Handed($0.answers[index]) }.value
-    if case .element(let element) = answer { return element }
-    return nil
+    state.withLock { Handed($0.answers[index]) }.value.element
   }
 }

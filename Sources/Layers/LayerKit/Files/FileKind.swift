@@ -2,7 +2,7 @@
 
 private import FirebaseStorage
 
-/// An enumeration of file kinds. It also has cases that carry a content type or an extension.
+/// An enumeration of file kinds. Its further cases carry their own content type or extension.
 package protocol FileKind: Equatable {
   static var plain: Self { get }
   static var csv: Self { get }
@@ -18,6 +18,9 @@ package protocol FileKind: Equatable {
   static var png: Self { get }
   static var gif: Self { get }
   static var mp4: Self { get }
+
+  /// The content type and the extension of a case that carries its own; nil for a known kind.
+  var carried: (text: String, fileExtension: String)? { get }
 }
 
 extension FileKind {
@@ -33,8 +36,11 @@ extension FileKind {
   /// The content type of bytes of no known kind.
   package static var unknownText: String { ContentTypes.unknown }
 
-  /// The content type; nil for a case that carries its own.
-  package var knownText: String? {
+  package var text: String { carried?.text ?? knownText ?? "" }
+
+  package var textExtension: String { carried?.fileExtension ?? knownExtension ?? "" }
+
+  private var knownText: String? {
     switch self {
     case .lzh: ContentTypes.lzh
     case .pjpeg: ContentTypes.progressiveJPEG
@@ -42,7 +48,7 @@ extension FileKind {
     }
   }
 
-  package var knownExtension: String? { Self.kinds.first { $0.kind == self }?.fileExtension }
+  private var knownExtension: String? { Self.kinds.first { $0.kind == self }?.fileExtension }
 
   package static func known(text: String) -> Self? { kinds.first { $0.kind.knownText == text }?.kind }
 

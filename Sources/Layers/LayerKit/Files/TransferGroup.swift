@@ -62,6 +62,18 @@ package final class TransferGroup: Sendable {
   }
 }
 
+/// Awaits a call with a completion handler. Throws the error of the handler, also if it comes with a value.
+nonisolated(nonsending) package func awaitCompletion<Value>(
+  _ start: (@escaping (Value?, (any Error)?) -> Void) -> Void
+) async throws -> Value {
+  try await withCheckedThrowingContinuation { (done: CheckedContinuation<Handed<Value>, any Error>) in
+    start { value, error in
+      if let value, error == nil { return done.resume(returning: Handed(value)) }
+      done.resume(throwing: error ?? StorageError.unknown(message: "There is no answer.", serverError: [:]))
+    }
+  }.value
+}
+
 extension StorageReference {
   /// Starts the upload of the bytes, or else of the local file. Returns nil if there is neither.
   package func upload(

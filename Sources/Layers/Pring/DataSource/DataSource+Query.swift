@@ -2,6 +2,7 @@
 
 public import FirebaseFirestore
 public import Foundation
+import LayerKit
 
 extension DataSource {
   /// A query that creates data sources. It is immutable: each step returns a new query.
@@ -12,7 +13,7 @@ extension DataSource {
     let reference: CollectionReference
     /// Whether the documents are the objects themselves. False for links to them.
     let hasRealities: Bool
-    private let predicates: [NSPredicate]
+    private let dictionaryFilter: DictionaryFilter
     /// The error that every read reports, because a step could not be encoded.
     private let failure: DocumentError?
 
@@ -25,27 +26,29 @@ extension DataSource {
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
-      self.init(query, reference, hasRealities, [], nil)
+      self.init(query, reference, hasRealities: hasRealities, filter: DictionaryFilter(), failure: nil)
     }
 
     private init(
-      _ query: FirebaseFirestore.Query, _ reference: CollectionReference, _ hasRealities: Bool,
-      _ predicates: [NSPredicate], _ failure: DocumentError?
+      _ query: FirebaseFirestore.Query, _ reference: CollectionReference, hasRealities: Bool,
+      filter dictionaryFilter: DictionaryFilter, failure: DocumentError?
     ) {
       self.query = query
       self.reference = reference
       self.hasRealities = hasRealities
-      self.predicates = predicates
+      self.dictionaryFilter = dictionaryFilter
       self.failure = failure
     }
 
     public func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<T>.Query {
-      Query(step(query), reference, hasRealities, predicates, failure)
+      Query(
+        step(query), reference, hasRealities: hasRealities, filter: dictionaryFilter, failure: failure)
     }
 
     /// Returns this query in a form that fails when it runs.
     func failing(_ error: DocumentError) -> DataSource<T>.Query {
-      Query(query, reference, hasRealities, predicates, failure ?? error)
+      Query(
+        query, reference, hasRealities: hasRealities, filter: dictionaryFilter, failure: failure ?? error)
     }
 
     /// Returns a list of the query. It is empty until it listens.
@@ -56,14 +59,12 @@ extension DataSource {
     /// Keeps only documents whose dictionaries satisfy the predicate. The predicate is evaluated here and
     /// not in the database, so limits and cursors count documents that it rejects.
     public func filter(using predicate: NSPredicate) -> DataSource<T>.Query {
-      Query(query, reference, hasRealities, predicates + [predicate], failure)
+      Query(
+        query, reference, hasRealities: hasRealities, filter: dictionaryFilter.adding(predicate),
+        failure: failure)
     }
 
-    func accepts(_ document: QueryDocumentSnapshot) -> Bool {
-      guard !predicates.isEmpty else { return true }
-      let fields = document.data(with: .estimate)
-      return predicates.allSatisfy { $0.evaluate(with: fields) }
-    }
+    func accepts(_ document: QueryDocumentSnapshot) -> Bool { dictionaryFilter.accepts(document) }
 
     // MARK: Asking the database
 
@@ -91,9 +92,12 @@ extension DataSource {
       get { [self] snapshot, error in
         guard let snapshot else { return block(nil, [], error) }
         let documents = snapshot.documents.filter(accepts)
-        let found = Found(count: documents.count) { block(snapshot, $0, nil) }
+        guard !documents.isEmpty else { return block(snapshot, [], nil) }
+        let found = PendingChanges<T>(snapshot, documents.map { PendingChange(kind: .added, document: $0) })
         for (index, document) in documents.enumerated() {
-          object(of: document) { object, _ in found.put(object, index) }
+          object(of: document) { object, _ in
+            if found.answer(index, object) { block(snapshot, found.take().compactMap(\.element), nil) }
+          }
         }
       }
     }
@@ -109,26 +113,6 @@ extension DataSource {
         if let time = document.data(with: .estimate)["createdAt"] as? Timestamp { object.createdAt = time }
         if let time = document.data(with: .estimate)["updatedAt"] as? Timestamp { object.updatedAt = time }
         block(object, nil)
-      }
-    }
-
-    /// Collects objects that arrive in any order.
-    private final class Found {
-      private var objects: [T?]
-      private var missing: Int
-      private let block: ([T]) -> Void
-
-      init(count: Int, _ block: @escaping ([T]) -> Void) {
-        objects = Array(repeating: nil, count: count)
-        missing = count
-        self.block = block
-        if count == 0 { block([]) }
-      }
-
-      func put(_ object: T?, _ index: Int) {
-        objects[index] = object
-        missing -= 1
-        if missing == 0 { block(objects.compactMap { $0 }) }
       }
     }
   }

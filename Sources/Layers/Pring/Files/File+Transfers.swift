@@ -76,11 +76,6 @@ extension File {
 
   /// Downloads the data; throws if it has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Data, any Error>) in
-      _ = getData(size) { data, error in
-        if let data { return done.resume(returning: data) }
-        done.resume(throwing: error ?? self.invalid("there is no answer"))
-      }
-    }
+    try await awaitCompletion { getData(size, completion: $0) }
   }
 }

@@ -41,20 +41,17 @@ extension File {
 }
 
 extension File.MIMEType: FileKind {
-  var rawValue: String {
+  package var carried: (text: String, fileExtension: String)? {
     switch self {
-    case .octetStream: Self.unknownText
-    case .custom(let value, _): value
-    default: knownText ?? ""
+    case .octetStream(let fileExtension): (Self.unknownText, fileExtension)
+    case .custom(let value, let fileExtension): (value, fileExtension)
+    default: nil
     }
   }
 
-  var fileExtension: String {
-    switch self {
-    case .octetStream(let fileExtension), .custom(_, let fileExtension): fileExtension
-    default: knownExtension ?? ""
-    }
-  }
+  var rawValue: String { text }
+
+  var fileExtension: String { textExtension }
 
   init?(rawValue: String, ext: String) {
     guard !rawValue.isEmpty else { return nil }

@@ -6,6 +6,7 @@
 
 public import FirebaseFirestore
 public import FirebaseStorage
+import LayerKit
 
 extension Object {
   // MARK: Saving
@@ -146,9 +147,7 @@ extension Object {
     let firestore = reference.firestore
     let batch = firestore.batch()
     if shouldUploadFiles(id) {
-      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-        saveFiles(id, container: nil) { done.resume(with: $0.map(Result.failure) ?? .success(())) }
-      }
+      try await awaitCompletion { done in saveFiles(id, container: nil) { done((), $0) } }
     }
     if isAlive(firestore) { pack(type, batch: batch) }
     let packing = Packing.of(batch)

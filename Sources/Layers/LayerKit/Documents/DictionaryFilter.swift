@@ -1,0 +1,27 @@
+// Predicates over the dictionaries of documents.
+
+package import FirebaseFirestore
+private import Foundation
+
+/// A filter that a layer applies to the result of a query. The database does not know it, so limits and cursors count
+/// documents that it rejects.
+package struct DictionaryFilter {
+  private var predicates: [NSPredicate] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { predicates.isEmpty }
+
+  /// Returns a filter that also requires the predicate.
+  package func adding(_ predicate: NSPredicate) -> DictionaryFilter {
+    var filter = self
+    filter.predicates.append(predicate)
+    return filter
+  }
+
+  package func accepts(_ document: QueryDocumentSnapshot) -> Bool {
+    guard !predicates.isEmpty else { return true }
+    let fields = document.data(with: .estimate)
+    return predicates.allSatisfy { $0.evaluate(with: fields) }
+  }
+}
