@@ -7,7 +7,6 @@
 //      changed again.
 //   5. Changes of a one-time read keep the receiver alive until they are applied. Changes of a listener do not.
 
-private import FirebaseCore
 package import FirebaseFirestore
 private import Foundation
 

@@ -1,6 +1,5 @@
 // The files of an object and of the objects that are written with it.
 
-private import FirebaseCore
 import FirebaseFirestore
 public import FirebaseStorage
 private import Foundation

@@ -1,0 +1,68 @@
+// The list by key and row against an array and a dictionary.
+
+import LayerKit
+import Testing
+
+@Suite struct KeyedListTests {
+  @Test(arguments: [1 as UInt64, 2, 3]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
+    var random = Random(state: seed)
+    var list = KeyedList<Int, Int>()
+    var model: [Int] = []
+    for step in 0..<2000 {
+      let key = random.below(80)
+      switch (model.firstIndex(of: key), random.below(3)) {
+      case (let row?, 0):
+        let removed = list.remove(key)
+        #expect(removed?.row == row && removed?.element == key)
+        model.remove(at: row)
+      case (let row?, _): #expect(list.row(key) == row && list[row] == key)
+      case (nil, _):
+        #expect(!list.contains(key) && list.element(key) == nil && list.remove(key) == nil)
+        let row = list.partition { $0 > key }
+        #expect(row == model.firstIndex { $0 > key } ?? model.count)
+        list.insert(key, for: key, atRow: row)
+        model.insert(key, at: row)
+      }
+      if step % 101 == 0 {
+        list.checkInvariants(areInOrder: <)
+        #expect(list.map { $0 } == model)
+      }
+    }
+  }
+
+  @Test func anElementFitsBetweenItsNeighbours() {
+    let list = KeyedList([10, 20, 30]) { $0 }
+    #expect([9, 19].allSatisfy { list.fits($0, atRow: 0, areInOrder: <) })
+    #expect(!list.fits(21, atRow: 0, areInOrder: <))
+    #expect(list.fits(25, atRow: 1, areInOrder: <) && !list.fits(31, atRow: 1, areInOrder: <))
+    #expect(!list.fits(9, atRow: 1, areInOrder: <) && list.fits(99, atRow: 2, areInOrder: <))
+  }
+
+  @Test func theLastOfTwoElementsWithOneKeyCounts() {
+    var list = KeyedList(["a1", "b1", "a2"]) { $0.prefix(1) }
+    #expect(list.hasDuplicates && list.element("a") == "a2" && list.row("a") == 2)
+    let removed = list.remove(list.handle(atRow: 0))
+    #expect(removed.row == 0 && removed.element == "a1")
+    #expect(!list.hasDuplicates && list.map { $0 } == ["b1", "a2"])
+    list.replace("b", with: "b2")
+    list.insert("b3", for: "b", atRow: 0)
+    #expect(list.hasDuplicates && list.element("b") == "b3" && list.map { $0 } == ["b3", "b2", "a2"])
+  }
+
+  @Test func aCopyIsAStateOfItsOwn() {
+    var list = KeyedList([1, 2, 3]) { $0 }
+    let copy = list
+    list.remove(2)
+    #expect(copy.map { $0 } == [1, 2, 3] && copy.row(3) == 2 && list.row(3) == 1)
+  }
+}
+
+/// A random source with a seed.
+private struct Random {
+  var state: UInt64
+
+  mutating func below(_ bound: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(bound))
+  }
+}
