@@ -1,17 +1,17 @@
-// One open store per place, shared by everyone in the process who uses it.
+// The registry of open stores: one per location, shared by all users in the process.
 
 package import DocumentStore
 import Foundation
 package import OfflineSync
 
-/// Where the documents of a database are.
+/// The location of a database's documents.
 package enum StorePlace: Hashable, Sendable {
   case directory(String)
-  /// In this process, for as long as somebody uses them.
+  /// In memory, as long as the store has users.
   case memory(UUID)
 }
 
-/// Hands out stores and closes each with its last user.
+/// Opens stores on demand, and closes each one with its last user.
 package final class AppStores: Sendable {
   package static let shared = AppStores()
 
@@ -20,9 +20,9 @@ package final class AppStores: Sendable {
 
   private init() {}
 
-  /// A use of the store at `place`, which is opened, or made, for the first user. Opening reads the
-  /// store's logs, and its first user decides on `durability`: not a call for a thread that must not wait. It makes no
-  /// other place wait.
+  /// Returns a use of the store at `place`, and opens or creates the store for the first user, whose
+  /// `durability` applies. Opening replays the WAL, so it must not be called on a thread that may not
+  /// block. Other locations are not blocked meanwhile.
   package func use(
     _ place: StorePlace, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {
@@ -32,29 +32,29 @@ package final class AppStores: Sendable {
     return StoreUse(of: store, view: view)
   }
 
-  /// Deletes all that is at `place`; false if it is in use in this process. Throws `locked` if another one
-  /// uses it.
+  /// Deletes the store at `place`. Returns false if it is in use in this process, and throws `locked` if
+  /// it is in use in another one.
   package func erase(_ place: StorePlace) throws(DocumentStoreError) -> Bool {
     let isErased = try store(place).erase()
     if isErased, case .directory(let path) = place { opened.withLock { _ = $0.remove(path) } }
     return isErased
   }
 
-  /// The directories of the stores that were opened here, in this process, and not erased since.
+  /// The directories of the stores that this process has opened and not erased since.
   package var directories: Set<String> { opened.withLock { $0 } }
 
   private func store(_ place: StorePlace) -> SharedStore {
     stores.withLock { stores in
       if let store = stores[place] { return store }
       let store = SharedStore(place)
-      // One in memory is nobody else's.
+      // A store in memory cannot be shared by name.
       if case .directory = place { stores[place] = store }
       return store
     }
   }
 }
 
-/// The store of one place, open while it has users.
+/// The store of one location, open while it has users.
 private final class SharedStore: Sendable {
   private struct State {
     var view: LocalView?
@@ -93,7 +93,7 @@ private final class SharedStore: Sendable {
     try state.withLock { state throws(DocumentStoreError) in
       state.users -= 1
       guard state.users == 0, let view = state.view else { return }
-      // Closed under the lock, so that the next opener of this place finds it free.
+      // Closed under the lock, so that the next use of this location finds it unlocked.
       state.view = nil
       try view.close()
     }
@@ -106,7 +106,7 @@ private final class SharedStore: Sendable {
         return true
       }
       try checkUnlocked(path)
-      // Renamed first: what a crash leaves is the whole database under its name, or nothing there.
+      // Renamed first, so that a crash leaves either the whole database or nothing under this name.
       let doomed = "\(path).erased-\(UUID().uuidString)"
       do {
         try FileManager.default.moveItem(atPath: path, toPath: doomed)
@@ -121,8 +121,8 @@ private final class SharedStore: Sendable {
     }
   }
 
-  /// Throws `locked` if another process has the store. That it cannot be opened for another reason is none to
-  /// keep it.
+  /// Throws `locked` if another process uses the store. Any other error of the open is no reason to keep
+  /// the store.
   private func checkUnlocked(_ path: String) throws(DocumentStoreError) {
     var options = DocumentStore.Options()
     options.createsIfMissing = false
@@ -134,7 +134,7 @@ private final class SharedStore: Sendable {
   }
 }
 
-/// One user's share of an open store.
+/// One user's reference to an open store.
 package final class StoreUse: Sendable {
   package let view: LocalView
   private let store: SharedStore
@@ -147,7 +147,7 @@ package final class StoreUse: Sendable {
 
   deinit { try? end() }
 
-  /// Gives the share back; the last one closes the store. Further calls do nothing.
+  /// Ends this use; the last one closes the store. Further calls have no effect.
   package func end() throws(DocumentStoreError) {
     let wasActive = isActive.withLock { isActive in
       defer { isActive = false }

@@ -1,3 +1,3 @@
-// What code that imports FirebaseCore sees without asking: Foundation, as with the original.
+// The modules that FirebaseCore exports: Foundation, as in the original.
 
 @_exported public import Foundation

@@ -1,19 +1,19 @@
-// An app: a name, its options, and what ends with it.
+// An app: a name, its options, and the teardowns that `delete` runs.
 //
-// A name is free, taken, or leaving. `configure` takes a free one; `delete` turns a taken one into a
-// leaving one, under which no app is found and none can be configured; the name is free again when
-// all teardowns have run, which is before the completion of `delete`.
+// A name is free, taken, or leaving. `configure` takes a free one. `delete` turns a taken one into a
+// leaving one, under which no app is found and none can be configured. The name is free again when all
+// teardowns have run, which is before the completion of `delete`.
 
 import Dispatch
 public import Foundation
 
-/// The root that databases and buckets hang from. Most programs have one, the default app:
+/// The root of databases and buckets. Most programs have one app, the default app:
 ///
 /// ```swift
 /// FirebaseApp.configure()
 /// ```
 ///
-/// A process may have more, each under its own name and with its own stores. Misuse traps, see
+/// A process may have more apps, each with its own name and stores. Misuse traps, see
 /// `configure(name:options:)`.
 public final class FirebaseApp: NSObject, Sendable {
   static let defaultName = "__FIRAPP_DEFAULT"
@@ -43,20 +43,21 @@ public final class FirebaseApp: NSObject, Sendable {
     self.values = values
   }
 
-  /// Configures the default app with the default options, or with plain ones where the main bundle
-  /// has no GoogleService-Info.plist. Traps if there is a default app already.
+  /// Configures the default app with the default options, or with empty ones if the main bundle has no
+  /// GoogleService-Info.plist. Traps if the default app is already configured.
   public class func configure() {
     configure(options: .defaultOptions() ?? FirebaseOptions(googleAppID: "", gcmSenderID: ""))
   }
 
-  /// Configures the default app. Traps if there is one already.
+  /// Configures the default app. Traps if it is already configured.
   public class func configure(options: FirebaseOptions) {
     configure(name: defaultName, options: options)
   }
 
   /// Configures an app with a copy of the options. The name consists of letters, digits, `-` and `_`.
   ///
-  /// Traps for any other name, and if there is an app of this name, or one whose `delete` still runs.
+  /// Traps if the name is invalid, if an app with the name exists, or if such an app's `delete` is still
+  /// running.
   public class func configure(name: String, options: FirebaseOptions) {
     if let problem = problem(name: name) { ProgrammerError.trap(problem) }
     let app = FirebaseApp(name: name, values: options.values)
@@ -71,28 +72,28 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// The default app. Nil before `configure` and after `delete`.
+  /// Returns the default app; nil before `configure` and after `delete`.
   public class func app() -> FirebaseApp? {
     app(name: defaultName)
   }
 
-  /// Nil before `configure` and after `delete`.
+  /// Returns the app with this name; nil before `configure` and after `delete`.
   public class func app(name: String) -> FirebaseApp? {
     registry.withLock { $0.apps[name] }
   }
 
-  /// The apps by name. Nil if there are none.
+  /// All apps by name; nil if there are none.
   public class var allApps: [String: FirebaseApp]? {
     let apps = registry.withLock { $0.apps }
     return apps.isEmpty ? nil : apps
   }
 
-  /// Ends the instances made from the app, closes its stores and frees its name, then calls the
-  /// completion with true. With false and without effect if the app was deleted before.
+  /// Terminates all instances created from the app, closes its stores and frees its name, then calls the
+  /// completion with true. If the app was deleted before, it has no effect and the completion gets false.
   ///
-  /// All of this happens on the calling thread and before the call returns. What the stores hold stays
-  /// on disk. The block of a transaction is not waited for, since it may need the calling thread: what it
-  /// reads or commits behind this fails.
+  /// All work is done on the calling thread before the call returns. The data on disk stays. A running
+  /// transaction block is not waited for, because it may need the calling thread; its later reads and
+  /// commits fail.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let isMine = Self.registry.withLock { registry in
       guard registry.apps[name] === self else { return false }
@@ -107,7 +108,7 @@ public final class FirebaseApp: NSObject, Sendable {
     completion(isMine)
   }
 
-  /// As ``delete(_:)``, but away from the calling thread, which closing a store would block.
+  /// Calls ``delete(_:)`` on another thread, because closing a store can block.
   @discardableResult
   public nonisolated(nonsending) func delete() async -> Bool {
     await withCheckedContinuation { continuation in
@@ -117,16 +118,16 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// A copy: changing it does not change the app.
+  /// A copy of the options; changing it does not affect the app.
   public var options: FirebaseOptions { FirebaseOptions(values) }
 
-  /// Accepted and kept for this process, without effect: no data is ever collected.
+  /// Stored for this process, without effect: no data is ever collected.
   public var isDataCollectionDefaultEnabled: Bool {
     get { state.withLock { $0.isDataCollectionDefaultEnabled } }
     set { state.withLock { $0.isDataCollectionDefaultEnabled = newValue } }
   }
 
-  /// An app for a database that is opened by its place: nobody finds it by name.
+  /// Creates an app for a database that is opened by its location. It cannot be found by name.
   package static func unregistered(name: String) -> FirebaseApp {
     FirebaseApp(name: name, values: FirebaseOptions.Values())
   }
@@ -144,9 +145,9 @@ public final class FirebaseApp: NSObject, Sendable {
 // MARK: - For the modules above
 
 extension FirebaseApp {
-  /// Has `delete` run `body` once, on its own thread and before its completion; what was added last
-  /// runs first. A teardown may add another. Once the app is torn down, `body` runs here and now, so
-  /// that whoever came too late does not outlive the app.
+  /// Registers `body` to run once in `delete`, on its thread and before its completion, in reverse order
+  /// of registration. A teardown may register another one. If the app is already torn down, `body` runs
+  /// at once, so that a late instance does not outlive the app.
   @discardableResult
   package func addTeardown(_ body: @escaping @Sendable () -> Void) -> Teardown {
     let (teardown, isTooLate) = state.withLock { state in
@@ -159,16 +160,17 @@ extension FirebaseApp {
     return teardown
   }
 
-  /// What was to end has ended by itself, all of it: `delete` would find nothing to wait for. Does nothing if it ran.
+  /// Removes a teardown whose work is completely done, so that `delete` does not wait for it. No effect
+  /// if it has run.
   package func removeTeardown(_ teardown: Teardown) {
-    // Freed outside the lock, with all that it holds.
+    // Released outside the lock, with everything that it retains.
     let removed = state.withLock { state in
       state.teardowns.firstIndex { $0.number == teardown }.map { state.teardowns.remove(at: $0) }
     }
     withExtendedLifetime(removed) {}
   }
 
-  /// What `addTeardown` returns.
+  /// Identifies a registered teardown.
   package struct Teardown: Hashable, Sendable {
     fileprivate let number: UInt64
   }
@@ -186,14 +188,14 @@ extension FirebaseApp {
 
   package var isDefault: Bool { name == Self.defaultName }
 
-  /// The project id of the options, or the default one where they have none.
+  /// The project id of the options, or the default one.
   package var projectID: String { values.projectID ?? FirebaseOptions.Values.projectIDDefault }
 
-  /// The bucket of the options, or the default one where they have none.
+  /// The bucket of the options, or the default one.
   package var storageBucket: String {
     values.storageBucket ?? FirebaseOptions.Values.storageBucketDefault
   }
 
-  /// The directory of the options, without making a copy of them all.
+  /// The directory of the options, without copying them.
   package var directory: URL? { values.directory }
 }

@@ -1,4 +1,4 @@
-// The values behind a FirebaseOptions, and how a property list names them.
+// The values of FirebaseOptions, and their keys in a property list.
 
 import Foundation
 

@@ -1,18 +1,18 @@
-// What an app is configured with.
+// The configuration of an app.
 
 public import Foundation
 
-/// The settings of a ``FirebaseApp``: which project it belongs to and where its stores live.
+/// The settings of a ``FirebaseApp``: its project, and the location of its stores.
 ///
-/// Nothing here needs a Firebase project. The keys that the original needs are accepted, kept and
-/// mostly without effect; the project id and the bucket name the places where data is kept.
+/// No Firebase project is needed. The original's keys are accepted and stored, most of them without
+/// effect. The project id and the bucket determine where data is stored.
 ///
 /// ```swift
 /// FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: "/srv/data")))
 /// ```
 ///
-/// Any thread may read and change it. An app keeps the values that it was configured with: changing
-/// the options afterwards changes nothing there. Equal means equal in every property.
+/// Usable from any thread. An app keeps the values with which it was configured; later changes to the
+/// options do not affect it. Two options are equal if all properties are equal.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private let guarded: Guarded<Values>
 
@@ -20,13 +20,14 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     guarded = Guarded(values)
   }
 
-  /// As existing code makes them; neither name means anything here.
+  /// Creates options as existing code does; neither value has an effect.
   public init(googleAppID: String, gcmSenderID: String) {
     guarded = Guarded(Values(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
   }
 
-  /// The stores of the app live below `directory`, a file URL: one directory per app name, project
-  /// and database. Nothing is made there before a store opens. Traps for any other URL.
+  /// Creates options for an app whose stores are below `directory`, with one directory per app name,
+  /// project and database. Nothing is created before a store is opened. Traps unless the URL is a file
+  /// URL of this machine.
   public convenience init(directory: URL) {
     self.init(googleAppID: "", gcmSenderID: "")
     self.directory = directory
@@ -34,10 +35,10 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
 
   /// Reads a property list such as GoogleService-Info.plist.
   ///
-  /// Nil if the file cannot be read or is no dictionary. Keys that it lacks keep their defaults, and
-  /// so do those whose value is no string; keys that we do not know are skipped.
+  /// Returns nil if the file cannot be read or is not a dictionary. Missing keys, and keys whose value is
+  /// not a string, keep their defaults. Unknown keys are ignored.
   public init?(contentsOfFile plistPath: String) {
-    // Unsafe only by its type: the pointer through which it would report the format is nil.
+    // Unsafe only in its signature: the pointer to the format is nil.
     guard let data = FileManager.default.contents(atPath: plistPath),
       let plist = try? unsafe PropertyListSerialization.propertyList(from: data, format: nil),
       let dictionary = plist as? [String: Any]
@@ -45,7 +46,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     guarded = Guarded(Values(propertyList: dictionary))
   }
 
-  /// What GoogleService-Info.plist in the main bundle says, read anew by each call. Nil without one.
+  /// Reads GoogleService-Info.plist in the main bundle, again with each call. Returns nil if there is none.
   public class func defaultOptions() -> FirebaseOptions? {
     defaultOptions(in: .main)
   }
@@ -54,57 +55,57 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     bundle.path(forResource: "GoogleService-Info", ofType: "plist").flatMap(FirebaseOptions.init)
   }
 
-  /// Empty unless given.
+  /// Empty by default.
   public var googleAppID: String {
     get { self[\.googleAppID] }
     set { self[\.googleAppID] = newValue }
   }
 
-  /// Empty unless given.
+  /// Empty by default.
   public var gcmSenderID: String {
     get { self[\.gcmSenderID] }
     set { self[\.gcmSenderID] = newValue }
   }
 
-  /// `dugout` unless given. Two projects never share a store.
+  /// `dugout` by default. Two projects never share a store.
   public var projectID: String? {
     get { self[\.projectID] }
     set { self[\.projectID] = newValue }
   }
 
-  /// Kept and given back; it means nothing here.
+  /// Stored, but without effect.
   public var apiKey: String? {
     get { self[\.apiKey] }
     set { self[\.apiKey] = newValue }
   }
 
-  /// `dugout` unless given.
+  /// `dugout` by default.
   public var storageBucket: String? {
     get { self[\.storageBucket] }
     set { self[\.storageBucket] = newValue }
   }
 
-  /// Kept and given back; it means nothing here.
+  /// Stored, but without effect.
   public var clientID: String? {
     get { self[\.clientID] }
     set { self[\.clientID] = newValue }
   }
 
-  /// Kept and given back; it means nothing here.
+  /// Stored, but without effect.
   public var bundleID: String? {
     get { self[\.bundleID] }
     set { self[\.bundleID] = newValue }
   }
 
-  /// Kept and given back; it means nothing here.
+  /// Stored, but without effect.
   public var databaseURL: String? {
     get { self[\.databaseURL] }
     set { self[\.databaseURL] = newValue }
   }
 
-  /// Where the stores live. Nil, the default, means the place that the platform has for such data:
-  /// `$XDG_DATA_HOME/dugout` or `~/.local/share/dugout`, on Apple's systems `dugout` in Application
-  /// Support. Setting a URL that names no directory of this machine traps.
+  /// The location of the stores. Nil, the default, means the platform's directory for such data:
+  /// `$XDG_DATA_HOME/dugout` or `~/.local/share/dugout`, and on Apple's systems `dugout` in Application
+  /// Support. Setting a URL that is not a directory of this machine traps.
   public var directory: URL? {
     get { self[\.directory] }
     set {
@@ -116,7 +117,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     }
   }
 
-  /// A copy with a life of its own.
+  /// Returns an independent copy.
   public func copy(with zone: NSZone? = nil) -> Any {
     FirebaseOptions(values)
   }
@@ -128,7 +129,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
 
   public override var hash: Int { values.hashValue }
 
-  /// All properties at one moment.
+  /// A consistent copy of all properties.
   var values: Values { guarded.withLock { $0 } }
 
   private subscript<Value: Sendable>(property: WritableKeyPath<Values, Value>) -> Value {

@@ -1,13 +1,13 @@
-// The one lock of the API band: a state, and the only way to reach it.
+// The lock of the API modules, which encloses the state that it protects.
 
 import Foundation
 
-/// A value that only one thread at a time can reach.
+/// A value that only one thread at a time can access.
 ///
-/// It stands on `NSLock`, because the thread sanitizer follows that on Linux and misjudges `Mutex`
-/// there. Never call code of the user inside `withLock`, nor `withLock` of the same value again.
+/// It uses `NSLock`, because the thread sanitizer on Linux understands it and misjudges `Mutex`. Inside
+/// `withLock`, do not call user code, and do not call `withLock` of the same value.
 package final class Guarded<State: Sendable>: @unchecked Sendable {
-  // `state` is only touched between lock and unlock of `lock`; that is what makes it Sendable.
+  // Unchecked, because `state` is only touched while `lock` is held.
   private var state: State
   private let lock = NSLock()
 

@@ -1,12 +1,12 @@
-// Where a misuse of the API ends: the one trap of the API band, which a test may replace.
+// The reaction to misuse of the API: the only trap of the API modules, which a test may replace.
 
-/// The end of a program that broke a rule of the API: a bad path, a bad argument, a wrong state.
+/// Ends a program that broke a rule of the API by a bad path, a bad argument or a wrong state.
 ///
-/// The original raises an Objective-C exception here, which Swift cannot catch, so we trap with the
-/// original's message. What can go wrong in a correct program is an `NSError` instead, never this.
+/// The original raises an Objective-C exception, which Swift cannot catch, so this traps with the
+/// original's message. An error that a correct program can meet is an `NSError` and never ends here.
 ///
-/// Since `trap` never returns, a test observes it in a process of its own. The default hook writes
-/// the message to standard error, so most tests need no other:
+/// `trap` never returns, so a test observes it in a separate process. The default hook writes the message
+/// to standard error, which is enough for most tests:
 ///
 /// ```swift
 /// let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -14,7 +14,7 @@
 /// }
 /// ```
 ///
-/// One that wants more than the text replaces the hook first thing inside that closure:
+/// A test that needs more than the text replaces the hook first in that closure:
 ///
 /// ```swift
 /// await #expect(processExitsWith: .exitCode(42)) {
@@ -28,15 +28,15 @@ package enum ProgrammerError {
   private static let current = Guarded<Hook>({ message in fatalError(message) })
 
   /// Ends the process, or at least the thread. The default writes the message to standard error as a
-  /// fatal error, in release builds too, and traps.
+  /// fatal error, also in release builds, and traps.
   ///
-  /// Any thread may read and replace it; a trap under way keeps the hook it began with.
+  /// Any thread may read and replace it. A trap in progress keeps the hook with which it started.
   package static var hook: Hook {
     get { current.withLock { $0 } }
     set { current.withLock { $0 = newValue } }
   }
 
-  /// Call it without holding a lock: the hook is code that we do not know.
+  /// Calls the hook. The caller must not hold a lock, because the hook is unknown code.
   package static func trap(_ message: String) -> Never {
     let hook = self.hook
     hook(message)

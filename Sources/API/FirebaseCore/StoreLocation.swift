@@ -1,24 +1,23 @@
-// Where the store of an (app, database) pair lives.
+// The location of the store of an (app, database) pair.
 //
 //   directory  = root "/" app "/" project "/" database
-//   root       = FirebaseOptions.directory, else the platform's place for data + "/dugout"
+//   root       = FirebaseOptions.directory, or else the platform's data directory + "/dugout"
 //   app        = "(default)" for the default app, else component
 //   project    = component
 //   database   = component
 //   component  = "(default)" for just this name | "%" for the empty name | 1...255 piece
 //   piece      = "a"..."z" | "0"..."9" | "-" | "_" | "%" two of ("0"..."9" | "a"..."f")
 //
-// Different names make different components, also on a file system that does not tell upper from
-// lower case (Apple's default), which is why capitals are escaped. No component is "." or "..", and
-// none holds a separator. Names that Swift calls equal make equal components: what is escaped are the
-// UTF-8 bytes of the composed form (NFC).
+// Different names have different components, also on a case-insensitive file system (Apple's default),
+// because capitals are escaped. No component is "." or "..", and none contains a separator. Strings that are
+// equal in Swift have equal components, because the UTF-8 bytes of the composed form (NFC) are escaped.
 
 import Foundation
 
 package enum StoreLocation {
-  /// An absolute path. Makes nothing on disk.
+  /// Returns an absolute path. Creates nothing on disk.
   ///
-  /// Traps for a name whose component would exceed the 255 bytes that file systems allow.
+  /// Traps for a name whose component exceeds the 255 bytes that file systems allow.
   package static func directory(app: FirebaseApp, database: String) -> String {
     let parts = [
       app.isDefault ? defaultName : component("app name", app.name),
@@ -37,7 +36,7 @@ package enum StoreLocation {
 
   // MARK: Names
 
-  /// One path component for any text whatsoever. `kind` is for the message of the trap.
+  /// Encodes any text as one path component. `kind` is for the message of the trap.
   package static func component(_ kind: String, _ name: String) -> String {
     if name == defaultName { return defaultName }
     if name.isEmpty { return "%" }
@@ -72,7 +71,7 @@ package enum StoreLocation {
     #endif
   }
 
-  /// By the XDG base directory specification, which has a relative `XDG_DATA_HOME` ignored.
+  /// Follows the XDG base directory specification, which ignores a relative `XDG_DATA_HOME`.
   package static func xdgRoot(environment: [String: String], home: String) -> String {
     if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return join(data, "dugout") }
     return join(home, ".local/share/dugout")

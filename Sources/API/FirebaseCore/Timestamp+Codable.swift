@@ -1,14 +1,14 @@
-// A timestamp in any coder: a keyed container with `seconds` and `nanoseconds`, or what it is, where the coder knows it.
+// Coding of timestamps: as a keyed container, or natively with an encoder that knows them.
 
-/// An encoder that timestamps pass through. The one there is belongs to a module above.
+/// An encoder that stores timestamps natively. A module above implements it.
 package protocol TimestampEncoder: Encoder {
-  /// Writes all that this encoder is for.
+  /// Writes a timestamp as the encoder's whole value.
   func write(_ timestamp: Timestamp)
 }
 
-/// A decoder that timestamps pass through.
+/// A decoder that reads timestamps natively.
 package protocol TimestampDecoder: Decoder {
-  /// All that this decoder is for. Throws `DecodingError` if that is no timestamp.
+  /// Reads the decoder's whole value. Throws `DecodingError` if it is not a timestamp.
   func timestamp() throws -> Timestamp
 }
 
@@ -18,8 +18,8 @@ extension Timestamp: Codable {
     case nanoseconds
   }
 
-  /// Throws `DecodingError.dataCorrupted` for what is no moment between the years 1 and 9999: what a
-  /// coder reads came from outside, so it never traps.
+  /// Throws `DecodingError.dataCorrupted` outside the years 1 to 9999. It does not trap, because decoded
+  /// data comes from outside.
   public convenience init(from decoder: any Decoder) throws {
     if let decoder = decoder as? any TimestampDecoder {
       let timestamp = try decoder.timestamp()

@@ -1,46 +1,46 @@
-// What a server of objects has to do for a bucket to be synced with it.
+// The protocol that an object server implements so that a bucket can be synced with it.
 //
-// An upload is a session with an id that the client chose: pieces are appended in order, and `finish` makes the object
-// in one step. Whoever lost the connection asks how far the session has come, and goes on from there; finishing a
-// session twice has no second effect.
+// An upload is a session whose id the client chooses. The client appends pieces in order, and `finish`
+// creates the object atomically. After a lost connection the client asks for the session's offset and
+// resumes there. Finishing a session twice has no second effect.
 
 public import DocumentStore
 import OfflineSync
 
-/// An object as a server knows it.
+/// An object as the server describes it.
 public struct RemoteObject: Hashable, Sendable {
-  /// The name of its bucket.
+  /// The name of the object's bucket.
   public var bucket: String
-  /// Its name there.
+  /// The object's name within the bucket.
   public var name: String
-  /// How many bytes it has.
+  /// The size of the content in bytes.
   public var byteCount: UInt64
-  /// What kind of bytes they are.
+  /// The MIME type of the content.
   public var contentType: String?
-  /// For how long it may be cached.
+  /// The value of the `Cache-Control` header.
   public var cacheControl: String?
-  /// How a browser would offer it.
+  /// The value of the `Content-Disposition` header.
   public var contentDisposition: String?
-  /// How the bytes are encoded.
+  /// The value of the `Content-Encoding` header.
   public var contentEncoding: String?
-  /// Which language it is in.
+  /// The value of the `Content-Language` header.
   public var contentLanguage: String?
-  /// Values of yours.
+  /// Custom key-value pairs of the application.
   public var customMetadata: [String: String]
-  /// The 16 bytes of it; none if nobody has computed it.
+  /// The 16 bytes of the MD5 checksum; empty if it has not been computed.
   public var md5: [UInt8] = []
-  /// Who has one may read the object.
+  /// Each of these tokens grants read access to the object.
   public var downloadTokens: [String] = []
-  /// Given by the server; grows with every content of a name.
+  /// A number that the server assigns; it increases with each new content of a name.
   public var generation: Int64
-  /// Counts the changes of what is said about this content, from 1; 0 from a server that does not count them.
+  /// Counts the metadata changes of this generation, from 1; 0 if the server does not count them.
   public var metageneration: Int64 = 0
-  /// When this content came; nil if the server does not tell.
+  /// The time when this generation was created; nil if the server does not report it.
   public var created: StoredTimestamp?
-  /// When it, or what is said about it, was changed last; nil if the server does not tell.
+  /// The time of the last change to the content or the metadata; nil if the server does not report it.
   public var updated: StoredTimestamp?
 
-  /// An object as a remote has it.
+  /// Creates the description of an object.
   public init(
     bucket: String, name: String, byteCount: UInt64, contentType: String? = nil,
     customMetadata: [String: String] = [:], generation: Int64 = 0
@@ -54,41 +54,41 @@ public struct RemoteObject: Hashable, Sendable {
   }
 }
 
-/// A part of a folder of a bucket, as a server has it.
+/// One page of a folder listing, as the server returns it.
 ///
-/// An entry is the whole name of an object, or the whole name of a folder with a slash behind it, and a folder stands for
-/// all that is in it. Entries have the order of the bytes of their names.
+/// An entry is the full name of an object, or the full name of a folder followed by a slash. A folder
+/// entry represents all objects below it. Entries are ordered by the bytes of their names.
 public struct RemoteListing: Hashable, Sendable {
-  /// Names of objects, and of folders with their slash.
+  /// The names of objects, and the names of folders with their slash.
   public var entries: [String]
-  /// Nothing comes behind these.
+  /// Whether the listing ends with this page.
   public var isLast: Bool
 
-  /// A part with these entries.
+  /// Creates a page with these entries.
   public init(_ entries: [String], isLast: Bool) {
     self.entries = entries
     self.isLast = isLast
   }
 }
 
-/// Why a remote of contents did not do it.
+/// The reason why an object server did not execute a call.
 public enum BlobRemoteError: Error, Hashable, Sendable {
-  /// The server cannot be reached, or is busy: the same call may succeed later.
+  /// The server cannot be reached or is busy. The same call may succeed later.
   case unavailable(String)
-  /// There is no such object, or no such session: begin again.
+  /// The object or the upload session does not exist. The client starts over.
   case notFound
-  /// What was appended does not go on where the session ends, which is here.
+  /// The appended bytes do not start at the end of the session, which is at the given offset.
   case wrongOffset(UInt64)
-  /// The server does not want it, and never will.
+  /// The server rejects the request permanently.
   case rejected(String)
-  /// The server does not know who asks. A remote that can sign in anew does so first.
+  /// The server does not know the caller. A remote that can sign in again does so before it throws this.
   case unauthenticated(String)
-  /// Who asks may not do it.
+  /// The caller lacks the permission.
   case unauthorized(String)
-  /// The server has no room for it.
+  /// The server's storage quota is exhausted.
   case quotaExceeded(String)
 
-  /// Whether it is worth trying again. What is not is taken back.
+  /// Whether a retry may succeed. The client reverts a change that fails with any other error.
   public var isTransient: Bool {
     switch self {
     case .unavailable, .notFound, .wrongOffset: true
@@ -97,28 +97,31 @@ public enum BlobRemoteError: Error, Hashable, Sendable {
   }
 }
 
-/// A server of objects. Called from one thread at a time for each app; calls may block, and what has not been answered
-/// in a time of its choice is `unavailable`: a call that never returns holds up all others, and closing, too.
+/// A server of objects. Each app calls it from one thread at a time, and calls may block. An
+/// implementation sets its own timeout and then throws `unavailable`: a call that never returns blocks
+/// all other calls and `close`.
 public protocol BlobRemote: Sendable {
-  /// How many bytes a session has; 0 for one that is new.
+  /// Returns the number of bytes in a session; 0 for a new one.
   func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64
-  /// Adds bytes to a session that has `offset` bytes.
+  /// Appends bytes to a session, which has `offset` bytes before the call.
   func append(_ bytes: [UInt8], at offset: UInt64, toUpload id: String) throws(BlobRemoteError)
-  /// Makes the object of all bytes of the session, with the generation that the server gives it.
+  /// Creates the object from all bytes of the session, and returns it with the generation that the server
+  /// assigned.
   func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
-  /// Forgets a session. Fine if there is none.
+  /// Discards a session. Succeeds if the session does not exist.
   func abandon(upload id: String) throws(BlobRemoteError)
-  /// The object, as of now.
+  /// Returns the current description of the object.
   func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject
-  /// Up to `count` entries directly below a prefix, which is empty or ends with a slash, behind the entry `last` of a part
-  /// before. A part that is not the last has at least one.
+  /// Returns up to `count` entries directly below a prefix that follow the entry `last`. The prefix is
+  /// empty or ends with a slash. A page that is not the last one has at least one entry.
   func list(
     bucket: String, below prefix: String, after last: String?, count: Int
   ) throws(BlobRemoteError) -> RemoteListing
-  /// At most `count` bytes of a generation from `offset` on; none at the end.
+  /// Returns at most `count` bytes of a generation, starting at `offset`; empty at the end of the content.
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
-  /// Gives the object, whatever its generation is, the types and the metadata of this one; its content stays.
+  /// Replaces the attributes and custom metadata of the object, whatever its generation. The content
+  /// stays as it is.
   func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
-  /// Removes the object.
+  /// Deletes the object.
   func delete(bucket: String, name: String) throws(BlobRemoteError)
 }

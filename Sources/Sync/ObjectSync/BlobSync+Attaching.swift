@@ -1,4 +1,4 @@
-// The buckets of a store become those of a remote, and the store remembers it.
+// Attaches a remote to the buckets of a store, and records in the store that they now belong to the remote.
 
 internal import ByteStore
 package import DocumentStore
@@ -6,8 +6,8 @@ package import ObjectStore
 package import OfflineSync
 
 extension BlobSync {
-  /// The client of a remote over the buckets of a store. Throws `failedPrecondition` if there are objects that the
-  /// remote does not know, and nothing was said of them.
+  /// Creates the sync client for the buckets of a store. Throws `failedPrecondition` if the buckets
+  /// contain objects that the remote does not know and `attachment` is `.refuse`.
   package static func attach(
     _ remote: any BlobRemote, to objects: ObjectStore, _ attachment: RemoteAttachment,
     _ scheduler: any SyncScheduler = QueueScheduler(label: "dugout.objects.sync")
@@ -31,13 +31,13 @@ extension BlobSync {
           + "become of them: Storage.remoteAttachment is .refuse, and can be .upload or .discard.")
     case .discard: for object in own { _ = try objects.delete(object.path) }
     case .upload:
-      // Whoever was cut off here goes on: what waits already is left alone.
+      // A crash may have interrupted an earlier attach. Uploads that are already queued stay as they are.
       for object in own { try objects.outbox.upload(object, session: objects.blobs.newNumber().description) }
     }
   }
 
-  /// Throws if the buckets are those of a remote: what is here is not all, and not the newest. They are from the first
-  /// change on that waits for it, also if attaching was cut off.
+  /// Throws if the buckets are a cache of a remote, because a cache may be incomplete and stale. They
+  /// count as a cache from the first queued change on, even if a crash interrupted the attach.
   package static func checkAreOwn(_ objects: ObjectStore) throws(DocumentStoreError) {
     let areRemotes = try objects.outbox.isRemoteMirror()
     let hasChanges = try objects.outbox.hasChanges()

@@ -1,20 +1,21 @@
-// What a remote has of an object, brought here when somebody wants to read it.
+// Fetches an object from the remote when a caller wants to read it.
 //
-//   a change of it waits    what is here is what the user sees, and the remote is not asked
-//   the same generation     what is here is still right
-//   another one             its content is brought, verified, and kept here; so is one whose copy here proved damaged
-//   no answer               what is here is better than nothing; if nothing is, it is tried again for a while, and what
-//                           has come so far is gone on with
-//   the app goes, or the    what has come of a large content stays staged: who looks for the same generation later goes
-//   patience is over, or    on with it, once it has been read and verified again; unless somebody works at it
-//   the store is at an end
-//   nobody wants it, or     nothing is left of it
-//   its own file failed
-//   the object is gone, or  what was left of it before goes
-//   its content is here
+//   a local change is pending     the local state is the answer, and the remote is not asked
+//   the generations are equal     the local copy is current
+//   the generations differ, or    the content is fetched, verified and stored
+//   the local copy is damaged
+//   the remote does not answer    the local copy is the answer; without one, the search retries while it has
+//                                 patience, and resumes after the bytes that have arrived
+//   the app stops, the patience   the part of a large content that has arrived stays staged; a later search
+//   is used up, or the store      for that generation verifies it and resumes there, unless another search
+//   fails                         uses it
+//   the caller cancels, or the    the part that has arrived is deleted
+//   staging file itself fails
+//   the object is deleted, or     parts that earlier searches left are deleted
+//   its content is complete
 //
-// So many contents are on their way at a time. One that waits for its next attempt is none of them: others take its place,
-// and it enters again.
+// At most `contentsOnTheirWayMax` contents are fetched at a time. A search that waits for its next
+// attempt does not count: it gives its slot to another search and queues for one again.
 
 internal import ByteStore
 import DocumentStore
@@ -23,21 +24,23 @@ import OfflineSync
 
 extension BlobSync {
   package enum Found: Sendable {
-    /// As the store has it.
+    /// The object in the store is the answer.
     case here(StoredObject)
-    /// The remote has a content that is not here, and nobody asked for it, or not for so many bytes.
+    /// The remote has a content that the store does not have. The caller did not ask for the content, or
+    /// set a lower size limit.
     case elsewhere(RemoteObject)
     case absent
   }
 
-  /// What somebody wants to know of an object.
+  /// The request of one search.
   package struct Wanted: Sendable {
     var bringsContent: Bool
-    /// A content of more is not brought.
+    /// Contents with more bytes than this are not fetched.
     var bytesMax: UInt64
-    /// For so many microseconds in all it is waited for a remote that cannot be reached, until there is something new.
+    /// The total time in microseconds to wait for an unreachable remote; starts again whenever new bytes
+    /// arrive.
     var patience: Int64
-    /// Told how many bytes of a content are here, and of how many.
+    /// Called with the number of bytes fetched so far and the size of the content.
     var progress: @Sendable (UInt64, UInt64) -> Void
 
     package init(
@@ -51,29 +54,28 @@ extension BlobSync {
     }
   }
 
-  /// A search under way.
   package final class Search: @unchecked Sendable {
-    // Unchecked, because what changes is touched on the scheduler alone, which does one thing at a time.
+    // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
 
     let path: ObjectPath
     let wanted: Wanted
     let end: @Sendable (Result<Found, BlobSyncError>) -> Void
-    /// What is on its way here.
+    /// The content that is being fetched.
     var object: RemoteObject?
     var arrival: ObjectArrival?
-    /// What was left of the same content is gone on with, unless that could not be read.
+    /// Whether to resume from a staged part of the content. False after that part could not be read.
     var goesOn = true
-    /// It has one of the places for contents on their way.
+    /// Whether the search occupies a slot for fetching contents.
     var isOnItsWay = false
-    /// So often the remote had another content before this one was here.
+    /// How many times the remote replaced the content during the fetch.
     var attempts = 0
     var backoff = Backoff(seed: 0)
-    /// So many bytes have come at most.
+    /// The highest number of bytes that have ever arrived.
     var furthest: UInt64 = 0
-    /// For the remote, since there was something new.
+    /// Microseconds spent waiting for the remote since the last progress.
     var waited: Int64 = 0
     var isHeld = false
-    /// It has come to a place where it waits until it is not held any more.
+    /// Whether the search has reached a point where it waits for `release`.
     var isParked = false
     var isOver = false
 
@@ -87,15 +89,15 @@ extension BlobSync {
   }
 
   private static let attemptsMax = 5
-  /// Each has a file open, and up to a mebibyte in memory.
+  /// Each fetch has a file open and uses up to one mebibyte of memory.
   private static let contentsOnTheirWayMax = 16
-  /// So have those that wait. Beyond so many, the least that has come of one of them is let go of; what is held is its
-  /// user's.
+  /// Searches that wait for a retry keep a file open, too. Above this number the one with the fewest
+  /// bytes drops its part. Held searches are exempt, because their users control them.
   private static let contentsWaitingMax = 64
 
   // MARK: Users
 
-  /// `end` is called once, on the scheduler.
+  /// Starts a search. `end` is called once, on the scheduler.
   @discardableResult
   package func find(
     _ path: ObjectPath, _ wanted: Wanted, _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
@@ -109,7 +111,7 @@ extension BlobSync {
     return search
   }
 
-  /// Brings nothing more, between two pieces, until it is released.
+  /// Pauses the fetch before its next piece, until `release`.
   package func hold(_ search: Search) { scheduler.run { search.isHeld = true } }
 
   package func release(_ search: Search) {
@@ -121,12 +123,12 @@ extension BlobSync {
     }
   }
 
-  /// Nobody wants it any more.
+  /// Cancels a search.
   package func giveUp(_ search: Search) {
     scheduler.run { [self] in finish(search, .failure(.cancelled)) }
   }
 
-  /// Nobody waits for it any more; what has come stays for whoever looks for it next.
+  /// Ends a search, but leaves the staged part for a later search.
   package func stop(_ search: Search) {
     scheduler.run { [self] in finish(search, .failure(.stopped)) }
   }
@@ -151,7 +153,7 @@ extension BlobSync {
     }
   }
 
-  /// A store that nothing can be written to can still be read.
+  /// The answer after a store failure: a store that refuses writes can still be read.
   private func localAnswer(_ search: Search, after failure: BlobSyncError) throws(BlobSyncError) -> Found {
     guard case .store = failure, let local = try local(search.path) else { throw failure }
     return .here(local)
@@ -161,7 +163,7 @@ extension BlobSync {
     try stored { () throws(DocumentStoreError) in try objects.object(at: path) }
   }
 
-  /// Nil if a content is on its way now, or will be.
+  /// Returns nil if a fetch of the content has started or waits for a slot.
   private func lookNow(_ search: Search) throws(BlobSyncError) -> Found? {
     let path = search.path
     let local = try local(path)
@@ -179,13 +181,14 @@ extension BlobSync {
       throw error
     }
     guard let remoteObject else {
-      // It is so, whether it can be taken down now or not.
+      // The object is absent, even if the store cannot record that now.
       try? objects.outbox.receiveAbsence(of: path)
       objects.forgetArrivals(at: path)
       return .absent
     }
     if let local, local.remoteGeneration == remoteObject.generation, !hasToBeReplaced(local, search) {
-      // It has come otherwise. What proved damaged is still to be brought.
+      // The current content arrived by another way, so staged parts are obsolete. A damaged copy still
+      // has to be replaced.
       if !objects.isKnownDamaged(local.blob) { objects.forgetArrivals(at: path) }
       let (attributes, standing) = (remoteObject.attributes, remoteObject.standing)
       if local.attributes == attributes, local.isSame(as: standing) { return .here(local) }
@@ -193,7 +196,8 @@ extension BlobSync {
         let changed = try objects.outbox.receive(attributes, standing, at: path)
         return changed.map { .here($0) } ?? .absent
       } catch {
-        // On a full disk, for one: what is here is read all the same.
+        // The store may refuse writes, for example on a full disk. The local content is readable all the
+        // same.
         return .here(local.described(by: remoteObject))
       }
     }
@@ -210,7 +214,7 @@ extension BlobSync {
     return nil
   }
 
-  /// Nobody can read what is here, and the remote has it whole.
+  /// Whether the local copy is damaged and the caller wants the content, which the remote has intact.
   private func hasToBeReplaced(_ local: StoredObject, _ search: Search) -> Bool {
     search.wanted.bringsContent && objects.isKnownDamaged(local.blob)
   }
@@ -225,7 +229,7 @@ extension BlobSync {
         try remote.read(object, from: arrival.byteCount, count: Self.pieceBytes)
       }
       guard let bytes else {
-        // Another content has come in its place.
+        // The remote has replaced the content.
         letGo(of: search)
         search.attempts += 1
         guard search.attempts < Self.attemptsMax else {
@@ -268,8 +272,8 @@ extension BlobSync {
   }
 
   private func hasCome(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
-    // Only what brings it further than before is a reason to wait longer: a content that never comes right would be
-    // brought again and again.
+    // Only bytes beyond the furthest point so far renew the patience. Otherwise a content that always
+    // fails verification would be fetched forever.
     if arrival.byteCount > search.furthest {
       search.furthest = arrival.byteCount
       search.waited = 0
@@ -302,7 +306,7 @@ extension BlobSync {
     leave(search)
   }
 
-  /// As it is now: a change may have come meanwhile.
+  /// Reads the store again, because the object may have changed since the fetch.
   private func answer(_ search: Search) {
     do throws(BlobSyncError) {
       finish(search, .success(try local(search.path).map { .here($0) } ?? .absent))
@@ -319,12 +323,13 @@ extension BlobSync {
     let delay = min(max(search.backoff.next(), 1000), left)
     search.waited += delay
     scheduler.run(after: delay) { [weak self] in self?.goOn(search) }
-    // While it waits, it keeps nobody from what the remote does give.
+    // A waiting search releases its slot, so that other fetches can proceed.
     if search.arrival?.byteCount == 0 { letGo(of: search) } else { leave(search) }
     letGoOfTheLeast()
   }
 
-  /// Of what waits. Whoever had the bad luck to wait last may have almost all.
+  /// Drops the part of the waiting search with the fewest bytes. Dropping the most recent one instead
+  /// could lose an almost complete content.
   private func letGoOfTheLeast() {
     let waiting = begunSearches.filter { !$0.isOnItsWay && !$0.isHeld }
     guard waiting.count > Self.contentsWaitingMax else { return }
@@ -345,7 +350,7 @@ extension BlobSync {
     search.end(result)
   }
 
-  /// Nothing is left of what has come.
+  /// Deletes the part that has arrived.
   private func letGo(of search: Search) {
     search.arrival?.cancel()
     forgetArrival(of: search)
@@ -357,7 +362,7 @@ extension BlobSync {
     leave(search)
   }
 
-  /// False if there is no place for it: it goes on once there is one.
+  /// Takes a slot. Returns false if none is free; the search then resumes when it gets one.
   private func enter(_ search: Search) -> Bool {
     guard !search.isOnItsWay else { return true }
     guard contentsOnTheirWay < Self.contentsOnTheirWayMax else {
@@ -369,7 +374,7 @@ extension BlobSync {
     return true
   }
 
-  /// Its place is that of the first who waits for one: nobody who comes meanwhile takes it.
+  /// Hands the slot directly to the first waiting search, so that a new search cannot take it first.
   private func leave(_ search: Search) {
     guard search.isOnItsWay else { return }
     search.isOnItsWay = false
@@ -390,7 +395,8 @@ extension BlobSync {
 }
 
 extension BlobSyncError {
-  /// The same search may succeed later. What failed of the store is not the part itself, or that lets go of what it has.
+  /// Whether a later search may resume from the staged part. If the staging file itself failed, the
+  /// arrival has deleted its part already.
   fileprivate var leavesWhatHasCome: Bool {
     switch self {
     case .remote(.unavailable), .store, .stopped: true

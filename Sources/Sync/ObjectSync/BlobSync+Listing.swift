@@ -1,10 +1,10 @@
-// What is in a folder, as the remote has it and as the changes that wait leave it.
+// Lists a folder: the remote's listing with the pending changes applied.
 //
-//   entries = those of the remote − what is deleted here + what is put here, of what waits
-//   no answer     what is here is better than nothing
+//   entries = those of the remote − pending deletions + pending uploads
+//   if the remote does not answer, the local listing is the answer
 //
-// A folder that the remote has goes with the last object in it: whether deletions that wait leave any is asked only of
-// folders that have such deletions.
+// A folder of the remote disappears with its last object. The remote is asked for the contents of a
+// subfolder only if the subfolder has pending deletions.
 
 internal import ByteStore
 import DocumentStore
@@ -12,8 +12,8 @@ package import ObjectStore
 import OfflineSync
 
 extension BlobSync {
-  /// Up to `limit` objects and folders directly in a folder, behind the entry `last`: the `next` of a page before. `end`
-  /// is called once, on the scheduler.
+  /// Lists up to `limit` objects and folders directly in a folder, after the entry `last`, which is the
+  /// `next` of the previous page. `end` is called once, on the scheduler.
   package func list(
     bucket: String, folder: String, after last: String?, limit: Int,
     _ end: @escaping @Sendable (Result<ObjectPage, BlobSyncError>) -> Void
@@ -26,7 +26,7 @@ extension BlobSync {
 
   struct ListedFolder {
     let bucket: String
-    /// Empty, or with a slash at its end.
+    /// Empty, or ends with a slash.
     let prefix: String
   }
 
@@ -38,7 +38,7 @@ extension BlobSync {
       return try remotePage(of: folder, after: last, limit)
     } catch {
       switch error {
-      // A store that nothing can be written to can still be read.
+      // A store that refuses writes can still be read.
       case .remote(.unavailable), .store: break
       default: throw error
       }
@@ -59,7 +59,7 @@ extension BlobSync {
     guard told.isLast || end != nil else {
       throw .remote(.rejected("The remote's list of \(folder.prefix) does not go on."))
     }
-    // What lies behind this part is for the next one.
+    // Pending changes after the end of this page belong to the next one.
     let waiting = try stored { () throws(DocumentStoreError) in
       try objects.outbox.waiting(
         inBucket: folder.bucket, below: folder.prefix, after: last, upTo: told.isLast ? nil : end)
@@ -80,7 +80,7 @@ extension BlobSync {
     return page
   }
 
-  /// Whether an entry of the remote is there once what waits has happened.
+  /// Whether an entry of the remote still exists once the pending changes are applied.
   private func isLeft(
     _ entry: String, by waiting: [ObjectName: Bool], _ folder: ListedFolder
   ) throws(BlobSyncError) -> Bool {
@@ -97,7 +97,7 @@ extension BlobSync {
       }
       let inner = told.entries.filter { ObjectEntry.isValid($0, below: entry) }
       for name in inner where try isLeft(name, by: inside, folder) { return true }
-      // A list of names that are none could go on for ever.
+      // Without this check, pages of invalid names could continue forever.
       guard told.isLast || !inner.isEmpty else {
         throw .remote(.rejected("The remote's list of \(entry) does not go on."))
       }

@@ -1,15 +1,18 @@
-// Sends what waits for a remote of objects, one change after the other.
+// Sends queued object changes to a remote, in order.
 //
-//   1. queue   a change happens here at once, and waits: it survives everything from then on
-//   2. send    piece by piece; between two pieces others get their turn. What cannot be reached is tried again later
-//   3. settle  the remote has it, or refuses it for ever: then its effect here is taken back, and the next one is sent
+//   1. queue    a change takes effect locally and enters the durable queue in one commit
+//   2. send     the content is sent piece by piece, and other calls run between two pieces; if the remote is
+//               unreachable, the client retries later
+//   3. settle   the remote accepts the change, or rejects it permanently; a rejected change is reverted
+//               locally; then the next change is sent
 //
-// A content that the disk does not give, or not whole, keeps back the changes of its object, and no others; so does an
-// upload that the remote loses again and again. It is tried again and again; after some attempts whoever waits for it is
-// told. Then it is taken back if another content or a deletion waits behind it. A damaged record of an object keeps back
-// what has an answer already, which is told of at once.
+// Two failures block only the changes of their own object: local content that cannot be read, and an upload
+// whose session the remote loses repeatedly. The client retries such a change. After `setbacksMax` attempts
+// it reports the error to the watcher, and reverts the change if a later upload or deletion of the object is
+// queued. If a damaged record prevents the store from taking down an outcome, that error is reported at once.
 //
-// Everything happens on one scheduler, one call of the remote at a time. BlobSync+Finding.swift has the way back.
+// All work runs on one serial scheduler, with one remote call at a time. BlobSync+Finding.swift has the
+// opposite direction.
 
 internal import ByteStore
 package import DocumentStore
@@ -27,26 +30,27 @@ import Glibc
 package indirect enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
   case store(DocumentStoreError)
-  /// It did not come further for as long as was allowed, and this is what it failed with last: the remote, or the store,
-  /// which cannot give or take down something; nil if nothing was tried. It goes on waiting.
+  /// The change made no progress within its patience, and it stays queued. The payload is the error of
+  /// the last attempt, from the remote or the store; nil if there was no attempt.
   case overdue(BlobSyncError?)
-  /// Its user took it back.
+  /// The user cancelled the change.
   case cancelled
-  /// The app has gone. What waits goes on waiting.
+  /// The app has stopped. Pending changes stay queued.
   case stopped
 }
 
-/// A client of a remote of objects. Usable from any thread.
+/// A client of an object server. Usable from any thread.
 package final class BlobSync: @unchecked Sendable {
-  // Unchecked, because all that changes is touched on the scheduler alone, which does one thing at a time.
+  // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
 
-  /// Told how a change goes on. Called on the scheduler.
+  /// Callbacks about one change. Called on the scheduler.
   package struct Watcher: Sendable {
-    /// After so many microseconds without news it is told that the change is overdue, and no more; nil for never.
+    /// After this many microseconds without an answer, `end` is called with `overdue` and the watcher is
+    /// removed; nil means never.
     package var patience: Int64?
-    /// How many bytes the remote has.
+    /// Called with the number of bytes that the remote has received.
     var progress: @Sendable (UInt64) -> Void
-    /// How it ended: with the object as it is then.
+    /// Called once with the outcome; on success, with the object as it is then.
     var end: @Sendable (Result<StoredObject?, BlobSyncError>) -> Void
 
     package init(
@@ -60,92 +64,93 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   static let pieceBytes = 256 << 10
-  /// The remote has to have had a chance.
+  /// The shortest patience, so that the remote has a chance to answer.
   private static let patienceMin: Int64 = 1_000_000
-  /// So often what keeps one change back is tried before anybody is told.
+  /// After this many failed attempts of one change, its watcher is told.
   private static let setbacksMax = 5
-  /// So often the remote may lose the thread of an upload before that begins anew.
+  /// After this many session errors of an upload, the upload starts over.
   private static let stumblesMax = 3
 
   let objects: ObjectStore
   let remote: any BlobRemote
   let scheduler: any SyncScheduler
-  /// Why nothing is sent any more.
+  /// The error that stopped the client; nil while it works.
   package private(set) var failure: BlobSyncError?
-  /// In the order of their numbers, which is that of their commits.
+  /// The pending changes by number, which is the order of their commits.
   private var queue: ChangeQueue
   private var watchers: [Int64: Watcher] = [:]
-  /// What has become of changes, as far as the store could not take it down yet.
+  /// Outcomes that the store could not record yet.
   private var outcomes: [Int64: Outcome] = [:]
   private var held: Set<Int64> = []
   private var setbacks: [Int64: Setback] = [:]
   private var stumbles: [Int64: Stumbles] = [:]
-  /// So often the remote has answered.
+  /// The number of answers from the remote.
   private var answers = 0
-  /// What kept all back last: the remote, or the store; nil once a call was answered, and the answer taken down.
+  /// The last error that blocked the whole queue, from the remote or the store; nil after a call was
+  /// answered and the answer recorded.
   private var lastFailure: BlobSyncError?
   private var sending: Sending?
-  /// Deletions of which the remote may find nothing, and which are done then: it has deleted it without saying so, or what
-  /// was to be deleted never came there.
+  /// Deletions that count as successful if the remote finds no object. Either an earlier attempt
+  /// succeeded and its answer was lost, or the upload of that object was reverted.
   private var mayBeGone: Set<Int64> = []
-  /// Of the step that is to come; one that was superseded does nothing.
+  /// The number of the next step. A step with another number has been superseded.
   private var lastStep = 0
-  /// The remote could not be reached, and this is the timer that waits.
+  /// The number of the running retry timer; nil if the remote is believed to be reachable.
   private var retry: Int?
   private var lastTimer = 0
-  /// For all delays, so that a seed decides them.
+  /// The source of all random delays, so that a seed reproduces them.
   var dice: SeededDice
   private var backoff: Backoff
-  /// Told once nothing waits that was made before, by the number of the last one.
+  /// Completions of `wait`, each with the number of the last change that it waits for.
   private var waits: [(number: Int64, end: @Sendable (BlobSyncError?) -> Void)] = []
 
-  /// Searches that have not ended, and among them those that wait until fewer contents are on their way here.
+  /// All active searches, and those that wait for a slot to fetch their content.
   var searches: [ObjectIdentifier: Search] = [:]
   var waitingSearches: [Search] = []
   var contentsOnTheirWay = 0
-  /// Those of whose contents something may have come, in the order in which they began.
+  /// Searches with a staged content, in the order in which they began.
   var begunSearches: [Search] = []
 
-  /// Changes of objects that are at the remote alone, until it has answered.
+  /// Updates of objects that exist only at the remote and that it has not answered.
   private var elsewhere: [Int: Elsewhere] = [:]
   private var lastElsewhere = 0
 
   private enum Outcome {
     case done(RemoteObjectMetadata?)
-    /// There is no such object.
+    /// The remote has no such object.
     case absent
     case takenBack(BlobSyncError)
   }
 
-  /// What keeps back a change, and those of its object behind it, but no others.
+  /// A failure that blocks one change and the later changes of its object, but no others.
   private struct Setback {
     var error: BlobSyncError
     var attempts = 0
     var backoff: Backoff
-    /// Until the next attempt.
+    /// Whether the change waits for its next attempt.
     var isAside = false
-    /// Nobody waits for it any more.
+    /// Whether the error was reported, so that no caller waits for this change any more.
     var isToldOf = false
   }
 
-  /// An upload that the remote was somewhere else with than it had said, or knew nothing of.
+  /// Session errors of an upload: the remote did not know the session or was at an unexpected offset.
   private struct Stumbles {
     var count = 0
-    /// Only what brings it further is progress.
+    /// Only bytes beyond this offset count as progress.
     let furthest: UInt64
   }
 
   private struct Sending {
     let change: QueuedChange
     var reader: BlobReader?
-    /// Nil until the remote was asked how far it is.
+    /// Nil until the remote has reported its offset.
     var offset: UInt64?
   }
 
   private struct Elsewhere {
     let path: ObjectPath
     let changes: AttributeChanges
-    /// What is left of it for a remote that cannot be reached.
+    /// The remaining time to wait for an unreachable remote.
     var patience: Int64
     var backoff: Backoff
     let end: @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
@@ -161,7 +166,7 @@ package final class BlobSync: @unchecked Sendable {
     dice = SeededDice(seed: seed)
     backoff = Backoff(seed: ~seed)
     do throws(DocumentStoreError) { queue = ChangeQueue(try objects.outbox.changes()) } catch {
-      // Nobody knows what waits, so that nothing is sent. What is here can still be read.
+      // The queue is unreadable, so nothing is sent. Objects in the store can still be read.
       guard case .corrupted = error else { throw error }
       queue = ChangeQueue([])
       failure = .store(error)
@@ -171,27 +176,27 @@ package final class BlobSync: @unchecked Sendable {
 
   // MARK: Users
 
-  /// Finishes an upload: when it returns, the object is here, and waits for the remote.
+  /// Finishes an upload. When this returns, the object is stored and its change is queued.
   package func put(
     _ upload: ObjectUpload, token: String, _ watcher: Watcher
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
     try objects.outbox.finish(upload, token: token) { [self] change in add(change, watcher) }
   }
 
-  /// Nil if there is no such object here.
+  /// Returns nil if the store has no such object.
   package func update(
     _ path: ObjectPath, _ changes: AttributeChanges, _ watcher: Watcher
   ) throws(DocumentStoreError) -> StoredObject? {
     try objects.outbox.update(path, changes) { change in add(change, watcher) }?.object
   }
 
-  /// False if what waits has left nothing to delete: then nobody is told anything.
+  /// Returns false if the pending changes leave nothing to delete. The watcher is then never called.
   @discardableResult
   package func delete(_ path: ObjectPath, _ watcher: Watcher) throws(DocumentStoreError) -> Bool {
     try objects.outbox.delete(path) { change in add(change, watcher) } != nil
   }
 
-  /// Called while no other change is made.
+  /// Called inside the commit of the change, so that no other change can come in between.
   private func add(_ change: QueuedChange, _ watcher: Watcher) {
     scheduler.run { [self] in
       if let failure { return watcher.end(.failure(failure)) }
@@ -202,33 +207,35 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// Until the next look, the remote has to have answered something.
+  /// Checks after `patience` whether the remote has answered any call since.
   private func look(at number: Int64, in patience: Int64) {
     let before = answers
     scheduler.run(after: patience) { [weak self] in
       guard let self, let watcher = watchers[number] else { return }
       let isTakenBack = if case .takenBack? = outcomes[number] { true } else { false }
-      // What is to be taken back does not go on waiting, as it would be told that it does.
+      // A change that is being reverted does not stay queued, so it must not be reported as overdue.
       if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
       watcher.end(.failure(.overdue(hindrance(of: number))))
     }
   }
 
-  /// What keeps a change back: what keeps back all, or else it, or one of its object before it.
+  /// Returns the error that blocks a change: that of the whole queue, or else that of the change or of an
+  /// earlier change of its object.
   private func hindrance(of number: Int64) -> BlobSyncError? {
     guard lastFailure == nil, let path = queue[number]?.path else { return lastFailure }
     return setbacks.filter { $0.key <= number && queue[$0.key]?.path == path }
       .min { $0.key < $1.key }?.value.error
   }
 
-  /// Takes a change back that waits: its effect here vanishes. False if it does not wait any more. If it was on its
-  /// way, the remote may have done it; then it comes back as what the remote has.
+  /// Cancels a pending change and reverts its local effect. Calls `done` with false if the change is not
+  /// pending any more. The remote may already have executed a change in transit; the client then receives
+  /// the result as a state of the remote.
   package func cancel(_ number: Int64, _ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
     scheduler.run { [self] in
       guard failure == nil, let change = queue[number] else { return done(false) }
       if sending?.change.number == number { sending = nil }
-      // What cannot be reached now forgets the session by itself.
+      // If the remote is unreachable now, it has to expire the session by itself.
       if change.put != nil { try? remote.abandon(upload: change.session) }
       let before = watchers[number]
       watchers[number] = Watcher { result in
@@ -239,7 +246,7 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// Does not send a change, nor those of the same object behind it, until it is released.
+  /// Pauses a change and the later changes of its object, until `release`.
   package func hold(_ number: Int64) {
     scheduler.run { [self] in
       held.insert(number)
@@ -255,10 +262,10 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// What waits now, in order.
+  /// Returns the pending changes in order.
   package func changes() throws(DocumentStoreError) -> [QueuedChange] { try objects.outbox.changes() }
 
-  /// Told when all that waits now was answered, or cannot be sent.
+  /// Calls `end` when all changes that are pending now have an outcome or cannot be sent.
   package func wait(_ end: @escaping @Sendable (BlobSyncError?) -> Void) {
     scheduler.run { [self] in
       if let failure { return end(failure) }
@@ -268,7 +275,7 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// Nothing is sent any more, and whoever waits is told so. What waits is sent by the next one.
+  /// Stops sending and completes all watchers with `stopped`. The next client sends the pending changes.
   package func stop(_ done: @escaping @Sendable () -> Void) {
     scheduler.run { [self] in
       fail(.stopped)
@@ -280,7 +287,7 @@ package final class BlobSync: @unchecked Sendable {
 
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
-    // What has an answer waits for the store alone, wherever it stands.
+    // A change that has an outcome only waits for the store, so its position in the queue does not matter.
     let answered = outcomes.keys.filter { setbacks[$0]?.isAside != true }.min().flatMap { queue[$0] }
     var blocked: Set<ObjectPath> = []
     let next =
@@ -338,21 +345,24 @@ package final class BlobSync: @unchecked Sendable {
         try remote.delete(bucket: bucket, name: name)
         return true
       }
-      // Who has deleted it, if this was tried before, nobody knows; it is gone as was wanted.
+      // If this deletion was tried before, the object may be gone because of that attempt. The result is
+      // the desired one either way.
       return .over(isDeleted == true || mayBeGone.contains(change.number) ? .done(nil) : .absent)
     case .update(let changes):
-      // What is here stays the content of its own generation: the remote may have got another one meanwhile.
+      // The local content keeps its own generation, because the remote may have received another content
+      // meanwhile.
       return .over(try updated(change.path, changes) == nil ? .absent : .done(nil))
     }
   }
 
-  /// The object at the remote with these changes, and with all that others have changed; nil if there is none.
+  /// Applies the changes to the remote's current attributes, so that the changes of other clients
+  /// survive. Returns nil if there is no such object.
   private func updated(
     _ path: ObjectPath, _ changes: AttributeChanges
   ) throws(BlobSyncError) -> RemoteObject? {
     try found { () throws(BlobRemoteError) in
       var object = try remote.object(bucket: path.bucket, name: path.name.text)
-      // Values beyond the limits are not repeated to the remote, nor an object of another name.
+      // Neither invalid values nor a wrong name of the remote are sent back to it.
       try object.check()
       (object.bucket, object.name) = (path.bucket, path.name.text)
       changes.apply(to: &object.attributes)
@@ -360,8 +370,8 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// Changes attributes of an object of which nothing is here: the remote has to be reached. One that cannot be is asked
-  /// again for so many microseconds.
+  /// Changes attributes of an object that the store does not have, so the remote has to be reached.
+  /// Retries for up to `patience` microseconds.
   package func updateElsewhere(
     _ path: ObjectPath, _ changes: AttributeChanges, patience: Int64 = 0,
     _ end: @escaping @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
@@ -427,7 +437,7 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   private func refused(_ sending: inout Sending, _ error: BlobSyncError) {
-    // A refusal is an answer.
+    // A rejection counts as an answer.
     if case .remote(let reason) = error {
       if case .unavailable = reason { lastFailure = error } else { lastFailure = nil }
       if !reason.isTransient { answers += 1 }
@@ -439,7 +449,7 @@ package final class BlobSync: @unchecked Sendable {
       tryLater()
     case .remote: giveUp(sending.change, error)
     case .store(.corrupted):
-      // It was acknowledged, and most of it may be whole: nobody but its user lets go of it.
+      // The change was acknowledged and most of the content may be intact, so only its user may cancel it.
       putAside(sending.change, error)
     case .store(let reason):
       guard reason.mayPass else { return fail(error) }
@@ -450,7 +460,8 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// It goes on where the remote is. If that does not bring it further, it begins anew, once; then others go on.
+  /// Resumes at the remote's offset. If that brings no progress, the upload starts over once; then the
+  /// change is deferred.
   private func stumbled(_ sending: inout Sending, _ error: BlobSyncError) {
     let change = sending.change
     var known = stumbles[change.number] ?? Stumbles(furthest: sending.offset ?? 0)
@@ -471,7 +482,7 @@ package final class BlobSync: @unchecked Sendable {
     nextStep()
   }
 
-  /// Others go on, until it is tried again.
+  /// Defers a change until its next attempt. Other objects are not affected.
   private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     var known = setbacks[number] ?? Setback(error: error, backoff: Backoff(seed: dice.next()))
@@ -486,14 +497,15 @@ package final class BlobSync: @unchecked Sendable {
       }
     }
     setbacks[number] = known
-    // What has an answer can only wait for its records.
+    // A change that already has an outcome waits for its record alone, so the error is reported at once.
     if known.attempts >= Self.setbacksMax || outcomes[number] != nil { tell(of: change, error) }
     sendNext()
   }
 
-  /// If another content or a deletion waits behind it, it is not worth waiting for. Else whoever waits for it may take it
-  /// back. Only if that does not happen, those who wait behind it are told, too: they are updates, and go on waiting.
-  /// What has an answer cannot be taken back either.
+  /// Reports a repeated error. If a later upload or deletion of the object is queued, this change is
+  /// reverted instead. Otherwise its watcher is told first and may cancel it. If the error is reported
+  /// again, the watchers of later changes of the object are told, too: those changes are updates and stay
+  /// queued. A change that has an outcome cannot be reverted.
   private func tell(of change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     let hasAnswer = outcomes[number] != nil
@@ -508,12 +520,12 @@ package final class BlobSync: @unchecked Sendable {
     endWaits()
   }
 
-  /// Of the same object.
+  /// The next change of the object that does not depend on its earlier state.
   private func nextOfItsOwn(behind change: QueuedChange) -> QueuedChange? {
     queue.first { $0.number > change.number && $0.path == change.path && $0.isOfItsOwn }
   }
 
-  /// Leaves nothing of it at the remote either.
+  /// Reverts a change and discards its upload session.
   private func giveUp(_ change: QueuedChange, _ reason: BlobSyncError) {
     if change.put != nil { try? remote.abandon(upload: change.session) }
     settle(change, .takenBack(reason))
@@ -532,7 +544,8 @@ package final class BlobSync: @unchecked Sendable {
 
   // MARK: Answers
 
-  /// What the store cannot take down now, it is given again later: a full disk is no reason to send anything twice.
+  /// Records an outcome in the store. If the store cannot write it now, for example on a full disk, it is
+  /// kept and recorded later. Nothing is sent twice.
   private func settle(_ change: QueuedChange, _ outcome: Outcome) {
     do throws(DocumentStoreError) {
       switch outcome {
@@ -544,7 +557,7 @@ package final class BlobSync: @unchecked Sendable {
         settled(change, .failure(.remote(.notFound)))
       case .takenBack(let reason):
         try objects.outbox.rollBackChange(change)
-        // What its user deleted was here, and may never have come to the remote.
+        // The user has deleted an object whose upload may never have reached the remote.
         if change.put != nil, let next = nextOfItsOwn(behind: change), case .delete = next.kind {
           mayBeGone.insert(next.number)
         }
@@ -552,7 +565,7 @@ package final class BlobSync: @unchecked Sendable {
       }
     } catch {
       outcomes[change.number] = outcome
-      // A record of this object is damaged, which is no matter of others.
+      // A damaged record of this object does not affect other objects.
       if case .corrupted = error { return putAside(change, .store(error)) }
       guard error.mayPass else { return fail(.store(error)) }
       lastFailure = .store(error)
@@ -574,7 +587,7 @@ package final class BlobSync: @unchecked Sendable {
     sendNext()
   }
 
-  /// Of those behind which nothing waits that could be sent.
+  /// Completes each wait whose changes have an outcome or cannot be sent.
   private func endWaits() {
     guard !waits.isEmpty else { return }
     var stuck: Set<ObjectPath> = []
@@ -592,7 +605,8 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  /// What memory has may be ahead of the store: the next one goes on from what that has.
+  /// Stops for good, because memory may be ahead of the store. The next client starts from the state of
+  /// the store.
   private func fail(_ error: BlobSyncError) {
     guard failure == nil else { return }
     failure = error
@@ -611,7 +625,7 @@ package final class BlobSync: @unchecked Sendable {
     do throws(BlobRemoteError) { return try body() } catch { throw .remote(error) }
   }
 
-  /// Nil if there is no such object.
+  /// Returns nil if there is no such object.
   func found<Value>(_ body: () throws(BlobRemoteError) -> Value) throws(BlobSyncError) -> Value? {
     do throws(BlobRemoteError) {
       return try body()
@@ -623,7 +637,7 @@ package final class BlobSync: @unchecked Sendable {
 }
 
 extension QueuedChange {
-  /// What it makes of an object does not depend on what that was.
+  /// Whether the result of the change is independent of the object's earlier state.
   fileprivate var isOfItsOwn: Bool {
     switch kind {
     case .put, .delete: true
@@ -633,7 +647,8 @@ extension QueuedChange {
 }
 
 extension DocumentStoreError {
-  /// Nothing was written, and the same may succeed once there is room, or fewer files are open.
+  /// Whether nothing was written and a retry may succeed, for example once there is space or fewer files
+  /// are open.
   fileprivate var mayPass: Bool {
     switch self {
     case .full, .failed: true
@@ -641,7 +656,8 @@ extension DocumentStoreError {
     }
   }
 
-  /// The process has too many files open, or too little memory, which says nothing of the file that was to be read.
+  /// Whether the process lacks file descriptors or memory, so that the error says nothing about the file
+  /// itself.
   fileprivate var isOfAllFiles: Bool {
     guard case .failed(let evidence) = self, let code = evidence.code else { return true }
     return [EMFILE, ENFILE, ENOMEM].contains(code)

@@ -1,4 +1,4 @@
-// What waits for a remote of objects, in memory: found by number, gone through in order.
+// The pending object changes in memory: indexed by number, iterated in order.
 
 internal import DocumentStore
 import ObjectStore
@@ -6,15 +6,15 @@ import OfflineSync
 
 struct ChangeQueue {
   private var changes: [Int64: QueuedChange] = [:]
-  /// In order. Those that have gone are passed over, until half of them have.
+  /// All numbers in order. Removed ones are skipped, and dropped once they are half of all.
   private var numbers: [Int64] = []
-  /// Those before it have gone.
+  /// All numbers before this index are removed.
   private var start = 0
 
-  /// `changes` are in the order of their numbers.
+  /// `changes` must be in the order of their numbers.
   init(_ changes: [QueuedChange]) { for change in changes { append(change) } }
 
-  /// Its number is greater than those of all others.
+  /// The number must be greater than all others.
   mutating func append(_ change: QueuedChange) {
     numbers.append(change.number)
     changes[change.number] = change
@@ -32,7 +32,7 @@ struct ChangeQueue {
 
   var first: QueuedChange? { first(where: { _ in true }) }
 
-  /// Asks no further than the first that is meant.
+  /// Stops at the first match.
   func first(where isMeant: (QueuedChange) -> Bool) -> QueuedChange? {
     for number in numbers[start...] {
       if let change = changes[number], isMeant(change) { return change }

@@ -1,4 +1,4 @@
-// A server of objects in this process: for tests, and for programs that want to see what a remote is told.
+// An object server in this process, for tests and for programs that want to observe the requests to a remote.
 
 internal import ByteStore
 import Dispatch
@@ -6,13 +6,13 @@ internal import DocumentStore
 import ObjectStore
 import OfflineSync
 
-/// Usable from any thread.
+/// An object server in memory, with fault injection. Usable from any thread.
 public final class LoopbackBlobRemote: BlobRemote {
   private struct Key: Hashable {
     var bucket: String
     var name: String
 
-    // By bytes: two names that look the same are two objects.
+    // Compared by bytes, because canonically equivalent Unicode names are different objects.
     static func == (left: Self, right: Self) -> Bool {
       left.bucket.isSameUTF8(as: right.bucket) && left.name.isSameUTF8(as: right.name)
     }
@@ -23,37 +23,37 @@ public final class LoopbackBlobRemote: BlobRemote {
   private struct State {
     var objects: [Key: (object: RemoteObject, content: [UInt8])] = [:]
     var sessions: [String: [UInt8]] = [:]
-    /// What finished sessions became: a second `finish` gets the same answer.
+    /// The results of finished sessions; a second `finish` returns the stored result.
     var finished: [String: RemoteObject] = [:]
     var lastGeneration: Int64 = 0
     var isReachable = true
-    /// So many calls more are served before the connection breaks; nil for no end.
+    /// The number of calls served before the connection breaks; nil for no limit.
     var callsLeft: Int?
-    /// What breaks the connection then has been done, and its answer is lost.
+    /// Whether the server executes the call during which the connection breaks, and only the answer is lost.
     var losesAnswer = false
     var bytesReceived: UInt64 = 0
     var bytesSent: UInt64 = 0
-    /// Why changes of objects with these names are not accepted.
+    /// The errors for changes of objects with these names.
     var refusals: [String: BlobRemoteError] = [:]
-    /// Of contents of these names no more than so many bytes are given.
+    /// For these names, reads return no bytes from this offset on.
     var stalls: [String: UInt64] = [:]
   }
 
   private let state = Served(State())
-  /// Else they are counted.
+  /// Whether generations are wall-clock microseconds; otherwise they are counted.
   private let hasGenerationsOfTheClock: Bool
 
-  /// Has nothing yet, and can be reached. Its generations are microseconds since 1970, as those of a bucket without a
-  /// remote: an object's does not fall when the remote answers.
+  /// Creates an empty, reachable server. Generations are microseconds since 1970, as in a bucket without
+  /// a remote, so that an object's generation does not decrease when the remote answers.
   public init() { hasGenerationsOfTheClock = true }
 
-  /// The generations are those after `generation`, one by one.
+  /// Creates a server whose generations count up by one, starting after `generation`.
   package init(countingFrom generation: Int64) {
     hasGenerationsOfTheClock = false
     state.served { $0.lastGeneration = generation }
   }
 
-  /// Whether calls get through.
+  /// Whether calls reach the server.
   public var isReachable: Bool {
     get { state.served { $0.isReachable } }
     set {
@@ -64,8 +64,8 @@ public final class LoopbackBlobRemote: BlobRemote {
     }
   }
 
-  /// Has the connection break after so many calls. The one that it breaks in does not get through, or only its answer
-  /// does not.
+  /// Breaks the connection after this many calls. The call during which it breaks is not executed; with
+  /// `losingAnswer`, it is executed and its answer is lost.
   public func disconnect(afterCalls count: Int, losingAnswer: Bool = false) {
     state.served {
       $0.callsLeft = count
@@ -73,34 +73,34 @@ public final class LoopbackBlobRemote: BlobRemote {
     }
   }
 
-  /// Has changes of objects of this name rejected from now on.
+  /// Rejects changes of objects with this name from now on.
   public func reject(name: String) {
     refuse(name: name, with: .rejected("Changes of \(name) are not accepted."))
   }
 
-  /// Has changes of objects of this name refused from now on, for this reason.
+  /// Refuses changes of objects with this name from now on, with the given error.
   public func refuse(name: String, with reason: BlobRemoteError) {
     state.served { $0.refusals[name] = reason }
   }
 
-  /// Has reads of the content of this name, from so many bytes on, find the server silent; nil ends that.
+  /// Makes reads of this name fail as `unavailable` from the offset on; nil ends that.
   package func stall(name: String, from offset: UInt64?) { state.served { $0.stalls[name] = offset } }
 
-  /// Of all uploads, those that were sent twice counted twice.
+  /// The total number of uploaded bytes; bytes that were sent twice count twice.
   public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
 
-  /// Of all contents that were read, those that were read twice counted twice.
+  /// The total number of content bytes that were read; bytes that were read twice count twice.
   package var bytesSent: UInt64 { state.served { $0.bytesSent } }
 
-  /// What it has under this name; nil if nothing.
+  /// Returns the content stored under this name; nil if there is none.
   public func content(bucket: String, name: String) -> [UInt8]? {
     state.served { $0.objects[Key(bucket: bucket, name: name)]?.content }
   }
 
-  /// How many uploads have begun and not ended.
+  /// The number of upload sessions that are not finished.
   public var openSessions: Int { state.served { $0.sessions.count } }
 
-  /// Which these are.
+  /// The ids of the upload sessions that are not finished.
   package var openSessionIDs: Set<String> { state.served { Set($0.sessions.keys) } }
 
   // MARK: The server
@@ -232,9 +232,9 @@ public final class LoopbackBlobRemote: BlobRemote {
   }
 }
 
-/// A state that only one thread at a time can reach: the thread sanitizer follows a queue, and not every lock.
+/// State behind a serial queue. The thread sanitizer understands a queue, but not every lock.
 private final class Served<State>: @unchecked Sendable {
-  // `state` is only touched on `queue`; that is what makes it Sendable.
+  // Unchecked, because `state` is only touched on `queue`.
   private var state: State
   private let queue = DispatchQueue(label: "dugout.loopback")
 

@@ -1,4 +1,4 @@
-// Objects of a remote and objects of a store: the same, but for what each keeps for itself.
+// Conversions between a remote's objects and a store's objects.
 
 internal import ByteStore
 import DocumentStore
@@ -44,10 +44,10 @@ extension RemoteObject {
 }
 
 extension RemoteObject {
-  /// Limit for all download tokens together.
+  /// The size limit of all download tokens together, in bytes.
   private static let tokenBytesMax = 8 << 10
 
-  /// Throws `rejected` if a record of the object could not hold what the remote says of it.
+  /// Throws `rejected` if the remote's description exceeds what a record of the object can hold.
   func check() throws(BlobRemoteError) {
     do throws(DocumentStoreError) { try attributes.check() } catch { throw refusal(error.description) }
     guard md5.isEmpty || md5.count == 16 else {
@@ -65,7 +65,7 @@ extension RemoteObject {
 }
 
 extension StoredObject {
-  /// With all that a remote says of the same content.
+  /// Returns the object with the remote's metadata of the same content.
   func described(by object: RemoteObject) -> StoredObject {
     let standing = object.standing
     var described = self

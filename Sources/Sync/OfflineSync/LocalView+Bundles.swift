@@ -1,11 +1,11 @@
-// Bundles: documents and queries that someone has packed elsewhere.
+// Loading bundles into a database.
 //
-// What was loaded is remembered in documents whose names no user can write:
+// Documents under names that users cannot write record what has been loaded:
 //
-//   __bundles__/<id>           createTime: when the bundle was made
-//   __named_queries__/<name>   query: the text of the query, as the bundle has it
+//   __bundles__/<id>           createTime: when the bundle was created
+//   __named_queries__/<name>   query: the text of the query as encoded in the bundle
 //
-// They stand in backups with all else, and no query of a user comes upon them.
+// Backups include these documents, and no query of a user can return them.
 
 internal import ByteStore
 internal import Dispatch
@@ -21,14 +21,16 @@ extension LocalView {
     return loaded >= createTime
   }
 
-  /// Commits the documents that are newer than those that are there, with the times that the bundle gives them: so a
-  /// later bundle is newer than this one, and what the user has written since is newer than both. That the bundle was
-  /// loaded, and its queries, are part of the last commit: if something fails before, it can be loaded again.
+  /// Commits the bundle's documents that are newer than those in the store. They keep the bundle's update
+  /// times, so a later bundle overwrites them, and the user's later writes are newer than both. The last
+  /// commit records the bundle and its named queries. If an earlier commit fails, the bundle can be
+  /// loaded again.
   ///
-  /// With a remote they come into the cache as if it had told them, and the queue stays over them. Its queries are known
-  /// up to their time: whoever listens to one of them hears from the remote what is new since then.
+  /// With a remote, the documents enter the cache like watch events, and pending writes stay applied on
+  /// top. The named queries count as complete up to their read time, so a listener of one only receives
+  /// the remote's later changes.
   ///
-  /// Throws `invalidArgument`, and loads nothing, if something in it is beyond the limits.
+  /// Throws `invalidArgument`, and loads nothing, if a part of the bundle exceeds the limits.
   public func load(_ bundle: BundleContents) throws {
     try RemoteLimits.check(bundle)
     let memories = Self.memories(of: bundle)
@@ -44,7 +46,7 @@ extension LocalView {
         isDone.signal()
       }
       isDone.wait()
-      // It is remembered as loaded only if it was.
+      // Recorded only after the load has succeeded.
       if let error = failure.withLock({ $0 }) { throw error }
       return try commit([], memories)
     }
@@ -66,7 +68,7 @@ extension LocalView {
       var mutations: [Mutation] = []
       for document in documents {
         let stored = try transaction.document(at: document.path)
-        // What is the same is placed too: its time says which bundles are older from now on.
+        // An equal document is written, too, because its update time decides about later bundles.
         if let stored, stored.updateTime >= document.version { continue }
         mutations.append(Self.mutation(document, over: stored))
       }
@@ -76,7 +78,7 @@ extension LocalView {
 
   private static func mutation(_ document: BundledDocument, over stored: StoredDocument?) -> Mutation {
     guard let fields = document.fields else { return .delete(document.path) }
-    // Nothing is changed before the first microsecond: that time says that a write is pending.
+    // Time 0 marks a pending write, so the smallest update time is 1.
     var time = document.version
     if time.microseconds == 0, let first = StoredTimestamp(microseconds: 1) { time = first }
     return .place(
@@ -85,7 +87,7 @@ extension LocalView {
         fields: fields))
   }
 
-  /// The text of a query, as its bundle has it.
+  /// Returns the text of a named query as encoded in its bundle.
   public func namedQuery(_ name: String) throws(DocumentStoreError) -> String? {
     guard case .string(let text)? = try store.document(at: Self.queryPath(name))?.fields["query"] else {
       return nil
@@ -111,7 +113,7 @@ extension LocalView {
     DocumentPath(unchecked: ["__named_queries__", segment(name)])
   }
 
-  /// Any text as a segment: never empty, and without a slash.
+  /// Encodes any text as a path segment: never empty, and without a slash.
   private static func segment(_ text: String) -> String {
     var bytes: [UInt8] = [UInt8(ascii: "=")]
     for byte in text.utf8 {

@@ -1,15 +1,15 @@
-// A store becomes the cache and the queue of a client, and remembers it.
+// Attaches a remote to a store, which then becomes a client's cache and write queue for good.
 
 internal import ByteStore
 package import DocumentStore
 
-/// What becomes of documents that a store has and that no remote knows, when one is attached.
+/// The treatment of a store's existing documents, which the remote does not know, when a remote is attached.
 public enum RemoteAttachment: Sendable, Hashable {
-  /// Nothing: attaching is refused if there are any.
+  /// Attaching fails if such documents exist.
   case refuse
-  /// They are written to the remote, as if the user had just written them.
+  /// The documents are uploaded to the remote, like new writes of the user.
   case upload
-  /// They are removed.
+  /// The documents are deleted.
   case discard
 }
 
@@ -17,8 +17,9 @@ extension LocalView {
   private static let documentsPerBatch = 100
   private static let uploadBytesMax = 4 << 20
 
-  /// The client of a remote over this store: made by the first call, the same for all others. Throws
-  /// `failedPrecondition` if the store has documents of its own and nothing was said of them.
+  /// Returns the client of a remote over this store. The first call creates it; later calls return that
+  /// client. Throws `failedPrecondition` if the store has documents that the remote does not know and
+  /// `attachment` is `.refuse`.
   package func attach(
     _ remote: any Remote, as user: String?, _ attachment: RemoteAttachment = .refuse,
     _ collector: LocalStore.Collector = .lru, _ options: SyncEngine.Options = SyncEngine.Options()
@@ -40,14 +41,14 @@ extension LocalView {
   /// The client, if a remote is attached.
   package var driver: SyncDriver? { attached.withLock { $0 } }
 
-  /// Throws if the store is that of a client: what it has of the remote is not all, and not the newest.
+  /// Throws if the store belongs to a client, because a cache may be incomplete and stale.
   package func checkIsOwn() throws(DocumentStoreError) {
     guard try isOfClient() else { return }
     throw .failedPrecondition(
       "The database in \(store.path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
   }
 
-  /// The store is that of a client of a remote, with a queue of what waits for it.
+  /// Whether the store belongs to a client of a remote and contains its write queue.
   package func isOfClient() throws(DocumentStoreError) -> Bool {
     try store.document(at: CacheKeys.globals) != nil
   }
@@ -59,7 +60,7 @@ extension LocalView {
 
   // MARK: Documents of its own
 
-  /// True if documents have to be uploaded.
+  /// Returns true if existing documents have to be uploaded.
   private func prepare(_ attachment: RemoteAttachment) throws(DocumentStoreError) -> Bool {
     if try store.document(at: CacheKeys.upload) != nil { return true }
     guard try store.document(at: CacheKeys.globals) == nil else { return false }
@@ -76,7 +77,7 @@ extension LocalView {
       }
       return false
     case .upload:
-      // Until it is gone, the documents at their own paths are nobody else's.
+      // As long as this marker exists, the documents at their own paths are local ones.
       let time = SnapshotVersion.none.timestamp
       try store.commit([
         .place(

@@ -1,32 +1,32 @@
-// The view that an app has of its database:
+// An app's view of its database:
 //
 //   local document = remote document + pending local writes
 //
-// Without a remote, the store is server and cache at once: nothing is pending and nothing unknown, so
-// that the view is the store.
+// Without a remote, the store is server and cache in one. Nothing is pending or unknown, so the view
+// equals the store.
 
 internal import ByteStore
 package import Dispatch
 public import DocumentStore
 
-/// Where a read may look.
+/// The places where a read may look.
 public enum ReadSource: Sendable {
-  /// The remote if it can be reached, or else what is here.
+  /// The remote if it can be reached, otherwise the cache.
   case `default`
-  /// The remote, or an error.
+  /// The remote only; the read fails if it cannot be reached.
   case server
-  /// What is here.
+  /// The cache only.
   case cache
 }
 
-/// A document as the app sees it, present or known to be absent.
+/// A document as the app sees it: present, or known to be absent.
 public struct ViewedDocument: Sendable {
-  /// Which document.
+  /// The path of the document.
   public let path: DocumentPath
   package let record: DocumentRecord?
-  /// Some write of this document has not reached the remote.
+  /// Whether a write of this document has not reached the remote.
   public let hasPendingWrites: Bool
-  /// The remote did not confirm that this is the newest state.
+  /// Whether the remote has not confirmed that this is the newest state.
   public let isFromCache: Bool
 
   package init(
@@ -38,15 +38,15 @@ public struct ViewedDocument: Sendable {
     self.isFromCache = isFromCache
   }
 
-  /// As it is seen; nil if it is not there.
+  /// The decoded document; nil if it does not exist.
   public var document: StoredDocument? { record?.document }
 }
 
-/// The answer of a query as the app sees it.
+/// The result of a query as the app sees it.
 public struct ViewedDocuments: Sendable {
-  /// In the order of the query.
+  /// The documents in the order of the query.
   public let documents: [ViewedDocument]
-  /// The remote did not confirm that this is the newest state.
+  /// Whether the remote has not confirmed that this is the newest state.
   public let isFromCache: Bool
 
   package init(_ documents: [ViewedDocument], isFromCache: Bool) {
@@ -57,16 +57,16 @@ public struct ViewedDocuments: Sendable {
 
 /// One database as its app sees it. Usable from any thread.
 public final class LocalView: Sendable {
-  /// What is below the view.
+  /// The store below the view.
   public let store: DocumentStore
   let attached = Locked<SyncDriver?>(nil)
-  /// Where the indexes are made that a user declares as a whole, one declaration after the other.
+  /// The serial queue for index configurations: each declares the full set of indexes.
   package let indexConfiguration = DispatchQueue(label: "dugout.indexes.configuration")
 
-  /// Begins a view of a store.
+  /// Creates a view of a store.
   public init(over store: DocumentStore) { self.store = store }
 
-  /// Reads one document, with the writes that wait.
+  /// Reads one document, including pending writes.
   public func document(
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
@@ -76,7 +76,7 @@ public final class LocalView: Sendable {
       isFromCache: source == .cache)
   }
 
-  /// The same as it is stored, for those who decode what they are asked for and no more.
+  /// Reads one document in its encoded form, for callers that decode single fields.
   package func record(
     at path: DocumentPath, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocument {
@@ -86,14 +86,15 @@ public final class LocalView: Sendable {
       isFromCache: source == .cache)
   }
 
-  /// Answers a query, with the writes that wait.
+  /// Runs a query, including pending writes.
   public func documents(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments {
     Self.viewed(try store.records(query), source)
   }
 
-  /// The same, or nil if an index would have to be made first: for those whose thread must not wait for that.
+  /// Runs a query, or returns nil if that would have to build an index first, which the caller's thread
+  /// must not wait for.
   package func readyDocuments(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments? {
@@ -109,24 +110,24 @@ public final class LocalView: Sendable {
       }, isFromCache: isFromCache)
   }
 
-  /// With writes that a remote has not answered: without a remote, none is.
+  /// Whether the document has writes without an answer of the remote. Always false without a remote.
   private static func isPending(_ record: DocumentRecord) -> Bool { record.updateTime.microseconds == 0 }
 
-  /// Over what the remote has, which without one is all there is.
+  /// Aggregates the store's documents.
   public func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
     try store.aggregate(aggregates, over: query)
   }
 
-  /// The same, or nil if an index would have to be made first.
+  /// Computes an aggregation, or returns nil if that would have to build an index first.
   package func readyAggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
     try store.readyAggregate(aggregates, over: query)
   }
 
-  /// Returns when the writes are durable and visible.
+  /// Commits writes. When this returns, they are durable and visible.
   @discardableResult
   public func write(_ mutations: [Mutation]) throws(DocumentStoreError) -> StoredTimestamp {
     try store.commit(mutations)
@@ -142,7 +143,7 @@ public final class LocalView: Sendable {
     try store.finish(write)
   }
 
-  /// Ends the view, and closes the store.
+  /// Stops the client, if there is one, and closes the store.
   public func close() throws(DocumentStoreError) {
     driver?.stop()
     try store.close()

@@ -1,11 +1,13 @@
-// Uploads, overwrites, deletes and sweeps on a simulated disk that fails or loses power at any call: no object is
-// lost or torn, and after a sweep there is no file that nothing refers to.
+// A crash campaign for the object store: no object is lost or torn, and no file is leaked.
 //
-//   1. run      a workload, its calls to the disk counted; what each step has acknowledged is noted
-//   2. crash    before some call, with survivors of each kind; or a fault strikes some call, and then a crash
-//   3. judge    every object is what was acknowledged last, or what was under way; its content byte by byte
-//   4. sweep    and count: each file is one that a record names
-//   5. again    the same after a crash at some call of 3 and 4
+// It runs uploads, overwrites, deletions and sweeps on a simulated disk that fails or loses power at any
+// call.
+//
+//   1. run      a workload, with its disk calls counted and each acknowledged result recorded
+//   2. crash    before a call, with each kind of survivors; or inject a fault at a call, and then crash
+//   3. judge    each object is the last acknowledged one or the one in progress, byte for byte
+//   4. sweep    then a record refers to each remaining file
+//   5. repeat   steps 2 to 4 with a crash at a call of steps 3 and 4
 
 package import ByteStore
 import DocumentStore
@@ -26,7 +28,7 @@ package struct BlobCampaign {
     }
   }
 
-  /// `rule` is broken on purpose, to see that this notices.
+  /// `rule` is switched off, to prove that the campaign fails then.
   package static func run(
     states: Int, seed: UInt64, breaking rule: Rule? = nil, stopsAtFirst: Bool = false
   ) -> Summary {
@@ -53,7 +55,7 @@ package struct BlobCampaign {
     life.run()
     note(life, seed, "without a crash")
     judge(life.disk.image, life.candidates(at: .max), seed, &random, "after the end")
-    // Before some calls.
+    // Crashes before a sample of the calls.
     let history = life.disk.history
     for _ in 0..<12 where summary.states < states && !history.isEmpty {
       let call = random.below(history.count)
@@ -118,21 +120,22 @@ package struct BlobCampaign {
   }
 }
 
-/// What each object may be.
+/// The allowed states of each object.
 struct BlobExpectation {
-  /// By name: contents by number, nil for none. One that is not here is not there.
+  /// The allowed contents by name, as numbers; nil means that the object may be absent. A missing name
+  /// must be absent.
   var objects: [String: Set<Int?>] = [:]
-  /// What was staged, and said to survive, of contents that nobody has gone on with.
+  /// Staged parts that are acknowledged to survive and were not resumed.
   var parts: [StagedNumber: BlobPart] = [:]
 }
 
-/// The front of a content, by number.
+/// A prefix of a content, which is identified by its number.
 struct BlobPart: Equatable {
   var content: Int
   var bytesMin: Int
 }
 
-/// A fresh process on what a crash left.
+/// A new process that opens the disk after a crash.
 struct BlobJudge {
   let disk: SimulatedDisk
   private let expected: BlobExpectation
@@ -194,7 +197,7 @@ struct BlobJudge {
     return nil
   }
 
-  /// What is on disk and nothing refers to.
+  /// Returns a description of a file that no record refers to, or nil.
   static func leak(in store: DocumentStore) throws -> String? {
     let (blobs, staged, packs) = try store.objects.inUse()
     let inventory = try store.objects.blobs.inventory()

@@ -1,4 +1,4 @@
-// A process that runs a workload with objects, and what it was told to be durable.
+// A process that runs an object workload and records what was acknowledged as durable.
 
 import ByteStore
 import DocumentStore
@@ -26,13 +26,13 @@ final class BlobLife {
   private let workload: BlobWorkload
   private let rule: Rule?
   private var store: DocumentStore?
-  /// By name, what was acknowledged last.
+  /// The last acknowledged content of each name.
   private var acknowledged: [String: Int] = [:]
-  /// After an error whose outcome is open, what else an object may be.
+  /// The other allowed states of a name after an error with unknown outcome.
   private var open: [String: Set<Int?>] = [:]
-  /// Parts of contents that were left, and have to survive.
+  /// Staged parts that have to survive.
   private var parts: [StagedNumber: BlobPart] = [:]
-  /// What each object could be from a call of the disk on, until the next entry's.
+  /// The allowed states, from the given disk call until that of the next entry.
   private var moments: [(call: Int, expected: BlobExpectation)] = []
   private(set) var problem: String?
 
@@ -48,7 +48,7 @@ final class BlobLife {
     self.rule = rule
   }
 
-  /// What may be found if the process dies before this call.
+  /// Returns the states allowed after a crash before this call.
   func candidates(at call: Int) -> BlobExpectation {
     moments.last { $0.call <= call }?.expected ?? BlobExpectation()
   }
@@ -113,7 +113,7 @@ final class BlobLife {
       if wasThere != (acknowledged[step.name] != nil), open[step.name] == nil {
         problem = "a delete of \(step.name) did not know whether it was there"
       }
-      // Nothing was deleted of what a poisoned store does not show, and the next opening may.
+      // A poisoned store deletes nothing that it does not show, but the next open may show it again.
       if wasThere || open[step.name] == nil { settle(step.name, nil) }
     case .update:
       _ = try objects.update(path) { $0.contentType = "text/\(step.content)" }
@@ -126,7 +126,7 @@ final class BlobLife {
     }
   }
 
-  /// What is staged is finished with the rest of the content that it began with.
+  /// Resumes a staged upload and finishes it with the rest of its content.
   private func resume(_ objects: ObjectStore) throws(DocumentStoreError) {
     guard let stored = try objects.uploads().first else { return }
     parts[stored.number] = nil
@@ -178,9 +178,9 @@ final class BlobLife {
     open[name] = nil
   }
 
-  /// A step that failed has changed nothing, unless nobody can know.
+  /// Checks that a failed step has changed nothing, unless its outcome is unknown.
   private func failed(_ step: BlobWorkload.Step, _ error: DocumentStoreError) {
-    // A close that failed leaves a store that cannot be used.
+    // A failed close leaves an unusable store.
     if case .outcomeUnknown = error, let outcome = step.outcome {
       open[step.name, default: []].insert(outcome)
     }
@@ -191,7 +191,7 @@ final class BlobLife {
 extension BlobWorkload.Step {
   var bytes: [UInt8] { BlobWorkload.content(content) }
 
-  /// What the object is afterwards; nil if it stays as it is.
+  /// The object's state after the step; nil if the step does not change it.
   fileprivate var outcome: Int?? {
     switch kind {
     case .put: .some(content)

@@ -1,10 +1,10 @@
-// Many histories of a client and its remote of objects, and what they have met.
+// Runs many histories of a client and an object server, and counts the events that occurred.
 
 package enum BlobRemoteCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case puts, putsOffline, updates, deletes, cancels, holds, finds, brought, refusals, writesAtTheRemote,
       stalls, cutOffs,
-      /// Pieces of what was left before that were gone on with, and not brought again.
+      /// Staged pieces that were resumed instead of fetched again.
       wentOn,
       offline, breaks, online, sweeps, kills, powerLosses, strikes
   }
@@ -14,7 +14,7 @@ package enum BlobRemoteCampaign {
     package var failures = 0
     package var counts: [Kind: Int] = [:]
     package var firstFailure: String?
-    /// Of the same histories it is the same.
+    /// Equal for equal histories.
     package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }

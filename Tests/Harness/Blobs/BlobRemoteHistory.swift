@@ -1,14 +1,16 @@
-// A client of a remote of objects: changes on- and offline, cancellations, sweeps, a line that breaks and a process that
-// dies. In the end both sides have the same, and that is what was wanted last.
+// A random history of a client and an object server, which must have equal objects at the end.
 //
-//   1. steps    that dice choose; between them the client does some of what it has to do
-//   2. peace    the line holds, nothing is held, and all that waits is sent; whoever waited was told, and once
-//   3. compare  each object here with the remote's, and with what it may be: its content, and what is said about it; then
-//               nothing is left of contents that were on their way
-//   4. sweep    and count: no file that no record names, at the remote no upload but those that were given up
+// The history has changes on- and offline, cancellations, sweeps, a connection that breaks, and crashes.
 //
-// A change that was to be cancelled may have happened at the remote. So an object may be what the last change that was
-// not cancelled made of it, or what one behind that would have.
+//   1. steps    random ones; between them the client does a part of its work
+//   2. settle   the connection is restored, nothing is held, and all pending changes are sent; each watcher
+//               was called exactly once
+//   3. compare  each local object with the remote's and with the allowed states: content and attributes; no
+//               staged content is left
+//   4. sweep    then a record refers to each file, and the remote has no upload except the abandoned ones
+//
+// A cancelled change may have been executed by the remote. An object may therefore have the result of the
+// last change that was not cancelled, or of a cancelled one after it.
 
 import ByteStore
 import DocumentStore
@@ -17,35 +19,36 @@ import ObjectSync
 import OfflineSync
 
 final class BlobRemoteHistory: @unchecked Sendable {
-  // Unchecked: a history happens on one thread.
+  // Unchecked, because a history runs on one thread.
 
   typealias Kind = BlobRemoteCampaign.Kind
 
   private static let bucket = "bucket"
   private static let names = ["a", "b", "folder/c"]
-  /// The remote takes no change of it.
+  /// The remote rejects all changes of this object.
   private static let refused = "refused"
-  /// Only others write it.
+  /// Only other clients write this object.
   private static let foreign = "foreign"
-  /// In pieces of the remote, the last one of these has two.
+  /// The last of the contents has two of the remote's pieces.
   private static let contentCount = 6
   private static let patience: Int64 = 20_000_000
 
   private struct Change {
     enum What {
-      /// A content by its number.
+      /// An upload of the content with this number.
       case put(Int)
       case delete
       case update(step: String)
     }
 
     let what: What
-    /// Nil as long as nobody knows whether it was made.
+    /// Nil as long as it is unknown whether the change was queued.
     var number: Int64?
-    /// It did not wait any more when a process began: another one may have its number.
+    /// Whether the change was no longer pending when a process started. A later change may then have its
+    /// number.
     var isSettled = false
     var cancels = 0
-    /// So many of them came too late, for sure.
+    /// The number of cancellations that certainly came too late.
     var cancelsInVain = 0
 
     var hasHappened: Bool { number != nil && cancels == cancelsInVain }
@@ -71,19 +74,19 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
   private var disk = SimulatedDisk()
   private var life: UInt64 = 0
-  /// From some call of the disk on, nothing does anything any more, until the process is killed.
+  /// Whether every disk call from some point on fails, until the process is killed.
   private var isDoomed = false
-  /// By name, in their order.
+  /// The changes of each name, in order.
   private var changes: [String: [Change]] = [:]
   private var foreignContent: Int?
   private var foreignWrites = 0
-  /// Uploads that the remote may keep the beginning of, since nobody could tell it.
+  /// Upload sessions that may remain at the remote, because the client could not abandon them.
   private var sessionsGivenUp: Set<String> = []
-  /// Those of this life who have to be told how something ended.
+  /// Watchers of this process whose completion has not been called.
   private var waiters: Set<Int> = []
   private var lastWaiter = 0
   private var tellsInVain = 0
-  /// By the remote, when somebody was last told of a piece.
+  /// The remote's byte counter at the last progress call.
   private var bytesSent: UInt64 = 0
   private(set) var counts: [Kind: Int] = [:]
   private(set) var trace: UInt64 = 0
@@ -93,7 +96,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     random = SeededRandom(seed: seed)
   }
 
-  /// What was wrong.
+  /// Runs the history. Returns a description of the failure, or nil.
   func run() -> String? {
     do {
       remote.reject(name: Self.refused)
@@ -101,7 +104,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       for _ in 0..<20 + random.below(20) {
         do {
           if let problem = try step(&client) { return problem }
-          // In bits, so that what follows finds it half done.
+          // In small parts, so that the next step meets unfinished work.
           client.scheduler.play(for: random.oneIn(3) ? 30_000_000 : 0, max: random.below(12))
         } catch {
           guard isDoomed, disk.counters.faults > 0 else { throw error }
@@ -156,7 +159,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     .sweeps, .kills, .powerLosses, .strikes,
   ]
 
-  /// What was wrong.
+  /// Runs one random step. Returns a description of the failure, or nil.
   private func step(_ client: inout Client) throws -> String? {
     let kind = Self.steps[random.below(Self.steps.count)]
     let name = Self.names[random.below(Self.names.count)]
@@ -230,7 +233,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     }
   }
 
-  /// A piece for which the remote has sent nothing was left here.
+  /// Counts a piece as resumed if the remote has sent no bytes for it.
   private var wanted: BlobSync.Wanted {
     BlobSync.Wanted(bringsContent: true, patience: Self.patience) { [weak self] _, _ in
       guard let self else { return }
@@ -239,7 +242,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     }
   }
 
-  /// Of a content, a piece has come when the process ends, or the patience of who waits for the rest.
+  /// Stops the remote after a part of a content, until the process or the patience of the search ends.
   private func cutOff(_ client: inout Client) throws {
     note(.cutOffs)
     try writeAtTheRemote(Self.contentCount - 1)
@@ -301,12 +304,12 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return try self.content(name, client) == bytes ? nil : "\(name) is not here once it was put"
   }
 
-  /// The remote was told in the same moment, if it could be reached.
+  /// The client tells the remote at once, if it is reachable.
   private func hasGivenUp(_ session: String) {
     if remote.isReachable, !isDoomed { sessionsGivenUp.remove(session) }
   }
 
-  /// False if `body` says that there is nothing to change.
+  /// Returns false if `body` finds nothing to change.
   private func queue(
     _ what: Change.What, _ name: String, _ client: Client,
     _ body: (ObjectPath, BlobSync.Watcher) throws -> Bool
@@ -341,7 +344,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     }
   }
 
-  /// Others do so, who have a line of their own.
+  /// Writes as another client, which has a connection of its own.
   private func writeAtTheRemote() throws {
     remote.isReachable = true
     note(.writesAtTheRemote)
@@ -378,10 +381,10 @@ final class BlobRemoteHistory: @unchecked Sendable {
       if let problem = try problem(of: name, client) { return problem }
     }
     if let problem = problemOfTells { return problem }
-    // All objects are here as the remote has them.
+    // All objects are stored as the remote has them.
     let left = try client.store.objects.arrivals().count
     guard left == 0 else { return "\(left) parts of contents are left that nobody will go on with" }
-    // A pack that is still added to would be passed over.
+    // A pack that is still being filled would be skipped.
     try restart(&client, .kill)
     try client.store.objects.sweep(.everything)
     if let leak = try BlobJudge.leak(in: client.store) { return leak }
@@ -423,7 +426,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return "\(name) has \(here.attributes.custom) on both sides, and was to have \(custom)"
   }
 
-  /// Nil if nobody can know.
+  /// Returns the expected custom metadata; nil if it cannot be known.
   private func custom(_ name: String) -> [String: String]? {
     var custom: [String: String] = [:]
     for change in changes[name, default: []].reversed() {
@@ -437,7 +440,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return nil
   }
 
-  /// Contents by number, nil for none.
+  /// Returns the allowed contents as numbers; nil means that the object may be absent.
   private func allowed(_ name: String) -> [Int?] {
     if name == Self.foreign { return [foreignContent] }
     if name == Self.refused { return [nil] }

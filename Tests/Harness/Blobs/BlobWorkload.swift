@@ -1,9 +1,9 @@
-// Steps with objects that dice chose.
+// A random workload for the object store.
 
 import ByteStore
 import DocumentStore
 
-/// Steps in their order. A content is a number, from which its bytes follow.
+/// The steps in order. A number identifies a content and determines its bytes.
 struct BlobWorkload: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case put, staged, resumed, cancelled, delete, update, sweep, reopen
@@ -16,7 +16,7 @@ struct BlobWorkload: Sendable {
   }
 
   static let names = ["a", "b", "folder/c", "folder/d"]
-  /// Longer than a chunk: what is staged of it survives.
+  /// A content of more than one chunk, so that a staged part of it survives.
   private static let longContent = 6
 
   let steps: [Step]
@@ -39,7 +39,7 @@ struct BlobWorkload: Sendable {
 
   static func content(_ number: Int) -> [UInt8] { contents[number] }
 
-  /// Empty, small, packed, compressible, and in a file of its own, of one chunk and of several.
+  /// Empty, small, packed, compressible, and in a file of its own with one or several chunks.
   static let contents: [[UInt8]] = [0, 100, 1500, 1990, 5000, 300_000, 700_000].enumerated().map {
     number, size in
     var random = SeededRandom(seed: UInt64(number) &+ 77)

@@ -1,27 +1,27 @@
-// A call for a backup, and what its directory may hold from then on.
+// One call of `backup`, and the allowed states of its directory from then on.
 //
-// Law (P17): once the call has returned, the directory opens as the one state that the store had when it
-// was called, whatever crash follows. Before that, or after a failure, it opens as that state or is refused
-// as no store or an unfinished backup; and it is never damaged.
+// Law (P17): once the call has returned, the directory opens with exactly the state that the store had at
+// the call, whatever crash follows. Before that, or after a failure, it opens with that state, or is
+// refused as no store or as an unfinished backup. It is never damaged.
 
 internal import ByteStore
 
 struct BackupAttempt: Sendable {
-  /// The commit at which the store stood.
+  /// The last commit of the store at the call.
   var sequence: Int
   var point: Oracle.Point
-  /// How many calls the disk had served.
+  /// The number of disk calls before the backup.
   var beganAt: Int
   var completedAt: Int?
 
-  /// As a crash before a call leaves it.
+  /// The attempt as known at a crash before the given call.
   func asKnown(at operation: Int) -> BackupAttempt {
     var attempt = self
     if let completedAt, completedAt > operation { attempt.completedAt = nil }
     return attempt
   }
 
-  /// What the next life knows of it.
+  /// The attempt as the next life knows it.
   var afterCrash: BackupAttempt {
     var attempt = self
     attempt.beganAt = -1
@@ -29,7 +29,7 @@ struct BackupAttempt: Sendable {
     return attempt
   }
 
-  /// Opens what is in `directory`, on a disk of its own so that nothing is changed.
+  /// Opens the directory on a copy of the disk, so that nothing is changed.
   static func check(
     _ attempts: [BackupAttempt], in directory: String, on image: DiskImage
   ) throws(Finding) {
@@ -46,8 +46,9 @@ struct BackupAttempt: Sendable {
     }
     defer { store.abandon() }
     let found = Int(store.lastCommit.value)
-    // A power loss takes commits that nobody was promised, and the next ones get their numbers: of two attempts at one
-    // number, either may be what is there, unless one was finished: nothing comes in its place.
+    // After a power loss, new commits may reuse the numbers of lost ones, so two attempts can have one
+    // number. The directory may have either state, unless one attempt was finished: a finished backup is
+    // never replaced.
     var candidates = attempts.filter { $0.sequence == found }
     let finished = candidates.filter { $0.completedAt != nil }
     if !finished.isEmpty { candidates = finished }

@@ -1,17 +1,17 @@
-// What a campaign did and found.
+// The results of a campaign.
 
 package import ByteStore
 
-/// A campaign is good if it found nothing and reached everything.
+/// A campaign passes if it found nothing and reached everything.
 package struct CampaignSummary: Sendable {
   package struct Failure: Sendable, CustomStringConvertible {
     package var finding: Finding
-    /// Of the campaign and of the workload within it.
+    /// The seeds of the campaign and of the workload.
     package var seed: UInt64
     package var workload: Int
-    /// The states that had been run when it showed.
+    /// The number of states run before the failure.
     package var state: Int
-    /// Shrunk as far as it still fails.
+    /// The scenario, shrunk as far as it still fails.
     package var scenario: Scenario
     package var trace: String
 
@@ -25,12 +25,12 @@ package struct CampaignSummary: Sendable {
   package var findings: [Finding.Kind: Int] = [:]
   /// The first failure of each kind.
   package var failures: [Finding.Kind: Failure] = [:]
-  /// How often a crash came before such a call.
+  /// The number of crashes before each kind of call.
   package var crashes: [DiskOperation: Int] = [:]
   package var faults: [SimulatedDisk.FaultPoint: Int] = [:]
-  /// Jobs in the background, run where dice would have it.
+  /// The background jobs that the scheduler ran.
   package var jobs: [Maintenance.Job: Int] = [:]
-  /// Steps of such a job between two steps of another one.
+  /// The number of job steps between two steps of another job.
   package var overlaps = 0
 
   package var lostCommits: Int { findings[.lostCommit, default: 0] }
@@ -38,7 +38,7 @@ package struct CampaignSummary: Sendable {
   package var tornBatches: Int { findings[.tornBatch, default: 0] }
   package var falseAlarms: Int { findings[.falseAlarm, default: 0] }
 
-  /// What no crash or fault of this campaign hit; a long campaign must leave nothing here.
+  /// Calls and faults that this campaign never hit; must be empty after a long campaign.
   package var neverReached: [String] {
     let operations = DiskOperation.allCases.filter { crashes[$0, default: 0] == 0 }
     let points = DiskOperation.allCases.flatMap { operation in

@@ -1,7 +1,7 @@
-// A check after every kind of crash: what a crash leaves is no damage (docs/reliability.md, P8).
+// Runs a check after every kind of crash: the state after a crash is no damage (docs/reliability.md, P8).
 //
-// The workloads, crashes and faults are those of the crash campaign. In the state that is left, a check must
-// find nothing, count the keys of one of the states that an open may show, and change nothing.
+// Workloads, crashes and faults are those of the crash campaign. For each resulting state, the check must
+// find nothing, count the keys of a state that an open may show, and change nothing.
 
 internal import ByteStore
 internal import StoreTools

@@ -1,22 +1,22 @@
-// Every crash and every fault, one after the other, on random workloads (docs/reliability.md, T3).
+// Injects every crash and every fault into random workloads (docs/reliability.md, T3).
 //
-//   1. life 1    a workload from an empty disk, recorded call by call
+//   1. life 1    a workload on an empty disk, recorded call by call
 //   2. crash     before each call, with each kind of survivors
-//   3. life 2    recovery, then a few more commits
-//   4. crash     before each call of life 2, recovery included, with survivors of a random kind
+//   3. life 2    recovery, and then a few more commits
+//   4. crash     before each call of life 2, recovery included, with random survivors
 //   5. life 3    recovery alone
-//   6. faults    life 1 again for each fault at each call, once and sticky, then 2 to 5; and life 2 again
-//                for a random fault at each call, then 4 and 5
+//   6. faults    life 1 again for each fault at each call, once and sticky, then steps 2 to 5; and life 2
+//                again for a random fault at each call, then steps 4 and 5
 //
-// Every opening is a state: the store must then be what the oracle allows.
+// Every open counts as one state, which must be among those that the oracle allows.
 
 package import ByteStore
 
 package struct CrashCampaign {
   package enum Stop: Sendable {
-    /// After all states; each kind of finding is shrunk once.
+    /// After all states; the first finding of each kind is shrunk.
     case atTheEnd
-    /// At once, and nothing is shrunk: for who only asks whether there is something to find.
+    /// At the first finding, without shrinking, for callers that only need to know whether there is one.
     case atFirstFinding
   }
 
@@ -26,9 +26,8 @@ package struct CrashCampaign {
   private let setting: Setting
   private var summary = CampaignSummary()
 
-  /// Runs about `states` states. `commitsWaiting`, if given, makes groups form in the same way each time;
-  /// `breaking` makes the engine break a rule, which the campaign should notice.
-  /// With `workload`, only that one.
+  /// Runs about `states` states. `commitsWaiting` makes group commit deterministic. `breaking` switches
+  /// off a rule of the engine, which the campaign should detect. `workload` selects a single workload.
   package static func run(
     states: Int, seed: UInt64, stop: Stop = .atTheEnd, commitsWaiting: CommitsWaiting? = nil,
     breaking rule: Rule? = nil, workload: Int? = nil, progress: (Int) -> Void = { _ in }
@@ -39,7 +38,8 @@ package struct CrashCampaign {
     return campaign.summary
   }
 
-  /// What notices that a rule is broken: ever longer campaigns, since most fall early. Nil if nothing does.
+  /// Returns the first failure with a broken rule, or nil. Runs campaigns of increasing length, because
+  /// most rules fail early.
   package static func firstFailure(
     statesMax: Int, seed: UInt64, commitsWaiting: @escaping CommitsWaiting, breaking rule: Rule
   ) -> CampaignSummary.Failure? {
@@ -53,7 +53,7 @@ package struct CrashCampaign {
     }
   }
 
-  /// The calls of one workload, a line for each.
+  /// Returns the trace of one workload, with one line per call.
   package static func trace(ofWorkload seed: UInt64, commitsWaiting: CommitsWaiting? = nil) -> String {
     let exploration = Exploration(workload: 0, seed: seed)
     var scenario = exploration.scenario
@@ -62,7 +62,7 @@ package struct CrashCampaign {
     return scenario.run(setting, recordsTrace: true).traces.joined(separator: "--\n")
   }
 
-  /// Whether maintenance is left to dice in that workload.
+  /// Whether this workload schedules maintenance jobs at random.
   package static func playsTheBackground(inWorkload seed: UInt64) -> Bool {
     Exploration(workload: 0, seed: seed).workload.schedulesJobs
   }
@@ -74,8 +74,8 @@ package struct CrashCampaign {
     self.setting = setting
   }
 
-  /// A short campaign takes samples from a few workloads, a long one takes each of them apart.
-  /// Of every five workloads, one fills its disk.
+  /// A short campaign samples a few workloads, a long one explores each exhaustively. One in five
+  /// workloads fills its disk.
   private var statesPerWorkload: Int { statesMax / max(5, statesMax / 10_000) }
   private var secondCrashesMax: Int { max(6, statesPerWorkload / 100) }
 
@@ -97,7 +97,7 @@ package struct CrashCampaign {
 
   // MARK: One workload
 
-  /// What is to be done with a workload, in random order, so that a part of it is a sample.
+  /// The crashes and faults of one workload, in random order, so that a prefix is a sample.
   private struct Exploration {
     let number: Int
     let seed: UInt64
@@ -161,7 +161,8 @@ package struct CrashCampaign {
     return tasks
   }
 
-  /// Every call with every kind of survivors, but each disk only once: many calls change nothing.
+  /// Combines every call with every kind of survivors, but skips equal disks, because many calls change
+  /// nothing.
   private func crashes(_ life: Life) -> [(operation: Int, crash: Crash)] {
     var crashes: [(operation: Int, crash: Crash)] = []
     var seen: Set<[Int]> = []
@@ -260,7 +261,7 @@ package struct CrashCampaign {
 
   // MARK: Living and judging
 
-  /// One life, and one state; nil if it found something wrong.
+  /// Runs one life, which is one state. Returns nil if it has a finding.
   private mutating func live(
     _ leg: Scenario.Leg, on image: DiskImage, _ oracle: Oracle, after scenario: Scenario? = nil,
     in exploration: Exploration
@@ -271,14 +272,13 @@ package struct CrashCampaign {
     let result = Result { () throws(Finding) in try life.run() }
     note(life)
     guard case .failure(let finding) = result else { return life }
-    // The scenario of a finding ends with the life in which it showed; a last one, that only opens, is
-    // part of every scenario.
+    // The scenario ends with the life of the finding. A final life that only opens is part of every scenario.
     if !leg.steps.isEmpty || leg.fault != nil { scenario.legs.append(leg) }
     report(finding, scenario, exploration)
     return nil
   }
 
-  /// Bytes of a cut-off commit that survived must be named (P7), and nothing else may be.
+  /// The recovery report must name exactly the surviving bytes of unfinished commits (P7).
   private mutating func checkReport(
     of life: Life, _ first: Life, at operation: Int, _ crash: Crash, _ image: DiskImage,
     _ scenario: Scenario, _ exploration: Exploration
@@ -291,15 +291,15 @@ package struct CrashCampaign {
     }
     let expected = first.oracle.expectation(at: operation, after: crash)
     guard recovery.commit == expected.required, recovery.commit < expected.points.count - 1 else { return }
-    // Commits that were issued at once begin together: whose bytes the unsynced ones are, of those that
-    // are there or of those that are not, nobody can tell from outside.
+    // Commits of one group begin together, so their unsynced bytes cannot be attributed to single commits
+    // from outside.
     let isOfOneGroup =
       expected.points[recovery.commit].beganAt == expected.points[recovery.commit + 1].beganAt
     guard !isOfOneGroup else { return }
-    // What was unsynced before the lost commits began is not theirs.
+    // Bytes that were unsynced before the lost commits began belong to other commits.
     let earlier = first.image(before: expected.points[recovery.commit + 1].beganAt)
     for path in before.paths where path.contains("/log-") {
-      // A log that no manifest names yet is removed, and held nothing.
+      // A log that no manifest names is removed, and contained nothing.
       guard recovery.image.contents(of: path) != nil else { continue }
       let isNamed = before.unsyncedBytes(of: path, since: earlier, survivingIn: image).allSatisfy { range in
         recovery.report.losses.contains { loss in

@@ -1,4 +1,4 @@
-// One commit of a workload: what it does to the keys.
+// One commit of a workload: its puts and removals.
 
 internal import ByteStore
 
@@ -55,7 +55,7 @@ struct Edit: Sendable, CustomStringConvertible {
   }
 }
 
-/// What a store holds.
+/// The contents of a store.
 typealias Contents = [[UInt8]: [UInt8]]
 
 func name(_ key: [UInt8]) -> String { String(decoding: key, as: UTF8.self) }

@@ -1,21 +1,21 @@
-// What a check can find wrong.
+// The kinds of failures that a campaign can find.
 
-/// A promise that did not hold.
+/// A violated guarantee.
 package struct Finding: Error, Sendable, CustomStringConvertible {
   package enum Kind: String, CaseIterable, Sendable {
-    /// P1, P5: an acknowledged or shown commit is gone.
+    /// P1, P5: a commit that was acknowledged or visible is lost.
     case lostCommit = "lost acknowledged commits"
-    /// P3, P4: something is there that must not be.
+    /// P3, P4: the store contains something that must not exist.
     case ghost = "resurrected deletes and other ghosts"
-    /// P2: the contents are those of no prefix of the commits.
+    /// P2: the contents do not match any prefix of the commits.
     case tornBatch = "torn batches"
-    /// `corrupted` or the like for a disk that a crash can leave.
+    /// An error such as `corrupted` for a disk that a crash can leave.
     case falseAlarm = "false alarms"
-    /// P7: bytes were dropped and the report does not say so, or the report tells of a loss that was none.
+    /// P7: the report omits dropped bytes, or names a loss that did not occur.
     case wrongReport = "wrong recovery reports"
-    /// C12: a log that was there at an opening is not what it was.
+    /// C12: a log that existed at an open has changed.
     case oldLog = "old logs written to"
-    /// P9: a commit succeeded after one whose outcome is unknown, or a store did not open after a fault.
+    /// P9: a commit succeeded after an unknown outcome, or a store did not open after a fault.
     case dishonest = "wrong answers to a fault"
   }
 

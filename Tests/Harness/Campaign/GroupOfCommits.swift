@@ -2,7 +2,7 @@
 
 internal import ByteStore
 
-/// Started once, from whichever thread gets there first.
+/// Started once, by the first thread that gets there.
 final class GroupOfCommits: Sendable {
   private struct State {
     var threads: [WorkerThread] = []
@@ -21,8 +21,8 @@ final class GroupOfCommits: Sendable {
     self.waiting = waiting
   }
 
-  /// To be called while a commit is being written: returns when all of these wait behind it, or had time
-  /// to.
+  /// Called while another commit is being written. Returns when all of these commits are queued, or after
+  /// a delay.
   func queueUp() {
     startAll { index in
       if let waiting {
@@ -33,7 +33,7 @@ final class GroupOfCommits: Sendable {
     }
   }
 
-  /// What is left to do if nothing was there to wait behind: one commit after the other.
+  /// Runs the commits one by one, if no commit was in progress that they could queue behind.
   func commitOneByOne() {
     startAll { index in
       while state.withLock({ $0.results[index] == nil }) { WorkerThread.yield() }

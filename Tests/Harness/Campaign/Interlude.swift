@@ -1,16 +1,17 @@
-// Commits between the steps of a flush, one at a time and in the thread of the flush: what two threads could
-// do to each other there, happens in the same way every time.
+// Commits between the steps of a flush, one at a time on the thread of the flush.
+//
+// This reproduces interleavings of two threads in a deterministic order.
 
 internal import ByteStore
 
 final class Interlude: Sendable {
   struct Commit: Sendable {
     var edit: Edit
-    /// How many calls the disk had served.
+    /// The number of disk calls before the commit.
     var beganAt: Int
     var endedAt: Int
     var result: Result<SequenceNumber, ByteStoreError>
-    /// Of the store right after the commit, if one was asked for.
+    /// A snapshot right after the commit, if requested.
     var snapshot: Snapshot?
   }
 
@@ -32,7 +33,7 @@ final class Interlude: Sendable {
     }
   }
 
-  /// What was committed; what was not will not be.
+  /// Returns the commits made so far and drops the rest.
   func finish() -> [Commit] {
     state.withLock { state in
       defer { state = State() }
@@ -40,7 +41,7 @@ final class Interlude: Sendable {
     }
   }
 
-  /// One commit, if any is left.
+  /// Makes the next commit, if there is one.
   func run() {
     let next = state.withLock { state -> (Edit, ByteStore, SimulatedDisk, Bool)? in
       guard let store = state.store, let disk = state.disk, !state.edits.isEmpty else { return nil }

@@ -1,26 +1,28 @@
-// The background, played by dice: the jobs that a store would have run by other threads advance step by step, in
-// any order, between the calls of its callers, between the steps of these calls and between each other's steps.
+// A deterministic scheduler for background jobs.
 //
-//   - One thread runs at a time, whatever threads there are: the caller's hands its turn to a job, and gets it
-//     back where the job pauses or ends. Hence the same seed gives the same run.
-//   - A job only gets a turn if it need not wait for whoever is paused: nobody would wake it.
+// A job that would run on another thread advances step by step, interleaved at random with its callers'
+// calls, with the steps of those calls and with the steps of other jobs.
+//
+//   - One thread runs at a time: the caller's thread hands the turn to a job, and gets it back when the job
+//     pauses or ends. Therefore a seed reproduces a run.
+//   - A job only gets a turn if it does not have to wait for a paused thread, because nothing would wake it.
 
 internal import ByteStore
 
 final class JobScheduler: BackgroundSimulator {
-  /// What the caller is doing, which a job might have to wait for.
+  /// The caller's current operation, which a job might have to wait for.
   enum Occupation: Sendable { case commit, flush }
 
   struct Counts: Sendable {
-    /// Jobs that were run.
+    /// The number of jobs run.
     var jobs: [Maintenance.Job: Int] = [:]
-    /// Steps of a job while another one stood between two steps of its own.
+    /// The number of job steps while another job was paused.
     var overlaps = 0
   }
 
-  /// What changes is protected by the lock of the state that it is in.
+  /// Mutable state, protected by the lock of the enclosing state.
   private final class Job {
-    /// One that is `held` has begun, and would have to wait for a commit.
+    /// A `held` job has begun and would have to wait for a commit.
     enum Phase { case waiting, begun, held, ended }
 
     let kind: Maintenance.Job
@@ -37,13 +39,13 @@ final class JobScheduler: BackgroundSimulator {
 
   private struct State {
     var random: SeededRandom
-    /// Of four times that a job could advance, it does so often.
+    /// A job advances in this many of four opportunities.
     var eagerness: Int
-    /// By their numbers, which follow each other in the order in which they came.
+    /// The jobs by number, in the order of arrival.
     var jobs: [Int: Job] = [:]
     var threads: [Int: WorkerThread] = [:]
     var jobsSoFar = 0
-    /// The job whose turn it is; nil is the caller.
+    /// The job whose turn it is; nil means the caller.
     var turn: Int?
     var occupations: [Occupation] = []
     var counts = Counts()
@@ -51,7 +53,7 @@ final class JobScheduler: BackgroundSimulator {
     func canAdvance(_ job: Job) -> Bool {
       guard job.phase != .held else { return !occupations.contains(.commit) }
       guard job.phase == .waiting, job.kind != .spare else { return true }
-      // Both wait for a commit, and a flush for another one.
+      // Both kinds wait for a commit, and a flush also waits for another flush.
       let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
       return !occupations.contains(.commit)
         && (job.kind != .flush || !isFlushing && !occupations.contains(.flush))
@@ -77,12 +79,12 @@ final class JobScheduler: BackgroundSimulator {
 
   // MARK: The caller
 
-  /// Some jobs advance, or none.
+  /// Advances a random number of jobs.
   func runSome() {
     while state.withLock({ $0.random.below(4) < $0.eagerness }), advance(where: { _ in true }) {}
   }
 
-  /// `body` is what the caller does; a job that would have to wait for it does not begin meanwhile.
+  /// Runs the caller's operation `body`. Jobs that would have to wait for it do not start meanwhile.
   @discardableResult
   func during<Result>(_ occupation: Occupation, _ body: () -> Result) -> Result {
     state.withLock { $0.occupations.append(occupation) }
@@ -90,12 +92,13 @@ final class JobScheduler: BackgroundSimulator {
     return body()
   }
 
-  /// For a flush of the caller's, which would wait for one that has begun.
+  /// Finishes a flush that has begun, because a flush of the caller would wait for it.
   func finishFlush() {
     while advance(where: { $0.kind == .flush && $0.hasBegun }) {}
   }
 
-  /// For a close, which would wait for what has begun and for spares. Other jobs may begin after it.
+  /// Finishes the jobs that a close waits for: those that have begun, and spare files. Other jobs may
+  /// start after it.
   func finishBeforeClose() {
     runSome()
     while advance(where: { $0.hasBegun || $0.kind == .spare }) {}
@@ -105,7 +108,7 @@ final class JobScheduler: BackgroundSimulator {
     while advance(where: { _ in true }) {}
   }
 
-  /// One of the jobs that are wanted and can advance does so; false if there is none.
+  /// Advances a random job among those that match and can advance. Returns false if there is none.
   private func advance(where isWanted: (Job) -> Bool) -> Bool {
     let chosen = state.withLock { state -> (number: Int, isNew: Bool)? in
       let possible = state.jobs.filter { isWanted($0.value) && state.canAdvance($0.value) }
@@ -128,7 +131,7 @@ final class JobScheduler: BackgroundSimulator {
       guard state.jobs[chosen.number]?.phase == .ended else { return nil }
       return state.threads.removeValue(forKey: chosen.number)
     }
-    // What the job held on to is let go of by now, too.
+    // The job's objects have been released by now, too.
     if let ended {
       ended.join()
       state.withLock { _ = $0.jobs.removeValue(forKey: chosen.number) }
@@ -165,7 +168,8 @@ final class JobScheduler: BackgroundSimulator {
 
   enum Side { case caller, job }
 
-  /// In a job, the caller's turn comes; in the caller, some jobs'. Who it was is the answer.
+  /// Within a job, returns the turn to the caller; in the caller, runs some jobs. Returns which of both
+  /// it was.
   @discardableResult
   func pause() -> Side { pause(in: .begun) }
 

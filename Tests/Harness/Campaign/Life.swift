@@ -1,8 +1,8 @@
-// One life of a store: from the start of a process on a given disk to the moment before a crash.
+// One life of a store: from the start of a process on a given disk until a crash.
 //
-// The life opens the store, does the steps of its plan and compares everything it sees with the oracle.
-// Where a fault of the plan strikes, it checks that the answer is honest (P9) and goes on as a caller
-// would: it retries an open, forgets a refused commit, reopens after an unknown outcome.
+// A life opens the store, runs the steps of its plan and compares all results with the oracle. When a
+// fault of the plan strikes, it checks that the error is correct (P9) and reacts as a caller would: it
+// retries an open, drops a refused commit, and reopens after an unknown outcome.
 
 package import ByteStore
 import StoreTools
@@ -15,20 +15,20 @@ struct LifePlan: Sendable {
   var schedulesJobs = false
   var capacity: Int?
   var recordsTrace = false
-  /// For the dice of this life; lives of one store must not throw the same.
+  /// The seed of this life's random choices; different lives of a store need different seeds.
   var seed: UInt64
   var setting: Setting
 }
 
-/// What is the same for all lives of a campaign.
+/// The settings that all lives of a campaign share.
 struct Setting: Sendable {
-  /// Counts the commits that wait for the one being written, so that groups form the same way each time.
+  /// Counts the commits that wait behind the current one, which makes group commit deterministic.
   var commitsWaiting: CommitsWaiting?
-  /// The rule that the engine breaks, to see that the campaign notices.
+  /// The rule that the engine breaks, to prove that the campaign detects it.
   var brokenRule: Rule?
 }
 
-/// How many commits wait in a store for their group to be led.
+/// Returns the number of commits in a store that wait for a leader.
 package typealias CommitsWaiting = @Sendable (ByteStore) -> Int
 
 struct Life {
@@ -36,7 +36,7 @@ struct Life {
 
   let disk: SimulatedDisk
   private(set) var oracle: Oracle
-  /// What the first opening that succeeded found.
+  /// The recovery of the first successful open.
   private(set) var recovery: Recovery?
   private let plan: LifePlan
   private let platform: Platform
@@ -44,14 +44,14 @@ struct Life {
   private var snapshots: [(snapshot: Snapshot, commit: Int)] = []
   private let interlude = Interlude()
   private let scheduler: JobScheduler?
-  /// The commit at which the store stood when it was opened.
+  /// The last commit of the store when it was opened.
   private var openedAt = 0
-  /// The disk as that opening left it.
+  /// The disk after that open.
   private var imageWhenOpened: DiskImage?
-  /// Maintenance met a fault, and nobody was there to be told.
+  /// Whether maintenance met a fault, which no caller has seen.
   private var mayBePoisoned = false
-  /// A put was acknowledged in this life, so that there is a reserve; before that, a power loss may have taken
-  /// it, and someone else its space.
+  /// Whether a put was acknowledged in this life, so that the reserve exists. Before that, a power loss
+  /// may have removed the reserve, and another file may have taken its space.
   private var hasReserve = false
   private static let otherFile = "other"
 
@@ -79,7 +79,7 @@ struct Life {
     var image: DiskImage
   }
 
-  /// The disk before call `operation`, or at the end of the life.
+  /// Returns the disk before the given call, or at the end of the life.
   func image(before operation: Int) -> DiskImage {
     let history = disk.history
     return operation < history.count ? history[operation].image : disk.image
@@ -94,7 +94,7 @@ struct Life {
 
   private mutating func goOn() throws(Finding) {
     if plan.seed % 8 == 0 { try openBeside() }
-    // A process that nobody calls any more goes on in the background until it dies.
+    // Without further calls, a process still runs its background jobs until it dies.
     defer { scheduler?.finishAll() }
     for step in plan.steps {
       guard let store else { return }
@@ -110,7 +110,7 @@ struct Life {
   }
 
   private func giveSpace() {
-    // Durably: no file system has space for others while a power loss could still bring the file back.
+    // Durable, because a file system gives no space away while a power loss could still restore the file.
     guard let directory = try? disk.openDirectory("/") else { return }
     try? directory.remove(Self.otherFile)
     try? directory.sync()
@@ -130,16 +130,16 @@ struct Life {
     }
   }
 
-  /// Of the jobs in the background.
+  /// The counts of background jobs.
   var jobCounts: JobScheduler.Counts { scheduler?.counts ?? JobScheduler.Counts() }
 
   private var operations: Int { disk.counters.operations }
 
   // MARK: Opening and closing
 
-  /// Opens the store, twice if a fault is in the way; stays without one if the fault does.
+  /// Opens the store, and retries once after a fault. Leaves it closed if the fault persists.
   private mutating func open() throws(Finding) {
-    // One that a power loss took, or that was never made, an open cannot use.
+    // An open cannot use a reserve that does not exist or that a power loss removed.
     let reserve = disk.image.contents(of: "\(Self.path)/RESERVE")?.size ?? 0
     if try !openOnce(), try !openOnce(), !disk.hasFaultAhead {
       guard plan.capacity == nil || reserve >= 64 << 10 else { return }
@@ -178,7 +178,7 @@ struct Life {
     return true
   }
 
-  /// Another opening of a store in use is refused as locked, unless a fault keeps it from finding out.
+  /// A second open of the store must fail as `locked`, unless a fault prevents the check.
   private func openBeside() throws(Finding) {
     guard store != nil else { return }
     let faults = disk.counters.faults
@@ -198,12 +198,12 @@ struct Life {
     }
   }
 
-  /// No log that was there when the store was opened has been written to since.
+  /// No log that existed when the store was opened has been written since.
   private func checkOldLogs() throws(Finding) {
     guard let before = imageWhenOpened else { return }
     let after = disk.image
     for path in before.paths where path.hasPrefix("\(Self.path)/log-") {
-      // Another file of that name is another log.
+      // A different file under that name is a different log.
       guard after.entry(at: path) == before.entry(at: path),
         after.contents(of: path) != before.contents(of: path)
       else { continue }
@@ -213,7 +213,8 @@ struct Life {
 
   // MARK: A full disk
 
-  /// Whatever failed, failed for want of space, and there is a reserve: what gives space back must work (C11).
+  /// Whether every failure was caused by lack of space and the reserve exists, so that operations which
+  /// free space must succeed (C11).
   private var mustWorkInReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
 
   private func takeSpace() {
@@ -261,8 +262,8 @@ struct Life {
     }
   }
 
-  /// What a quiet moment does: everything acknowledged is then on stable storage. If it fails, the next
-  /// commit will say so.
+  /// Runs maintenance, after which everything acknowledged is durable. If it fails, the next commit
+  /// reports that.
   private mutating func maintain(_ store: ByteStore) {
     let faults = disk.counters.faults
     store.performMaintenance()
@@ -281,7 +282,7 @@ struct Life {
     }
   }
 
-  /// Whatever is committed between the steps of the flush must be as safe as any other commit.
+  /// Commits between the steps of a flush must be as durable as any others.
   private mutating func flush(
     _ scope: ByteStore.FlushScope, during edits: [Edit], _ store: ByteStore
   ) throws(Finding) {
@@ -292,7 +293,7 @@ struct Life {
     let flush = { Result { () throws(ByteStoreError) in try store.flush(scope) } }
     let result = scheduler?.during(.flush, flush) ?? flush()
     let unknown = try settle(interlude.finish(), after: last)
-    // What comes behind the manifest may fail without the flush failing.
+    // Work after the manifest may fail without a failure of the flush.
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     switch result {
     case .success:
@@ -301,7 +302,8 @@ struct Life {
       switch error {
       case .system, .outcomeUnknown:
         try requireFault("a flush failed with \(error)")
-        // Commits between its steps may take what the flush was about to use; the next one gets it.
+        // Commits between the steps may use up the space that the flush was about to use; the next flush
+        // gets it.
         if edits.isEmpty { try requireNoReserve("a flush failed with \(error)") }
       default: throw Finding(.dishonest, "a flush failed with \(error)")
       }
@@ -315,7 +317,8 @@ struct Life {
     try compare(with: store)
   }
 
-  /// The backup must be the state of now, whatever is committed meanwhile, and those commits as safe as any.
+  /// The backup must have the state at the call, whatever is committed meanwhile, and those commits must
+  /// be as durable as any others.
   private mutating func backUp(
     _ store: ByteStore, to directory: String, during edits: [Edit]
   ) throws(Finding) {
@@ -341,7 +344,8 @@ struct Life {
     try compare(with: store)
   }
 
-  /// Tells the oracle what was committed meanwhile; the first commit whose outcome is unknown, or nil.
+  /// Reports the commits made meanwhile to the oracle. Returns the first commit with an unknown outcome,
+  /// or nil.
   private mutating func settle(
     _ commits: [Interlude.Commit], after last: Int
   ) throws(Finding) -> Edit? {
@@ -398,11 +402,11 @@ struct Life {
     }
   }
 
-  /// One commit goes ahead; while it waits for its sync, the others queue up behind it in their order.
+  /// One commit runs; while it waits for its sync, the others queue up in order.
   private mutating func commitAtOnce(_ edits: [Edit], to store: ByteStore) throws(Finding) {
     guard plan.setting.commitsWaiting != nil || plan.fault == nil, !plan.schedulesJobs else {
-      // Without a look into the queue nobody could tell which commit of a failed group came first; nor in
-      // which order the threads of a group hand over their jobs.
+      // Without access to the queue, the first commit of a failed group is unknown, and so is the order
+      // in which the group's threads submit their jobs.
       for edit in edits where self.store === store { try commit(edit, to: store) }
       return
     }
@@ -462,7 +466,8 @@ struct Life {
     }
   }
 
-  /// The writer must refuse everything from now on, readers go on, and only reopening helps (C4).
+  /// After an unknown outcome, the writer must refuse everything until the next open, and readers must
+  /// still work (C4).
   private mutating func goOn(after edit: Edit, in store: ByteStore) throws(Finding) {
     try compare(with: store)
     if case .acknowledged = try Self.outcome(of: edit, in: store) {
@@ -477,7 +482,7 @@ struct Life {
     throw Finding(.dishonest, "\(what) without a fault")
   }
 
-  /// The open store shows exactly the commits that it acknowledged.
+  /// The open store must show exactly the commits that it acknowledged.
   private func compare(with store: ByteStore) throws(Finding) {
     let points = oracle.expectation(at: operations, after: .kill).points
     let acknowledged = oracle.acknowledged
@@ -491,7 +496,7 @@ struct Life {
     }
   }
 
-  /// A read that fails is excused by a fault; damage never is, for a crash leaves none.
+  /// Accepts a failed read after a fault. Damage is never accepted, because a crash leaves none.
   private var excuse: Excuse {
     let disk = disk
     return { error in

@@ -1,33 +1,33 @@
-// The plain dictionary that a store is compared with, after every commit, at every call to the disk.
+// The reference model of the crash campaigns: the expected contents after every commit, for every disk call.
 
 internal import ByteStore
 
-/// Knows, for each call of a run, which commits had been acknowledged before it and which had begun.
+/// Records for each disk call which commits were acknowledged before it and which had begun.
 ///
-/// Law: the store that opens after a crash at that call holds the contents after some prefix of the
-/// commits, which has every acknowledged one in it and none that had not begun (P1 to P3). After a power
-/// loss, the acknowledged ones that count are those that a sync was to cover.
+/// Law: a store that opens after a crash at a call has the contents after a prefix of the commits. The
+/// prefix contains every acknowledged commit and none that had not begun (P1 to P3). After a power loss,
+/// only commits with an acknowledged sync count as acknowledged.
 struct Oracle: Sendable {
   /// The store after a commit.
   struct Point: Sendable {
     var contents: Contents
     var stamp: UInt64
-    /// How many calls the disk had served when the commit began, and when it was acknowledged.
+    /// The number of disk calls when the commit began and when it was acknowledged.
     var beganAt: Int
     var acknowledgedAt: Int?
-    /// When a sync that covers it was acknowledged.
+    /// The number of disk calls when a sync that covers it was acknowledged.
     var durableAt: Int?
   }
 
-  /// The commits as they are known from one opening of the store to the next, from the empty store on.
-  /// An opening settles what became of the commits in flight, and what came before stays as it was.
+  /// The commits as known from one open to the next, starting with the empty store. An open determines
+  /// the outcome of commits in progress; earlier ones stay.
   private struct Era: Sendable {
     var start: Int
     var points: [Point]
   }
 
   private var eras: [Era]
-  /// By directory, oldest first.
+  /// The backups of each directory, oldest first.
   private var backups: [String: [BackupAttempt]] = [:]
 
   init() {
@@ -50,17 +50,18 @@ struct Oracle: Sendable {
     if durability == .synced { acknowledgeSync(through: sequence, at: operation) }
   }
 
-  /// Everything up to `sequence` survives a power loss from now on.
+  /// Marks all commits up to `sequence` as durable from now on.
   mutating func acknowledgeSync(through sequence: Int, at operation: Int) {
     for index in points[...sequence].indices where points[index].durableAt == nil {
       points[index].durableAt = operation
     }
   }
 
-  /// Takes back the commits behind `sequence`: nothing of them reached the disk.
+  /// Removes the commits after `sequence`, of which nothing reached the disk.
   mutating func forget(after sequence: Int) { points.removeLast(points.count - 1 - sequence) }
 
-  /// The store was opened and showed commits up to `sequence`: those are there to stay (P5).
+  /// Records that the store was opened with the commits up to `sequence`, which must not disappear any
+  /// more (P5).
   mutating func settle(at sequence: Int, operation: Int) {
     eras.append(Era(start: operation, points: Array(points[...sequence])))
     for index in points.indices where points[index].acknowledgedAt == nil {
@@ -74,18 +75,18 @@ struct Oracle: Sendable {
     _modify { yield &eras[eras.count - 1].points }
   }
 
-  /// The last acknowledged commit, now.
+  /// The last commit that is acknowledged now.
   var acknowledged: Int { points.lastIndex { $0.acknowledgedAt != nil }! }
 
   // MARK: Expectations
 
-  /// What a crash right before a call may leave.
+  /// The allowed states after a crash right before a call.
   struct Expectation: Sendable {
-    /// After each commit that had begun, from the empty store on.
+    /// The states after each commit that had begun, starting with the empty store.
     var points: [Point]
-    /// Up to where they must be there.
+    /// The last commit that must exist.
     var required: Int
-    /// Up to where a power loss, after a mere kill, cannot take them.
+    /// The last commit that a power loss after a mere kill must not remove.
     var durable: Int
     var backups: [String: [BackupAttempt]]
   }
@@ -107,7 +108,7 @@ struct Oracle: Sendable {
       })
   }
 
-  /// What is known at the start of the run after the crash.
+  /// Creates the oracle of the life after a crash.
   init(after expectation: Expectation) {
     var points = expectation.points
     for index in points.indices {
@@ -131,10 +132,10 @@ struct Oracle: Sendable {
     backups[directory]?[last].completedAt = operation
   }
 
-  /// Takes back the last one: it was refused, and its directory left alone.
+  /// Removes the last backup, which was refused and left its directory unchanged.
   mutating func forgetBackup(to directory: String) { backups[directory]?.removeLast() }
 
-  /// What the directories of all backups so far must hold.
+  /// Checks the directories of all backups so far.
   func checkBackups(on image: DiskImage) throws(Finding) {
     for (directory, attempts) in backups.sorted(by: { $0.key < $1.key }) where !attempts.isEmpty {
       try BackupAttempt.check(attempts, in: directory, on: image)
@@ -142,7 +143,7 @@ struct Oracle: Sendable {
   }
 }
 
-/// What can be asked for values: a store or a snapshot of it.
+/// A state that values can be read from: a store or a snapshot.
 protocol ReadableState {
   func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]?
   func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool
@@ -152,12 +153,12 @@ protocol ReadableState {
 extension ByteStore: ReadableState {}
 extension Snapshot: ReadableState {}
 
-/// Whether an error of a read is no finding, because a fault or damage explains it.
+/// Returns whether a read error is acceptable because of a fault or damage.
 typealias Excuse = (ByteStoreError) -> Bool
 
 extension Oracle.Expectation {
-  /// The number of the commit that the store stands at, if it is one of those allowed, with every byte
-  /// as it must be.
+  /// Returns the last commit of the store. Throws unless it is an allowed one with exactly the expected
+  /// contents.
   func check(_ store: ByteStore, _ excuse: Excuse) throws(Finding) -> Int {
     let found = Int(store.lastCommit.value)
     guard found >= required else {
@@ -183,7 +184,7 @@ extension Oracle.Point {
   func compare(
     withState state: some ReadableState, at sequence: Int, _ excuse: Excuse
   ) throws(Finding) {
-    // In order, so that the same run tells the same.
+    // Sorted, so that equal runs report equal findings.
     for (key, value) in contents.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let found: [UInt8]?
       do throws(ByteStoreError) {
@@ -205,7 +206,7 @@ extension Oracle.Point {
     }
   }
 
-  /// A fault that strikes once must not strike the second time.
+  /// Reads twice, because a fault that strikes once must not strike the second time.
   private static func value(
     for key: [UInt8], in state: some ReadableState
   ) throws(ByteStoreError) -> [UInt8]? {

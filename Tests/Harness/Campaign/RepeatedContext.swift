@@ -1,4 +1,4 @@
-// A layer above that has each log repeat some bytes, so that crashes, faults and full disks strike contexts as well.
+// A layer above the store that repeats bytes in each log, so that crashes and faults strike contexts, too.
 
 internal import ByteStore
 

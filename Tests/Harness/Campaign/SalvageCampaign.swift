@@ -1,10 +1,10 @@
-// Crashes and faults while a damaged store is salvaged (docs/reliability.md, P8).
+// Injects crashes and faults into the salvage of a damaged store (docs/reliability.md, P8).
 //
-//   1. damage    a specimen, in some way that a check finds
-//   2. expect    a salvage without any trouble says which keys and values come out
-//   3. trouble   the same, but a crash before some call with any survivors, a second one in the salvage that
-//                follows, or a fault; sometimes the store is opened and written to in between
-//   4. compare   after a salvage that is left in peace, the keys and values are those of step 2
+//   1. damage    a specimen in a way that a check detects
+//   2. expect    the keys and values of an undisturbed salvage
+//   3. disturb   salvage again with a crash before some call with any survivors, a second crash in the
+//                salvage that follows, or a fault; sometimes open the store in between and write to it
+//   4. compare   after a final undisturbed salvage, the keys and values are those of step 2
 
 internal import ByteStore
 internal import StoreTools
@@ -12,7 +12,7 @@ internal import StoreTools
 package struct SalvageCampaign {
   private var summary = Summary()
   private var random: SeededRandom
-  /// What happened on the way, for the text of a failure.
+  /// The disturbances so far, for the failure message.
   private var troubles: [String] = []
 
   package struct Summary: Sendable, CustomStringConvertible {
@@ -20,7 +20,7 @@ package struct SalvageCampaign {
     package var failures = 0
     package var firstFailure: String?
     package var damages = 0
-    /// By what the last salvage said it had to do.
+    /// Counts by the outcome of the last salvage.
     package var outcomes: [String: Int] = [:]
 
     package var description: String {
@@ -81,11 +81,11 @@ package struct SalvageCampaign {
 
   private struct Expected {
     var contents: Contents
-    /// The calls that a salvage takes.
+    /// The number of disk calls of the salvage.
     var calls: Int
   }
 
-  /// Nil if there is nothing to salvage, or if salvage refuses.
+  /// Returns nil if there is nothing to salvage or salvage refuses.
   private static func expected(_ image: DiskImage, _ seed: UInt64) throws(Finding) -> Expected? {
     let disk = SimulatedDisk(image)
     do throws(ByteStoreError) {
@@ -148,7 +148,7 @@ package struct SalvageCampaign {
     let disk = SimulatedDisk(image, options: options)
     _ = try Self.salvage(disk, random.next())
     let history = disk.history
-    // The last calls are those of the switch.
+    // The last calls replace the manifest, so crashes there are more frequent.
     let back = random.oneIn(2) ? random.below(min(40, history.count + 1)) : random.below(history.count + 1)
     let call = history.count - back
     let moment = call < history.count ? history[call].image : disk.image
@@ -174,7 +174,7 @@ package struct SalvageCampaign {
     return disk.image(after: crash)
   }
 
-  /// A fault of the disk may end a salvage, and nothing else.
+  /// Runs a salvage, which only a disk fault may end.
   private static func salvage(_ disk: SimulatedDisk, _ seed: UInt64) throws(Finding) -> SalvageReport? {
     do throws(ByteStoreError) {
       return try ByteStore.salvage(Life.path, platform: disk.platform(seed: seed))
@@ -184,7 +184,7 @@ package struct SalvageCampaign {
     }
   }
 
-  /// An app that opens the store and writes to it, if it opens.
+  /// Simulates an app that opens the store and writes to it, if it opens.
   private mutating func write(
     _ image: DiskImage, _ contents: inout Contents, _ random: inout SeededRandom
   ) -> DiskImage {
@@ -204,7 +204,7 @@ package struct SalvageCampaign {
       contents[key] = value
       troubles.append("a commit")
     } catch {
-      // It is damaged, and says so.
+      // The store is damaged and reports that.
     }
     return disk.image(after: .powerLoss(.nothing, seed: 0))
   }

@@ -1,4 +1,4 @@
-// A chain of lives with a crash at the end of each: what a campaign finds, and what repeats a finding.
+// A sequence of lives, each ended by a crash: the reproducible form of a finding.
 
 internal import ByteStore
 
@@ -6,7 +6,7 @@ package struct Scenario: Sendable {
   struct Leg: Sendable {
     var steps: [Workload.Step]
     var fault: FaultPlan?
-    /// The life ends before this call; if there are fewer, at the end.
+    /// The life ends before this call, or at its own end if it has fewer calls.
     var crashAt: Int
     var crash: Crash
     var seed: UInt64
@@ -16,15 +16,15 @@ package struct Scenario: Sendable {
   var flushBytes: UInt64 = 1 << 30
   var shortensTransfers: Bool
   var schedulesJobs = false
-  /// The size of the disk; nil for one without end.
+  /// The size of the disk; nil for an unlimited one.
   var capacity: Int?
-  /// The context of each log; nil for none.
+  /// The size of each log's context; nil for none.
   var contextBytes: Int?
   var legs: [Leg]
 
   package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
 
-  /// Runs all lives, and one more that only opens what the last crash left.
+  /// Runs all lives, and a final one that only opens the store after the last crash.
   func run(_ setting: Setting, recordsTrace: Bool = false) -> Outcome {
     var outcome = Outcome()
     var image = DiskImage()
@@ -51,7 +51,7 @@ package struct Scenario: Sendable {
 
   struct Outcome {
     var finding: Finding?
-    /// How many calls each life took.
+    /// The number of calls of each life.
     var operations: [Int] = []
     var traces: [String] = []
   }

@@ -1,7 +1,7 @@
-// Makes a failing scenario small: fewer steps, fewer operations, and a crash that is found again.
+// Shrinks a failing scenario: fewer steps, fewer operations, and an adjusted crash.
 
-/// Removes what the failure does not need. A step fewer moves every later call, so that each attempt
-/// tries the crash and the fault of a life at every call.
+/// Removes everything that the failure does not need. Removing a step moves all later calls, so each
+/// attempt tries the crash and the fault of a life at every call.
 struct ScenarioShrinker {
   private static let runsMax = 20_000
   private static let runsPerAttemptMax = 2_000
@@ -18,7 +18,7 @@ struct ScenarioShrinker {
   }
 
   mutating func shrunk() -> Scenario {
-    // What the campaign found by looking at more than the lives themselves does not show here.
+    // Findings that the campaign made by more than running the lives do not appear here.
     var isSmaller = run(best).finding?.kind == kind
     while isSmaller, runs < Self.runsMax {
       isSmaller = false
@@ -66,7 +66,7 @@ struct ScenarioShrinker {
     }
   }
 
-  /// The scenario with its crashes and faults at calls where it fails in the same way.
+  /// Searches for calls at which the scenario's crashes and faults cause an equal kind of failure.
   private mutating func failing(_ scenario: Scenario) -> Scenario? {
     let first = run(scenario)
     if first.finding?.kind == kind { return scenario }

@@ -1,8 +1,8 @@
-// Taking turns with something of which a process has one.
+// Exclusive access to something that exists once per process.
 
-/// Whoever takes it has it until it is given back; the others wait, in the order in which they came, without a thread.
+/// An asynchronous mutex: waiters get it in order of arrival and do not block a thread.
 package actor Turn {
-  /// The app without a name, and with it the stores that belong to it.
+  /// For the default app and the stores that belong to it.
   package static let defaultApp = Turn()
 
   private var isTaken = false
@@ -20,7 +20,7 @@ package actor Turn {
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
   }
 
-  /// Takes it for as long as `body` runs.
+  /// Holds it while `body` runs.
   nonisolated package func during(_ body: @Sendable () async throws -> Void) async throws {
     await take()
     let result: Result<Void, any Error>

@@ -1,4 +1,4 @@
-// A thread that can be waited for.
+// A thread that can be joined.
 
 #if canImport(Darwin)
 import Darwin
@@ -30,7 +30,7 @@ package struct WorkerThread {
     precondition(result == 0, "the system gives no more threads")
   }
 
-  /// Nobody waits for it.
+  /// Detaches the thread, which will not be joined.
   package func detach() { pthread_detach(thread) }
 
   package func join() { pthread_join(thread, nil) }

@@ -1,43 +1,43 @@
-// What a campaign makes a store do: random, and the same again for the same seed.
+// The random workload of a campaign, reproducible from its seed.
 
 internal import ByteStore
 
 struct Workload: Sendable {
   enum Step: Sendable {
     case commit(Edit)
-    /// Commits from as many threads; all but the first wait for it and become one group.
+    /// Commits from one thread each; all but the first queue up behind it and become one group.
     case group([Edit])
     case maintain
-    /// Commits to be made between the steps of the flush, in this order.
+    /// A flush, with commits between its steps in this order.
     case flush(ByteStore.FlushScope, during: [Edit])
-    /// Commits to be made between the steps of the backup.
+    /// A backup, with commits between its steps.
     case backup(to: String, during: [Edit])
-    /// Looks at the store as it is now, until it is reopened.
+    /// Takes a snapshot and keeps it until the store is reopened.
     case snapshot
     case reopen
-    /// A file of someone else takes all the space that is left.
+    /// Another file takes all free space.
     case takeSpace
-    /// And is gone again.
+    /// The other file is deleted.
     case giveSpace
   }
 
   var logBytes: UInt64
   var flushBytes: UInt64
   var shortensTransfers: Bool
-  /// Maintenance is no step alone, but goes on in the background, as dice will have it.
+  /// Whether maintenance also runs in the background, scheduled at random.
   var schedulesJobs: Bool
-  /// The size of the disk, if the workload is about a full one.
+  /// The size of the disk, if the workload fills it.
   var capacity: Int?
   var steps: [Step]
 
-  /// The first life of a store; on a disk that gets full, if `fillsDisk`.
+  /// Creates the first life of a store. With `fillsDisk`, the disk becomes full.
   init(seed: UInt64, fillsDisk: Bool = false) {
     var random = SeededRandom(seed: seed)
     logBytes = [16 << 10, 16 << 10, 32 << 10, 64 << 10][random.below(4)]
     flushBytes = [24 << 10, 64 << 10, 1 << 30][random.below(3)]
     shortensTransfers = random.oneIn(3)
     schedulesJobs = !fillsDisk && random.oneIn(3)
-    // Nobody asks for jobs in the background, so there must be cause for them.
+    // Small limits, because nothing else triggers background jobs.
     if schedulesJobs {
       logBytes = 16 << 10
       flushBytes = [8 << 10, 24 << 10, 48 << 10][random.below(3)]
@@ -47,7 +47,7 @@ struct Workload: Sendable {
   }
 
   private mutating func fillDisk(_ random: inout SeededRandom) {
-    // Smaller logs would hold one small commit each, and no reserve lasts for many of them.
+    // A smaller log would hold a single small commit, and the reserve suffices for few logs.
     logBytes = 64 << 10
     capacity = (600 + 4 * random.below(200)) << 10
     steps = Self.onFullDisk(steps, &random)
@@ -55,7 +55,7 @@ struct Workload: Sendable {
     steps.insert(.takeSpace, at: 1 + random.below(steps.count))
   }
 
-  /// The steps with some that take and give space, and none that makes a backup, which has no reserve.
+  /// Adds steps that take and free space, and replaces backups, which the reserve does not cover.
   static func onFullDisk(_ steps: [Step], _ random: inout SeededRandom) -> [Step] {
     var number: UInt64 = 500
     return steps.flatMap { step -> [Step] in
@@ -67,7 +67,7 @@ struct Workload: Sendable {
     }
   }
 
-  /// What follows on a recovered store. `life` keeps the stamps apart.
+  /// Creates the steps after a recovery. `life` keeps the stamps distinct.
   static func sequel(life: Int, seed: UInt64) -> [Step] {
     var random = SeededRandom(seed: seed)
     return steps(1 + random.below(3), firstStamp: UInt64(1000 * life), &random)

@@ -1,11 +1,12 @@
-// The calls to a disk that those who commit wait for: which, when, and for how long.
+// Records the disk calls that commits wait for, with their times.
 //
-//   a group   the writes and syncs of a log by threads that commit
-//   a turn    those of a thread that turns to a new log or replaces the manifest, whether it commits or flushes: from the
-//             first call that names one of them to the sync of the directory in which the manifest has its name
+//   a group     the writes and syncs of a log by committing threads
+//   a rotation  the calls of a thread that starts a new log or replaces the manifest, in a commit or a
+//               flush: from the first call that names one of these files to the sync of the directory that
+//               has the manifest's name
 //
-// What a flush writes beside commits is not among them, nor the bytes of a log or of the reserve that somebody fills in
-// his turn: that could be done before.
+// Other writes of a flush do not count. Neither does filling a log or the reserve during a rotation,
+// because that could be done in advance.
 
 package struct BlockingCalls {
   package struct Call: Sendable {
@@ -26,16 +27,16 @@ package struct BlockingCalls {
       self.end = end
     }
 
-    /// With it, a group of commits is on stable storage.
+    /// Whether this call makes a group of commits durable.
     package var endsGroup: Bool { isSync && !isOfTurn }
   }
 
-  /// More than end while any commit is under way.
+  /// More calls than can end during one commit.
   private static let kept = 4096
 
   private var calls: [Call] = []
   private var callers: Set<UInt> = []
-  /// Threads in a turn, and whether their manifest has its name.
+  /// The threads in a rotation, and whether their manifest has its final name.
   private var turns: [UInt: Bool] = [:]
 
   mutating func follow(_ thread: UInt) { callers.insert(thread) }
@@ -45,7 +46,7 @@ package struct BlockingCalls {
     turns[thread] = isManifestInPlace
   }
 
-  /// Something of a turn: it is over then.
+  /// A failed call ends the rotation.
   mutating func failed(by thread: UInt) { turns[thread] = nil }
 
   mutating func ended(
@@ -53,7 +54,7 @@ package struct BlockingCalls {
     at end: ContinuousClock.Instant
   ) {
     let turn = turns[thread]
-    // A log that was made out of the spare is written to as that file.
+    // A log created from the recycled file is written under that file's name.
     let isLog = kind == "log" || kind == "SPARE"
     let counts =
       turn == nil
@@ -66,8 +67,8 @@ package struct BlockingCalls {
     if isSync, kind == "directory", turn == true { turns[thread] = nil }
   }
 
-  /// What a commit can have waited for that had its place at `start` and was done at `end`: the group that was under way
-  /// then, its own, which is the next, and the turns before that. What ended later kept it from nothing.
+  /// Returns the calls that may have delayed a commit from `start` to `end`: those of the group in progress,
+  /// of its own group, which is the next one, and of rotations before that. Later calls did not delay it.
   func ended(since start: ContinuousClock.Instant, until end: ContinuousClock.Instant) -> BlockedTime {
     let first = calls.lastIndex { $0.end <= start }.map { $0 + 1 } ?? 0
     var groups = 0
@@ -80,7 +81,7 @@ package struct BlockingCalls {
   }
 }
 
-/// What the disk did while a commit was under way.
+/// The disk calls during a commit.
 package struct BlockedTime: Sendable {
   package let start: ContinuousClock.Instant
   package let calls: [BlockingCalls.Call]
@@ -96,7 +97,7 @@ package struct BlockedTime: Sendable {
     calls.filter(\.isSync).map { $0.end - $0.start }.max() ?? .zero
   }
 
-  /// For how long any of its calls was under way.
+  /// The total time during which at least one of the calls was in progress.
   package var duration: Duration {
     var time = Duration.zero
     var reached = start

@@ -1,17 +1,17 @@
-// How a run ends, and what is on the disk when the next one begins (docs/reliability.md, F1 and F2).
+// The ends of a run, and the disk that the next run finds (docs/reliability.md, F1 and F2).
 //
-// What a power loss may leave behind:
+// A power loss may leave:
 //   - of the writes since the last sync of a file, any subset, in any order, cut at sectors;
 //   - a size between the durable one and the end of the farthest such write, with zeros or garbage
-//     wherever nothing survived;
-//   - of the changes since the last sync of a directory, any subset, applied in the order in which they
-//     were made. A rename survives as one step. That is more than a journal permits, which keeps a
-//     prefix, and covers file systems without one, where directory blocks are written one by one; the
-//     order of two surviving changes is kept, because both end in the same block;
-//   - names apart from contents: a new name may stand for a file whose bytes are gone.
+//     where no write survived;
+//   - of the changes since the last sync of a directory, any subset, applied in their original order.
+//     A rename survives as one step. A journal permits less, because it keeps a prefix. This also covers
+//     file systems without a journal, which write directory blocks one by one; the order of two
+//     surviving changes is kept, because both end in the same block;
+//   - names without contents: a new name may refer to a file whose bytes are lost.
 
 package enum Crash: Hashable, Sendable, CustomStringConvertible {
-  /// The process dies and the machine goes on: every later reader sees what it wrote.
+  /// The process dies and the machine continues, so all written bytes stay visible.
   case kill
   case powerLoss(Survivors, seed: UInt64)
 
@@ -26,9 +26,9 @@ package enum Crash: Hashable, Sendable, CustomStringConvertible {
 package enum Survivors: String, CaseIterable, Sendable {
   case nothing
   case everything
-  /// All names, but of the contents only what was synced.
+  /// All names, but only synced contents.
   case names
-  /// All contents, but only the names that were synced.
+  /// All contents, but only synced names.
   case contents
   case randomSectors
   case randomNames
@@ -38,7 +38,7 @@ package enum Survivors: String, CaseIterable, Sendable {
 }
 
 extension DiskImage {
-  /// The disk that the next process finds.
+  /// Returns the disk that the next process finds.
   package func after(_ crash: Crash) -> DiskImage {
     var image = self
     image.locked = [:]
@@ -78,7 +78,7 @@ extension DiskImage.File {
 }
 
 extension PagedBytes {
-  /// Makes room that nobody has written to: zeros, garbage, or what another file held there before.
+  /// Extends the file with unwritten space: zeros, garbage, or the old bytes of another file.
   fileprivate mutating func fill(
     to newSize: Int, _ random: inout SeededRandom, others: [DiskImage.File]
   ) {

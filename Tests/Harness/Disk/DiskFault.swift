@@ -1,4 +1,4 @@
-// What can go wrong at a call (docs/reliability.md, F3 and F4), and when.
+// The faults of disk calls (docs/reliability.md, F3 and F4), and when they strike.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,9 +8,9 @@ import Musl
 import Glibc
 #endif
 
-/// A sync that fails for any reason but an interruption follows F4: it loses what it was to write.
+/// A failed sync follows F4, unless it was interrupted: the bytes that it had to write are lost.
 package enum DiskFault: String, CaseIterable, Sendable {
-  /// The call transfers a part of the bytes.
+  /// The call transfers only a part of the bytes.
   case short
   case interrupted
   case inputOutput
@@ -20,7 +20,7 @@ package enum DiskFault: String, CaseIterable, Sendable {
   case tooManyOpenFiles
   case readOnly
 
-  /// The error of the call; none for a short transfer.
+  /// The error code of the call; nil for a short transfer.
   var code: Int32? {
     switch self {
     case .short: nil
@@ -51,15 +51,15 @@ package enum DiskFault: String, CaseIterable, Sendable {
   }
 }
 
-/// One fault: at which call, and whether it stays.
+/// A fault at a given call, either once or from then on.
 package struct FaultPlan: Sendable, CustomStringConvertible {
   package var fault: DiskFault
   /// The number of a call, from 0. The fault strikes the first call from there on that it can strike.
   package var operation: Int
-  /// Every later call that the fault can strike fails as well. An interruption that stays strikes
-  /// every other call, as nothing would ever happen otherwise.
+  /// Whether every later call that the fault can strike fails, too. A sticky interruption strikes every
+  /// other call, because otherwise a retry loop would never end.
   package var isSticky: Bool
-  /// How often it struck.
+  /// How many times it has struck.
   package private(set) var count = 0
   private var skipsNext = false
 
@@ -69,10 +69,10 @@ package struct FaultPlan: Sendable, CustomStringConvertible {
     self.isSticky = isSticky
   }
 
-  /// The fault can still strike.
+  /// Whether the fault can still strike.
   package var isActive: Bool { isSticky || count == 0 }
 
-  /// Whether this call fails; asked once for each.
+  /// Whether this call fails; must be asked once for each call.
   mutating func strikes(_ operation: DiskOperation, number: Int) -> Bool {
     guard isActive, number >= self.operation, fault.strikes(operation) else { return false }
     if skipsNext {

@@ -1,10 +1,10 @@
-// The contents of a simulated disk, as a value: what readers see, what is durable, what is in between.
+// The contents of a simulated disk as a value: visible, durable and pending bytes.
 //
 // Invariants:
-//   - `durable` changes only by a sync, and then only by applying `pending`: it is never a copy of
-//     `live`. What a failed sync dropped stays visible and stays lost (docs/reliability.md, F4, T2).
+//   - `durable` changes only by a sync, and only by applying `pending`; it is never a copy of `live`.
+//     Bytes that a failed sync dropped stay visible and stay lost (docs/reliability.md, F4, T2).
 //   - `pending` holds the operations since the last sync, oldest first.
-//   - A sync of a file leaves the directory that names it alone, and the other way round.
+//   - A sync of a file does not sync the directory that names it, and vice versa.
 
 package import ByteStore
 
@@ -12,7 +12,7 @@ package struct DiskImage: Sendable {
   enum Entry: Hashable, Sendable {
     case file(Int)
     case directory(Int)
-    /// An entry that is neither, and has no bytes of its own.
+    /// An entry of another kind, which has no bytes.
     case other(EntryKind)
 
     var kind: EntryKind {
@@ -28,10 +28,10 @@ package struct DiskImage: Sendable {
     var live = PagedBytes()
     var durable = PagedBytes()
     var pending: [PendingWrite] = []
-    /// A sync failed: `live` shows bytes that no sync will write.
+    /// Whether a sync failed, so that `live` shows bytes that no sync will write.
     var hasDropped = false
 
-    /// What a sync that succeeds makes durable.
+    /// The durable bytes after a successful sync.
     var synced: PagedBytes {
       guard hasDropped else { return live }
       return pending.reduce(into: durable) { $0.take($1.range, from: $1.after) }
@@ -43,10 +43,10 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// A write that no sync has covered yet.
+  /// A write that no sync has covered.
   struct PendingWrite: Sendable {
     var range: Range<Int>
-    /// The file's bytes as the write left them; only `range` of them is the write.
+    /// The bytes of the file after the write; only `range` belongs to the write.
     var after: PagedBytes
   }
 
@@ -66,8 +66,8 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// A change of a directory, whole or not at all: a rename takes the old name away and gives the new
-  /// one in a single step.
+  /// A change of a directory, which is atomic: a rename removes the old name and adds the new one in one
+  /// step.
   enum NameChange: Sendable {
     case add(String, Entry)
     case remove(String)
@@ -90,10 +90,10 @@ package struct DiskImage: Sendable {
 
   var files: [File] = []
   var directories = [Directory()]
-  /// The lock files that a living process holds, each with the number of its holding.
+  /// The lock files that a living process holds, each with the number of the lock operation.
   var locked: [Int: Int] = [:]
   private var locksTaken = 0
-  /// Grows whenever `live`, `durable` or `pending` of anything changes.
+  /// Increases with every change of `live`, `durable` or `pending`.
   package private(set) var version = 0
 
   package init() {}
@@ -144,7 +144,8 @@ package struct DiskImage: Sendable {
     directories[directory].sync()
   }
 
-  /// A sync that fails: some of what it was to write arrives, the rest is forgotten; reads show it on.
+  /// A failed sync: some of the pending bytes are written and the others are dropped, but reads still
+  /// show them.
   mutating func failToSyncFile(_ file: Int, _ random: inout SeededRandom) {
     guard !files[file].pending.isEmpty else { return }
     version += 1
@@ -164,7 +165,7 @@ package struct DiskImage: Sendable {
     directories[directory].pending = []
   }
 
-  /// The number of this holding, or nil if someone holds the lock already.
+  /// Returns the number of the lock operation, or nil if the lock is held.
   mutating func lock(_ file: Int) -> Int? {
     guard locked[file] == nil else { return nil }
     locksTaken += 1
@@ -185,7 +186,7 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// A power loss now would change nothing that a reader sees.
+  /// Whether a power loss now would change nothing that readers see.
   package var isAllDurable: Bool {
     files.allSatisfy { $0.pending.isEmpty && !$0.hasDropped }
       && directories.allSatisfy { $0.pending.isEmpty && $0.live == $0.durable }
@@ -204,7 +205,7 @@ package struct DiskImage: Sendable {
     return paths(in: Self.root, "").sorted()
   }
 
-  /// Of all files that have a name, in whole pages.
+  /// The size of all named files, in whole pages.
   var bytesInUse: Int {
     directories.reduce(0) { sum, directory in
       directory.live.values.reduce(sum) { sum, entry in
@@ -214,14 +215,14 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// A file as a reader sees it, or nil if there is none of this name.
+  /// Returns the visible bytes of a file; nil if there is none with this name.
   package func contents(of path: String) -> PagedBytes? {
     guard case .file(let file) = entry(at: path) else { return nil }
     return files[file].live
   }
 
-  /// Where `survivor` shows bytes of this file that were written after `earlier` and that no sync
-  /// covered: neither zero nor durable before.
+  /// Returns the ranges where `survivor` has bytes of this file that were written after `earlier` and
+  /// never synced, and that are neither zero nor previously durable.
   package func unsyncedBytes(
     of path: String, since earlier: DiskImage, survivingIn survivor: DiskImage
   ) -> [Range<Int>] {
@@ -238,7 +239,7 @@ package struct DiskImage: Sendable {
 extension DiskImage {
   // MARK: Tampering
 
-  /// Puts `contents` in place of a file, or makes one, durably: what someone else does to the disk.
+  /// Replaces or creates a file, durably, as an external program could.
   package mutating func replace(_ path: String, with contents: PagedBytes) {
     version += 1
     if case .file(let file) = entry(at: path) {
@@ -249,7 +250,7 @@ extension DiskImage {
     }
   }
 
-  /// Puts what is no file of a store in the place of `path`, durably.
+  /// Replaces the path by an entry that is not a file of a store, durably.
   package mutating func plant(_ kind: EntryKind, at path: String) {
     version += 1
     switch kind {
@@ -263,7 +264,7 @@ extension DiskImage {
     }
   }
 
-  /// The kind of the entry with the name; nil if there is none.
+  /// Returns the kind of the entry with this name; nil if there is none.
   package func kind(of path: String) -> EntryKind? { entry(at: path)?.kind }
 
   package mutating func delete(_ path: String) {

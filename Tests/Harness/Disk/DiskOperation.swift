@@ -1,4 +1,4 @@
-// The calls that a disk serves: what crash points, faults and traces are counted by.
+// The calls that a simulated disk serves, which crash points, faults and traces refer to.
 
 package enum DiskOperation: String, CaseIterable, Sendable {
   case makeDirectory, openDirectory, list, durability, lock
@@ -6,11 +6,11 @@ package enum DiskOperation: String, CaseIterable, Sendable {
   case size, read, write, syncFile, close
 }
 
-/// One call and how it ended.
+/// One call and its outcome.
 package struct TraceEntry: Sendable, CustomStringConvertible {
   package var operation: DiskOperation
   package var path: String
-  /// What the call was about: an offset and a count, another name.
+  /// The arguments of the call: an offset and a count, or another name.
   package var detail: Detail
   package var outcome: Outcome
 

@@ -1,4 +1,4 @@
-// A file's bytes in pages that copies share: an image of a disk costs what differs from the last one.
+// A file's bytes in copy-on-write pages, so that an image of a disk costs only its changes.
 
 #if canImport(Darwin)
 import Darwin
@@ -8,8 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// Invariants: there are as many pages as `size` needs, and the bytes of the last one beyond `size` are
-/// zero. A page of zeros that was never written differently is the one page that all files share.
+/// Invariants: the number of pages is the minimum for `size`, and bytes beyond `size` in the last page
+/// are zero. All files share one page for zeros that were never overwritten.
 package struct PagedBytes: Sendable, Equatable {
   static let pageBytes = 4096
   private static let zeroPage = [UInt8](repeating: 0, count: pageBytes)
@@ -25,9 +25,9 @@ package struct PagedBytes: Sendable, Equatable {
 
   package var bytes: [UInt8] { bytes(in: 0..<size) }
 
-  /// Those of `range` that there are.
+  /// Returns the existing bytes of `range`.
   package func bytes(in range: Range<Int>) -> [UInt8] {
-    // An array of nothing is shared by the whole process, and to initialise it counts as writing to it.
+    // Empty arrays share storage across the process, and initializing it would count as a data race.
     guard !range.isEmpty else { return [] }
     return [UInt8](unsafeUninitializedCapacity: range.count) { buffer, filled in
       filled = read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
@@ -36,7 +36,7 @@ package struct PagedBytes: Sendable, Equatable {
 
   package subscript(offset: Int) -> UInt8 { pages[offset / Self.pageBytes][offset % Self.pageBytes] }
 
-  /// Fills the front of `buffer` with what there is from `offset` on, and says how much that was.
+  /// Copies the bytes from `offset` on into `buffer` and returns their number.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
     let end = min(size, offset + buffer.count)
     guard offset < end else { return 0 }
@@ -66,7 +66,7 @@ package struct PagedBytes: Sendable, Equatable {
     }
   }
 
-  /// Makes `range` what it is in `other`; whole pages are shared, not copied.
+  /// Copies `range` from `other`; whole pages are shared.
   mutating func take(_ range: Range<Int>, from other: PagedBytes) {
     guard !range.isEmpty else { return }
     grow(to: range.upperBound)
@@ -84,7 +84,7 @@ package struct PagedBytes: Sendable, Equatable {
     }
   }
 
-  /// Zeros up to `newSize`, if that is more than there is.
+  /// Extends the file with zeros to `newSize`, if that is larger.
   mutating func grow(to newSize: Int) {
     guard newSize > size else { return }
     size = newSize
@@ -100,7 +100,7 @@ package struct PagedBytes: Sendable, Equatable {
 
   // MARK: Pieces
 
-  /// The part of a range that lies in one page.
+  /// The part of a range that is in one page.
   private struct Piece {
     var page: Int
     var start: Int
@@ -118,7 +118,7 @@ package struct PagedBytes: Sendable, Equatable {
     }
   }
 
-  /// For a part of one page.
+  /// Compares a part of one page with zeros.
   private static func areZero(_ bytes: UnsafeRawBufferPointer) -> Bool {
     zeroPage.withUnsafeBytes { memcmp(bytes.baseAddress!, $0.baseAddress!, bytes.count) == 0 }
   }

@@ -1,7 +1,6 @@
-// How often a disk has to be waited for by one who finds nothing in the system's memory: pages that were asked for
-// ahead come together.
+// Counts the reads that would wait for the disk with a cold page cache. Prefetched pages arrive together.
 
-/// What a system has in its memory that keeps each page once it was read.
+/// A page cache that keeps each page once it was read.
 struct PagesRead {
   private struct Page: Hashable {
     let file: String
@@ -18,7 +17,7 @@ struct PagesRead {
     onTheirWay.formUnion(Self.pages(of: file, range))
   }
 
-  /// What is written is in memory.
+  /// Written pages are in the cache.
   mutating func write(_ range: Range<UInt64>, of file: String) { here.formUnion(Self.pages(of: file, range)) }
 
   mutating func read(_ range: Range<UInt64>, of file: String) {

@@ -1,4 +1,4 @@
-// Random numbers that a seed repeats: xoshiro256**, its state filled by SplitMix64.
+// A reproducible random number generator: xoshiro256**, seeded by SplitMix64.
 
 package struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: (UInt64, UInt64, UInt64, UInt64)
@@ -12,7 +12,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     state = (next(), next(), next(), next())
   }
 
-  /// A seed for a part of what `seed` stands for, so that each part can be repeated alone.
+  /// Derives the seed of a part, so that each part can be reproduced alone.
   package static func seed(_ seed: UInt64, _ parts: UInt64...) -> UInt64 {
     parts.reduce(mixed(seed)) { mixed($0 ^ mixed($1 &+ 0x9E37_79B9_7F4A_7C15)) }
   }
@@ -30,17 +30,17 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     return result
   }
 
-  /// A number from 0 to `bound` - 1.
+  /// Returns a number from 0 to `bound` - 1.
   package mutating func below(_ bound: Int) -> Int {
     precondition(bound > 0, "there is no number below \(bound)")
     return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
-  /// True once in `count` times, on average.
+  /// Returns true once in `count` times, on average.
   package mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    // An array of nothing is shared by the whole process, and to initialise it counts as writing to it.
+    // Empty arrays share storage across the process, and initializing it would count as a data race.
     guard count > 0 else { return [] }
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       while filled < count {

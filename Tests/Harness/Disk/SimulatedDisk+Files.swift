@@ -1,4 +1,4 @@
-// The calls of the seam (Sources/Engine/ByteStore/Files/FileSystem.swift), on a simulated disk.
+// The file system interface (Sources/Engine/ByteStore/Files/FileSystem.swift) on a simulated disk.
 
 package import ByteStore
 
@@ -11,9 +11,9 @@ import Glibc
 #endif
 
 extension SimulatedDisk: FileSystem {
-  /// Each directory on the way is made if it is missing, and the one above it synced in any case: an
-  /// earlier call may have died between the two. If that sync fails, an empty directory is taken away, so
-  /// that the next call makes it anew instead of trusting a name that the failed sync dropped (F4).
+  /// Creates missing directories of the path, and syncs each parent in any case, because an earlier call
+  /// may have died between creation and sync. If the sync fails, an empty directory is removed, so that
+  /// the next call creates it again instead of relying on a name that the failed sync dropped (F4).
   package func createDirectory(_ path: String) throws(SystemFailure) {
     var parent = "/"
     for name in path.split(separator: "/").map(String.init) {
@@ -102,7 +102,7 @@ private final class SimulatedDirectory: OpenDirectory {
     try disk.perform(
       .rename, path(of: name), .name(newName),
       failing: { state, fault in
-        // Whether a rename that failed took place is not known to who called it.
+        // The caller of a failed rename does not know whether it took place.
         guard fault == .inputOutput, state.random.oneIn(2) else { return }
         try? rename(name, to: newName, &state)
       },
@@ -168,7 +168,7 @@ private final class SimulatedDirectory: OpenDirectory {
       if state.image.locked[~directory] == nil, let kind = entry?.kind, kind != .file {
         throw SystemFailure(.lock, path, EINVAL, kind)
       }
-      // The directory itself, which no file has the number of: it is there for those who may make no file.
+      // The lock of the directory itself, which has no file number, for openers that may not create a file.
       guard let holding = state.image.lock(~directory) else { return .held(by: nil) }
       if access == .readAndWrite, let name, entry == nil {
         _ = state.image.addFile(name, in: directory)
@@ -226,7 +226,7 @@ private final class SimulatedFile: OpenFile {
       try disk.perform(
         .write, path, .range(offset: start, count: bytes.count),
         failing: { state, fault in
-          // Some of it may have gone through before the device gave up.
+          // Some bytes may have been written before the device failed.
           guard fault == .inputOutput, state.random.oneIn(2) else { return }
           let count = state.random.below(bytes.count + 1)
           state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
@@ -256,12 +256,12 @@ private final class SimulatedFile: OpenFile {
   }
 
   func close() {
-    // The system's close reports nothing that the engine could use: what counts was synced.
+    // The system's close reports nothing useful to the engine, because all relevant bytes are synced.
     try? disk.perform(.close, path) { _, _ in }
   }
 }
 
-/// Not of `DiskImage.locked` any more after a crash: then the disk is another one.
+/// The lock disappears with a crash, because the next process uses a new disk.
 private final class SimulatedLock: DirectoryLock {
   private let file: Int
   private let holding: Int

@@ -1,8 +1,8 @@
-// A disk in memory that forgets what was not synced, and fails when told to (docs/reliability.md, T2).
+// An in-memory disk that loses unsynced bytes and injects faults (docs/reliability.md, T2).
 //
-// Every call takes three steps: note the disk as it is before, so that each call is a crash point;
-// ask the fault plan; do it or fail. A run after a crash uses a new disk made from an image, so that
-// what the dead process held open is out of reach.
+// Every call has three steps: record the disk before the call, so that each call is a crash point; ask
+// the fault plan; execute the call or fail. The run after a crash uses a new disk created from an image,
+// so the dead process's open files are unreachable.
 
 package import ByteStore
 
@@ -14,25 +14,25 @@ import Musl
 import Glibc
 #endif
 
-/// Usable from any thread. Same image, seed and calls: same answers, same trace.
+/// Usable from any thread. Equal images, seeds and calls give equal answers and traces.
 package final class SimulatedDisk: Sendable {
   package struct Options: Sendable {
     package var seed: UInt64 = 0
     package var fault: FaultPlan?
-    /// Some reads and writes transfer only a part, without any fault.
+    /// Whether some reads and writes transfer only a part, without a fault.
     package var shortensTransfers = false
-    /// The file system that the disk plays, and others below directories that it has them mounted at.
+    /// The reported file system, and those mounted below given directories.
     package var durability = DurabilityReport(fileSystem: "simulated", medium: .device, sync: .fdatasync)
     package var mounts: [String: DurabilityReport] = [:]
     package var recordsTrace = false
-    /// Bytes of a file that the device does not give.
+    /// A range of a file that the device cannot read.
     package var unreadable: Unreadable?
-    /// A write that the device keeps otherwise than it was given, and does not say so.
+    /// A write that the device stores incorrectly without reporting it.
     package var garbling: Garbling?
-    /// What all files with a name may take, in whole pages; beyond it a write is short, then fails, and no
-    /// file is made.
+    /// The capacity for all named files in whole pages. Beyond it, writes are short and then fail, and no
+    /// file can be created.
     package var capacity: Int?
-    /// Keep the disk as it was before every call.
+    /// Whether to keep the disk before every call.
     package var recordsHistory = false
     /// More calls than this mean that the caller loops.
     package var operationsMax = 1_000_000
@@ -49,7 +49,7 @@ package final class SimulatedDisk: Sendable {
       self.range = range
     }
 
-    /// Of a read, so many bytes are given before the first that is not; nil if that is the very first.
+    /// Returns the number of readable bytes at the start of a read; nil if the first byte is unreadable.
     func bytesGiven(of count: Int, at start: Int, in path: String) -> Int? {
       guard path == self.path, start < range.upperBound, start + count > range.lowerBound else {
         return count
@@ -59,11 +59,11 @@ package final class SimulatedDisk: Sendable {
   }
 
   package struct Garbling: Sendable {
-    /// In the path of the file.
+    /// A part of the file's path.
     package var name: String
-    /// Of the writes to such files, from 0.
+    /// The number of the write to such files, from 0.
     package var number: Int
-    /// Of the bits of that write, counted round.
+    /// The number of the flipped bit within that write, modulo its size.
     package var bit: Int
 
     package init(_ name: String, number: Int, bit: Int) {
@@ -88,7 +88,7 @@ package final class SimulatedDisk: Sendable {
     package var faults = 0
   }
 
-  /// A call and a fault that struck it.
+  /// A call and the fault that struck it.
   package struct FaultPoint: Hashable, Sendable {
     package var operation: DiskOperation
     package var fault: DiskFault
@@ -125,35 +125,35 @@ package final class SimulatedDisk: Sendable {
   package var faultPoints: [FaultPoint] { state.withLock { $0.faultPoints } }
   package var trace: [TraceEntry] { state.withLock { $0.trace } }
 
-  /// One line per call.
+  /// The trace, with one line per call.
   package var traceText: String {
     trace.enumerated().map { "\($0.offset) \($0.element)\n" }.joined()
   }
 
-  /// What the files take on the disk.
+  /// The space that the files occupy.
   package var bytesInUse: Int { state.withLock { $0.image.bytesInUse } }
 
-  /// The write that was to be kept otherwise has come.
+  /// Whether the write to be garbled has occurred.
   package var hasGarbled: Bool { state.withLock { options.garbling != nil && $0.garbling == nil } }
 
-  /// From now on this fault, or none.
+  /// Replaces the fault plan from now on.
   package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
 
-  /// Fails the next call that `fault` can strike, or from it on every one.
+  /// Fails the next call that `fault` can strike, or all of them from then on.
   package func failNext(_ fault: DiskFault, isSticky: Bool = false) {
     state.withLock { state in
       state.fault = FaultPlan(fault, at: state.counters.operations, isSticky: isSticky)
     }
   }
 
-  /// The fault can still strike: it stays, or its call has not come yet.
+  /// Whether the fault can still strike.
   package var hasFaultAhead: Bool { state.withLock { $0.fault?.isActive ?? false } }
 
-  /// Runs `action` in the thread of the next file sync, before the sync, once. Nil takes back one that has not
-  /// run; without that, it lives as long as the disk, with all that it holds on to.
+  /// Runs `action` once before the next file sync, on its thread. Nil removes an action that has not run;
+  /// otherwise the disk retains it, with all objects that it refers to.
   package func beforeNextSync(_ action: (@Sendable () -> Void)?) {
-    // What an action that never ran holds on to is let go outside of the lock: it may be a store's last
-    // reference, and that gives back a lock on this disk.
+    // The old action is released outside the lock, because it may hold the last reference to a store,
+    // whose deinitializer releases a lock on this disk.
     let old = state.withLock { state in
       defer { state.beforeNextSync = action }
       return state.beforeNextSync
@@ -161,12 +161,13 @@ package final class SimulatedDisk: Sendable {
     _ = old
   }
 
-  /// The disk as it would be found after a crash now.
+  /// Returns the disk as it would be after a crash now.
   package func image(after crash: Crash) -> DiskImage { image.after(crash) }
 
   // MARK: Calls
 
-  /// One call. `failing` is the trace that a failed one leaves; `body` learns whether to transfer less.
+  /// Executes one call. `failing` applies the effect of a failed call; `body` receives whether to
+  /// transfer only a part.
   func perform<Result>(
     _ operation: DiskOperation, _ path: String, _ detail: TraceEntry.Detail = .none,
     failing: (inout State, DiskFault) -> Void = { _, _ in },
@@ -191,8 +192,8 @@ package final class SimulatedDisk: Sendable {
     }
   }
 
-  /// How many of `count` bytes at `offset` of a file there is room for. None is a failure, and counts as a
-  /// fault.
+  /// Returns how many of `count` bytes at `offset` of a file fit on the disk. Zero is a failure and
+  /// counts as a fault.
   func room(
     for count: Int, at offset: Int, ofFile file: Int, _ path: String, _ state: inout State
   ) throws(SystemFailure) -> Int {
@@ -215,7 +216,7 @@ package final class SimulatedDisk: Sendable {
     throw SystemFailure(.create, path, ENOSPC)
   }
 
-  /// What the device makes of a write to a file that it was just given; the caller learns nothing of it.
+  /// Garbles a write to a file after the fact, without an error for the caller.
   func garble(_ path: String, _ range: Range<Int>, ofFile file: Int, _ state: inout State) {
     guard let garbling = state.garbling, path.contains(garbling.name), !range.isEmpty else { return }
     guard garbling.number == 0 else {
@@ -229,7 +230,7 @@ package final class SimulatedDisk: Sendable {
     [byte].withUnsafeBytes { state.image.write($0, at: place, in: file) }
   }
 
-  /// A look at the disk that is no call and cannot fail.
+  /// Accesses the disk's state, which is no call and cannot fail.
   func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }
 
   private func begin(_ operation: DiskOperation, _ state: inout State) -> DiskFault? {

@@ -1,4 +1,4 @@
-// The rest of a simulated world: a clock that stands still until told otherwise, and dice with a seed.
+// The simulated platform: a clock that only moves when it is set, and a seeded random source.
 
 package import ByteStore
 
@@ -24,7 +24,7 @@ package final class SimulatedClock: StoreClock {
     }
   }
 
-  /// Sets the wall clock, forwards or backwards; the monotonic one does not notice (F5).
+  /// Sets the wall clock in either direction; the monotonic clock is unaffected (F5).
   package func setWall(microseconds: Int64) { time.withLock { $0.wallMicroseconds = microseconds } }
 }
 
@@ -39,7 +39,7 @@ package final class SimulatedDice: RandomSource {
 }
 
 extension SimulatedDisk {
-  /// This disk, a clock and dice that follow from `seed`.
+  /// Returns a platform with this disk, a clock and a random source derived from `seed`.
   package func platform(seed: UInt64) -> Platform {
     Platform(fileSystem: self, clock: SimulatedClock(), random: SimulatedDice(seed: seed))
   }

@@ -1,4 +1,4 @@
-// A file system that is soon full.
+// A file system with little space.
 
 import Foundation
 

@@ -1,7 +1,7 @@
-// Which sectors of unsynced writes reach the platter, and in which order.
+// The sectors of unsynced writes that reach the medium in a power loss, and their order.
 
-/// A random subset of writes, cut at sectors. How much survives is drawn for each write: none, all, a
-/// front part as when the power fails midway, or each sector by its own coin.
+/// A random subset of writes, cut at sectors. For each write it contains nothing, everything, a prefix as
+/// in an interrupted write, or randomly chosen sectors.
 struct SurvivingSectors {
   static let sectorBytes = 512
 
@@ -9,7 +9,7 @@ struct SurvivingSectors {
 
   init(of writes: [DiskImage.PendingWrite], _ random: inout SeededRandom) {
     for write in writes { add(write, &random) }
-    // The device may take overlapping writes in either order.
+    // The device may execute overlapping writes in either order.
     if random.oneIn(4) { pieces.shuffle(using: &random) }
   }
 
@@ -35,7 +35,7 @@ struct SurvivingSectors {
     pieces.reduce(into: contents) { $0.take($1.range, from: $1.after) }
   }
 
-  /// The file's size: at least what survived, at most what was asked for.
+  /// Returns a file size between the end of the surviving writes and the end of all writes.
   func size(
     above durable: Int, _ writes: [DiskImage.PendingWrite], _ random: inout SeededRandom
   ) -> Int {

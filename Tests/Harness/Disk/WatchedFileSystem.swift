@@ -1,4 +1,4 @@
-// A file system that counts what goes through it, and lets something happen before a read or a look at names.
+// A file system that counts all calls, and can run an action before a read or a directory listing.
 
 package import ByteStore
 
@@ -12,10 +12,11 @@ import Glibc
 
 package final class WatchedFileSystem: FileSystem {
   package struct Counters: Sendable {
-    /// By what stands before the number in a file's name: log, segment, checkpoint, MANIFEST, SPARE.
+    /// By the file name before the number: log, segment, checkpoint, MANIFEST, SPARE.
     package var bytesWritten: [String: UInt64] = [:]
     package var syncs = 0
-    /// So often a disk would have been waited for since `countWaits()`, if nothing had been in the system's memory then.
+    /// The number of reads since `countWaits()` that would wait for the disk if the page cache was empty
+    /// then.
     package var waitsForReads = 0
 
     package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
@@ -23,9 +24,9 @@ package final class WatchedFileSystem: FileSystem {
 
   private struct State {
     var counters = Counters()
-    /// Nil as long as nobody wants to know.
+    /// Nil unless waits are counted.
     var pages: PagesRead?
-    /// By thread.
+    /// The time in syncs of each thread.
     var timeInSyncs: [UInt: Duration] = [:]
     var blocking = BlockingCalls()
     var beforeNextRead: (@Sendable () -> Void)?
@@ -45,15 +46,15 @@ package final class WatchedFileSystem: FileSystem {
     }
   }
 
-  /// From now on, which takes memory for each page that is read.
+  /// Starts counting waits, which takes memory for each page that is read.
   package func countWaits() { state.withLock { $0.pages = PagesRead() } }
 
-  /// Runs `action` in the thread of the next read of a file, before it, once.
+  /// Runs `action` once before the next read of a file, on its thread.
   package func beforeNextRead(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeNextRead = action }
   }
 
-  /// Runs `action` in the thread of the next look at the names of a folder, before it, once.
+  /// Runs `action` once before the next directory listing, on its thread.
   package func beforeNextNames(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeNextNames = action }
   }
@@ -85,22 +86,22 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.counters.bytesWritten[kind, default: 0] += UInt64(bytes) }
   }
 
-  /// How long the syncs took that the calling thread has asked for.
+  /// The total time of the syncs that the calling thread requested.
   package var timeInSyncsOfThisThread: Duration {
     state.withLock { $0.timeInSyncs[Self.thisThread, default: .zero] }
   }
 
-  /// From now on the writes and syncs of the calling thread count as what commits wait for.
+  /// Counts the writes and syncs of the calling thread as calls that commits wait for, from now on.
   package func followThisThread() { state.withLock { $0.blocking.follow(Self.thisThread) } }
 
-  /// The calls that a commit can have waited for within that time (`BlockingCalls`).
+  /// Returns the calls that a commit within that time may have waited for (`BlockingCalls`).
   package func blocked(
     since start: ContinuousClock.Instant, until end: ContinuousClock.Instant
   ) -> BlockedTime {
     state.withLock { $0.blocking.ended(since: start, until: end) }
   }
 
-  /// Gives a file a name, which may be the beginning of a turn.
+  /// Names a file, which may begin a rotation.
   fileprivate func name<Result>(
     _ kind: String, isManifestInPlace: Bool = false, _ body: () throws(SystemFailure) -> Result
   ) throws(SystemFailure) -> Result {

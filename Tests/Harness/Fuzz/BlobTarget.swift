@@ -1,5 +1,7 @@
-// The files of contents: a pack, and one that a content has for itself, their checksums put right or not. Whatever
-// they hold, a read answers with an error that names the file, or with the content whose digest the record has.
+// Fuzzes the files of contents: a pack, and a file of one content, with or without corrected checksums.
+//
+// Whatever the files contain, a read must return the content whose digest is in the record, or an error
+// that names the file.
 
 internal import ByteStore
 internal import StoreTools
@@ -45,7 +47,7 @@ struct BlobTarget: FuzzTarget {
     return options
   }
 
-  /// The first byte says which file, and whether its checksums are put right.
+  /// The first byte selects the file, and whether its checksums are corrected.
   var seeds: [[UInt8]] {
     paths.indices.flatMap { index in
       [UInt8(2 * index), UInt8(2 * index + 1)].map { [$0] + (image.contents(of: paths[index])?.bytes ?? []) }
@@ -107,7 +109,7 @@ struct BlobTarget: FuzzTarget {
 
   // MARK: Checksums
 
-  /// Of the head, and of the heads of frames where they may begin.
+  /// Corrects the checksums of the file header, and of frame headers at all possible positions.
   private func mend(_ bytes: inout [UInt8], isPack: Bool) {
     let end = isPack ? 40 : 88
     guard bytes.count >= Self.headBytes else { return }
@@ -121,8 +123,8 @@ struct BlobTarget: FuzzTarget {
   }
 }
 
-/// What `check` and `salvage` make of any file of a store: each ends with a report or a named error, and what was
-/// salvaged is a store that works.
+/// Fuzzes `check` and `salvage` with any file of a store. Each must end with a report or a typed error,
+/// and a salvaged store must work.
 struct SalvageTarget: FuzzTarget {
   static let name = "salvage"
   private static let bytesMax = 48 << 10
@@ -134,7 +136,7 @@ struct SalvageTarget: FuzzTarget {
     paths = [SampleStore.manifest] + store.paths("log") + store.paths("segment") + store.paths("checkpoint")
   }
 
-  /// The first byte chooses the file, and whether the checksum of a manifest is put right.
+  /// The first byte selects the file, and whether the checksum of a manifest is corrected.
   var seeds: [[UInt8]] {
     paths.enumerated().map { [UInt8($0.offset)] + store.bytes(of: $0.element).prefix(Self.bytesMax) }
   }
@@ -170,7 +172,7 @@ struct SalvageTarget: FuzzTarget {
       try salvaged.flush()
       try salvaged.close()
     } catch {
-      // A made-up manifest may leave no number for another file.
+      // A forged manifest may leave no number for another file.
       if case .system(let failure) = error, failure.operation.hasPrefix("numbering") {
         return answers.joined(separator: "; ")
       }

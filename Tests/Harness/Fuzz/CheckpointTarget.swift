@@ -1,10 +1,9 @@
-// A checkpoint that somebody made up out of a good one. An input is a list of changes:
+// Fuzzes checkpoints with changes to a valid one. An input is a list of changes:
 //
 //   input  := flags:u8 change*
 //   change := how:u8 region:u8 word:u16 argument:u64
 //
-// Flag 1 puts the checksums right, flag 2 the numbers that count slots, flag 4 the size that the manifest
-// records.
+// Flag 1 corrects the checksums, flag 2 the slot counts, flag 4 the size that the manifest records.
 
 internal import ByteStore
 
@@ -64,20 +63,20 @@ struct CheckpointTarget: FuzzTarget {
   }
 }
 
-/// A checkpoint taken apart.
+/// A checkpoint parsed into its parts.
 struct ForgedCheckpoint {
   enum Change: UInt8 {
     case set, copy, exclusiveOr, add
-    /// The word is one of those that are not zero.
+    /// The word is chosen among those that are not zero.
     case setUsed, setUsedLow, setUsedHigh, copyUsed
     case header
     case insertPage, removePage
     case zeroPage
-    /// As many slots as a page can have, none of them different in the first bits.
+    /// Fills a page with the maximum number of slots, which have equal leading bits.
     case fillPage
   }
 
-  /// Number, log length, sequence, stamp, keys, ordinals, depth, the number of regions, the pages of two.
+  /// Number, log length, sequence, stamp, keys, ordinals, depth, number of regions, pages of two regions.
   static let fields = [
     (48, 8), (88, 8), (96, 8), (104, 8), (112, 8), (120, 8), (128, 4), (12, 4), (144, 8), (160, 8),
   ]
@@ -163,7 +162,7 @@ struct ForgedCheckpoint {
     update(region, used[number % used.count], body)
   }
 
-  /// To the first words that are free, so that nothing is lost by it.
+  /// Copies to the first free words, so that nothing is overwritten.
   private mutating func copyUsed(to region: Int, _ word: Int, from source: Int, _ number: Int) {
     let source = source % regions.count
     let used = used(source)
@@ -204,7 +203,7 @@ struct ForgedCheckpoint {
     }
   }
 
-  /// Has each page of slots count what it holds.
+  /// Corrects the slot count of each page.
   mutating func countSlots() {
     for index in regions.indices where regions[index].kind == 2 {
       for page in regions[index].pages.indices {
@@ -215,14 +214,14 @@ struct ForgedCheckpoint {
     }
   }
 
-  /// Of a region, by its place.
+  /// A page, identified by its region.
   struct Page {
     let region: Int
     let page: Int
     let payload: [UInt8]
   }
 
-  /// Of the regions whose kinds are wanted.
+  /// Returns the pages of the regions with matching kinds.
   func pages(_ isWanted: (UInt32) -> Bool) -> [Page] {
     regions.indices.filter { isWanted(regions[$0].kind) }.flatMap { region in
       regions[region].pages.enumerated().map { page, bytes in

@@ -1,8 +1,9 @@
-// What a store of documents keeps for itself: settings, entries of the change feed, shapes, records, and the pages of
-// its indexes in a checkpoint. Somebody made them up, and all checksums are right.
+// Fuzzes a document store's metadata: settings, change feed, shapes, records, and checkpointed index pages.
 //
-//   input := place:u8 bytes      the value of a key, by its place among all keys, or behind these the payload of a
-//                                page of an index or of their catalog
+// All checksums are valid.
+//
+//   input := place:u8 bytes      the value of a key, by its position among all keys; higher positions are
+//                                payloads of pages of an index or of the index catalog
 
 internal import ByteStore
 internal import DocumentStore
@@ -39,7 +40,7 @@ struct DocumentsTarget: FuzzTarget {
     let made = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
     guard let made else { return "too large" }
     let answer = DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
-    // Then nothing was tried.
+    // The open failed early, so nothing was tested.
     guard !answer.contains("in use by another opener") else {
       throw FuzzFinding("the store of the sample is still locked")
     }
@@ -55,8 +56,8 @@ struct DocumentsTarget: FuzzTarget {
     return options
   }
 
-  /// With indexes, a consumer who has not read all, a time to live, long keys and nested names; all of it flushed but
-  /// for the last commits.
+  /// Creates a store with indexes, a consumer that has not read everything, a time to live, long keys and
+  /// nested names. All commits but the last ones are flushed.
   private static func sample(_ seed: UInt64) throws(DocumentStoreError) -> DiskImage {
     let disk = SimulatedDisk()
     let store = try DocumentStore.open(directory, options: options(), platform: disk.platform(seed: seed))
@@ -113,7 +114,7 @@ struct DocumentsTarget: FuzzTarget {
     return (try ByteStore.open(directory, options: options, platform: disk.platform(seed: seed)), disk)
   }
 
-  /// As a commit leaves it: with everything right around it. Nil if no commit can hold it.
+  /// Returns the disk after a valid commit of the forged value; nil if no commit can hold it.
   private func image(with value: [UInt8], at place: Int) -> DiskImage? {
     do throws(ByteStoreError) {
       let (store, disk) = try Self.open(image, seed)
@@ -121,7 +122,7 @@ struct DocumentsTarget: FuzzTarget {
       var batch = Batch(stamp: store.lastStamp &+ 1)
       try batch.put(value, for: entries[place].key)
       try store.commit(batch)
-      // Without the lock of the one that wrote it.
+      // Releases the lock of the writing process.
       return disk.image.after(.kill)
     } catch {
       return nil
@@ -137,7 +138,8 @@ struct DocumentsTarget: FuzzTarget {
   }
 }
 
-/// What one does with a store of documents. Each step may answer or throw an error of the store, and nothing else.
+/// Runs typical operations on a document store. Each may return a result or throw a store error, and
+/// nothing else.
 struct DocumentsExercise {
   private var answers: [String] = []
 

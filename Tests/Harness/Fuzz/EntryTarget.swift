@@ -1,14 +1,14 @@
-// One entry of a segment, made up, in a page whose checksum is right, at a place to which the table points.
+// Fuzzes one segment entry, in a page with a valid checksum, at a location in the key directory.
 //
 //   input := flags:u8 plainBytes:u32 stored
 //
-// Flag 1 says that it is compressed. What the store makes of it must be what another decoder makes of it.
+// Flag 1 marks the entry as compressed. The store must decode it like an independent decoder.
 
 internal import ByteStore
 
 struct EntryTarget: FuzzTarget {
   static let name = "entry"
-  /// An ordinal, two varints and what is stored must fit in a page.
+  /// The ordinal, two varints and the stored bytes must fit in a page.
   private static let storedMax = 8184 - 14
   private let store: SampleStore
   private let path: String
@@ -16,7 +16,7 @@ struct EntryTarget: FuzzTarget {
   private let checkpointPath: String
   private let dictionary: [UInt8]
   private let dataStart: Int
-  /// Of the first entry.
+  /// The ordinal of the first entry.
   private let ordinal: UInt32
 
   init(seed: UInt64) {
@@ -47,7 +47,7 @@ struct EntryTarget: FuzzTarget {
     }
   }
 
-  /// The entries of the first page as they are, and two that are stored plainly.
+  /// The entries of the first page, and two uncompressed ones.
   var seeds: [[UInt8]] {
     var seeds: [[UInt8]] = [[0, 3, 0, 0, 0, 1, 65, 66], [0, 0, 0, 0, 0]]
     let page = Array(segment[dataStart..<dataStart + 8184])
@@ -97,7 +97,7 @@ struct EntryTarget: FuzzTarget {
     return image
   }
 
-  /// Nil if it is refused.
+  /// Returns nil if the entry is refused.
   private func firstEntry(
     of image: DiskImage
   ) throws(FuzzFinding) -> (key: [UInt8], value: [UInt8])? {
@@ -124,7 +124,8 @@ struct EntryTarget: FuzzTarget {
   }
 }
 
-/// The LZ4 block format, from its description: slow, and nobody's code but ours.
+/// A decoder of the LZ4 block format, written from its specification. Slow, and independent of the
+/// engine's decoder.
 enum ReferenceLZ4 {
   static func decode(_ block: [UInt8], plainBytes: Int, _ dictionary: [UInt8]) -> [UInt8]? {
     var output = dictionary
@@ -157,7 +158,7 @@ enum ReferenceLZ4 {
     return nil
   }
 
-  /// It may hold a distance of zero, of which the description does not say what it means.
+  /// Whether the block may contain an offset of zero, which the specification leaves undefined.
   static func isUndefined(_ block: [UInt8]) -> Bool {
     zip(block, block.dropFirst()).contains { $0 == 0 && $1 == 0 }
   }

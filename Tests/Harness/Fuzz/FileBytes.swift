@@ -1,4 +1,4 @@
-// Numbers in the bytes of a file, for those who forge one.
+// Access to integers and checksums in file bytes, for forging files.
 
 internal import ByteStore
 
@@ -19,14 +19,14 @@ extension [UInt8] {
     replaceSubrange(offset..<offset + bytes.count, with: bytes)
   }
 
-  /// The checksum of a range that begins at `offset` of the file `id`.
+  /// Returns the checksum of a range at `offset` of the file `id`.
   func checksum(of range: Range<Int>, file id: RandomID, offset: UInt64) -> UInt32 {
     var checksum = Checksum(file: id, offset: offset)
     checksum.update(rawSpan.extracting(range))
     return checksum.value
   }
 
-  /// The checksum of a header, which has no place but the first.
+  /// Returns the checksum of a header, which is always at the start.
   func checksum(ofHeader range: Range<Int>) -> UInt32 {
     var checksum = Checksum()
     checksum.update(rawSpan.extracting(range))
@@ -34,13 +34,13 @@ extension [UInt8] {
   }
 }
 
-/// The manifest's bytes, as somebody changes them who knows the format.
+/// Forges manifests with valid checksums.
 enum ForgedManifest {
   private static let headBytes = 64
   private static let logBytes = 56
   private static let segmentBytes = 40
 
-  /// With the checksum put right.
+  /// Returns the manifest with a corrected checksum.
   static func mended(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.count >= headBytes + 4 else { return bytes }
     var bytes = bytes
@@ -49,14 +49,14 @@ enum ForgedManifest {
     return bytes
   }
 
-  /// With another size of the checkpoint's file.
+  /// Returns the manifest with another size of the checkpoint's file.
   static func withCheckpoint(of size: Int, _ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     bytes.set(UInt64(size), at: bytes.count - 12)
     return mended(bytes)
   }
 
-  /// With other counts of the segment that has this id.
+  /// Returns the manifest with other counts for the segment with this id.
   static func withSegment(_ id: RandomID, pages: UInt32, size: Int, _ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     let first = headBytes + logBytes * Int(bytes.word32(at: 12))

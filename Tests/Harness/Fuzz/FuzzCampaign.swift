@@ -1,14 +1,15 @@
-// Mutation fuzzing in the process (docs/reliability.md, T6). Inputs that make a decoder say something new
-// join the corpus, and so do those that a folder keeps.
+// In-process mutation fuzzing (docs/reliability.md, T6). Inputs with new answers join the corpus.
+//
+// The corpus starts with the inputs that a folder keeps.
 
 package struct FuzzCampaign {
   package struct Summary: Sendable {
     package var inputs = 0
-    /// Different answers seen, and how often.
+    /// The distinct answers with their counts.
     package var answers: [String: Int] = [:]
     package var finding: String?
     package var findingInput: [UInt8]?
-    /// Inputs that were the first with their answer.
+    /// The inputs that were the first with their answer.
     package var kept: [[UInt8]] = []
   }
 
@@ -17,7 +18,7 @@ package struct FuzzCampaign {
     DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
   ]
 
-  /// Runs until `isOver` says so; `willRun` learns each input first.
+  /// Runs until `isOver` returns true. `willRun` is called with each input before it runs.
   package static func run(
     _ type: any FuzzTarget.Type, seed: UInt64, corpus: [[UInt8]],
     willRun: ([UInt8]) -> Void = { _ in }, isOver: (Int) -> Bool
@@ -52,8 +53,7 @@ package struct FuzzCampaign {
 }
 
 extension String {
-  /// Without the words that hold digits: an answer is new when it says something else, not when it counts
-  /// differently or names another id.
+  /// Removes words with digits: an answer counts as new if its text differs, not if a count or an id does.
   var withoutNumbers: String {
     split(separator: " ").filter { !$0.contains(where: \.isNumber) }.joined(separator: " ")
   }

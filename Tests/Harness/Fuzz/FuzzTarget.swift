@@ -1,12 +1,12 @@
-// What a fuzz target is: how to make an input, and what must hold for any input.
+// The interface of a fuzz target: its seeds, and the property that holds for any input.
 
 package protocol FuzzTarget: SendableMetatype {
   static var name: String { get }
   init(seed: UInt64)
-  /// Inputs that are right, for the mutator to start from.
+  /// Valid inputs for the mutator to start from.
   var seeds: [[UInt8]] { get }
-  /// Feeds an input to the decoder and checks its property. The result names what happened, without
-  /// numbers: inputs that make something new happen are kept and mutated further.
+  /// Passes an input to the decoder and checks the property. Returns a description of the outcome without
+  /// numbers. Inputs with a new outcome are kept and mutated further.
   mutating func run(_ input: [UInt8]) throws(FuzzFinding) -> String
 }
 
@@ -16,7 +16,7 @@ package struct FuzzFinding: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// Changes inputs as rot, and as somebody who means harm, would.
+/// Mutates inputs, randomly as decay would, and with values that an attacker would choose.
 struct ByteMutator {
   var random: SeededRandom
 
@@ -48,7 +48,7 @@ struct ByteMutator {
     }
   }
 
-  /// A length or a count becomes one that nobody can mean.
+  /// Overwrites a length or a count with an extreme value.
   private mutating func overwrite(_ bytes: inout [UInt8], _ at: Int) {
     let word = Self.interesting[random.below(Self.interesting.count)]
     for index in 0..<[1, 2, 4, 8][random.below(4)] where at + index < bytes.count {

@@ -1,5 +1,6 @@
-// The record of a document. Any bytes either are none, or a document that is the same when it is written
-// and read again; once without shapes, and once with some that are known.
+// Fuzzes document records: bytes are invalid, or decode to a document that survives a round trip.
+//
+// Runs once without shapes and once with known shapes.
 
 internal import DocumentStore
 
@@ -24,7 +25,7 @@ struct RecordTarget: FuzzTarget {
     seeds = documents.flatMap { [$0.record, $0.record(shapes: Self.shapes)] }
   }
 
-  /// Of the maps below.
+  /// The shapes of the maps below.
   private static let shapes = [
     [
       "array", "boolean", "bytes", "double", "geoPoint", "integer", "map", "null", "reference", "string",

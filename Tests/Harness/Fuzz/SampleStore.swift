@@ -1,4 +1,4 @@
-// Small stores for fuzz targets to damage, and what is done with the result.
+// Small stores for fuzz targets, and operations on them.
 
 internal import ByteStore
 
@@ -11,7 +11,7 @@ struct SampleStore {
   let seed: UInt64
   let contents: Contents
 
-  /// Killed, with commits of several kinds.
+  /// Creates a store with commits of several kinds whose process was killed.
   init(seed: UInt64) {
     self.init(seed: seed) { history, random throws(ByteStoreError) in
       for number in 0..<5 {
@@ -24,8 +24,8 @@ struct SampleStore {
     }
   }
 
-  /// Flushed twice, so that it has several segments with dead entries, runs and free ordinals; then killed
-  /// after two more commits.
+  /// Creates a store that was flushed twice, with several segments, dead entries, runs and free ordinals.
+  /// It was killed after two more commits.
   static func flushed(seed: UInt64) -> SampleStore {
     SampleStore(seed: seed) { history, random throws(ByteStoreError) in
       try history.commit((0..<40).map { .put(key: key($0), value: value($0, &random)) })
@@ -42,7 +42,7 @@ struct SampleStore {
     }
   }
 
-  /// One segment, all of it alive, and nothing that is not in it.
+  /// Creates a store with one segment that has only live entries, and nothing else.
   static func small(seed: UInt64) -> SampleStore {
     SampleStore(seed: seed) { history, random throws(ByteStoreError) in
       try history.commit((0..<20).map { .put(key: key($0), value: value($0, &random)) })
@@ -50,7 +50,8 @@ struct SampleStore {
     }
   }
 
-  /// So many keys that the table has several pages of each kind, and no log: all of it hangs on the checkpoint.
+  /// Creates a store with enough keys for several key directory pages of each kind. It has no log, so that
+  /// everything depends on the checkpoint.
   static func wide(seed: UInt64) -> SampleStore {
     SampleStore(seed: seed, compactsAfterwards: true) { history, _ throws(ByteStoreError) in
       try history.commit((0..<1200).map { .put(key: key($0), value: [UInt8(truncatingIfNeeded: $0)]) })
@@ -62,7 +63,7 @@ struct SampleStore {
 
   static func key(_ number: Int) -> [UInt8] { Array("key\(number)".utf8) }
 
-  /// Half of it compresses.
+  /// Half of the value is compressible.
   private static func value(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
     Array(repeatElement("value of \(number % 5), ", count: 12).joined().utf8)
       + random.bytes(random.below(300))
@@ -125,7 +126,7 @@ struct SampleStore {
 
   func bytes(of path: String) -> [UInt8] { image.contents(of: path)?.bytes ?? [] }
 
-  /// The files of a kind, for instance "segment".
+  /// Returns the files of a kind, for instance "segment".
   func paths(_ kind: String) -> [String] { image.paths.filter { $0.contains("/\(kind)-") } }
 
   func image(with bytes: [UInt8], in path: String) -> DiskImage {

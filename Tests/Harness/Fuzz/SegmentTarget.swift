@@ -1,10 +1,10 @@
-// A segment that somebody changed. An input is a list of changes to a good one:
+// Fuzzes segments. An input is a list of changes to a valid one:
 //
 //   input  := flags:u8 change*
 //   change := page:u8 offset:u16 how:u8 byte{how & 15}
 //
-// Flag 1 puts the checksums right, flag 2 has the manifest agree with the header; the rest of the flags chooses
-// the segment. The high half of `how` is 14 to cut the file there and 15 to zero the rest of the page.
+// Flag 1 corrects the checksums, flag 2 makes the manifest agree with the header; the other flags select
+// the segment. A high half of `how` of 14 truncates the file there, and 15 zeroes the rest of the page.
 
 internal import ByteStore
 
@@ -77,7 +77,7 @@ enum ForgedSegment {
   static let pageBytes = 8192
   static let headerBytes = 160
 
-  /// With every checksum put right that has a place, whatever the header says.
+  /// Corrects every checksum, whatever the header says.
   static func mended(_ segment: [UInt8], id: RandomID) -> [UInt8] {
     guard segment.count >= pageBytes else { return segment }
     var bytes = segment

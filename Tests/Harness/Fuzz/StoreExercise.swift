@@ -1,14 +1,14 @@
-// What is done with a store that somebody tampered with: all that one does with a store. Each step may
-// answer or throw an error of the store, and nothing else: no trap, no endless loop, no answer that is wrong
-// where a checksum could tell.
+// Runs typical operations on a damaged store. Each must return a result or throw a store error.
+//
+// A trap, an endless loop, or a wrong result that a checksum could detect is a failure.
 
 internal import ByteStore
 
 struct StoreExercise {
   enum Trust {
-    /// Checksums are as they were: whatever is read is right, or is refused.
+    /// Checksums were not changed, so every read is correct or refused.
     case checksums
-    /// Somebody made up bytes with checksums that are right: any answer will do.
+    /// Checksums were forged, so any result is acceptable.
     case nothing
   }
 
@@ -18,7 +18,7 @@ struct StoreExercise {
   private var contents: Contents
   private var answers: [String] = []
 
-  /// What was said, without numbers.
+  /// Returns the outcomes without numbers.
   static func run(
     on image: DiskImage, of sample: SampleStore, _ trust: Trust
   ) throws(FuzzFinding) -> String {
@@ -55,7 +55,8 @@ struct StoreExercise {
       opened = try ByteStore.open(SampleStore.directory, options: SampleStore.options, platform: platform)
     }
     guard let store = opened, trust == .checksums else { return opened }
-    // What was never vouched for may look cut off; then the report says so, and the rest cannot be judged.
+    // Bytes that no later frame confirms may look like an unfinished commit. The report says so, and the
+    // rest cannot be judged.
     guard store.recoveryReport.losses.isEmpty else { return nil }
     try step("check") { () throws(ByteStoreError) in try store.checkInvariants() }
     return store
@@ -63,7 +64,7 @@ struct StoreExercise {
 
   private mutating func readAll(_ store: ByteStore) throws(FuzzFinding) {
     var refusals = 0
-    // A sample where there are many.
+    // Reads a sample of many keys.
     let step = contents.count / Self.readsMax + 1
     let keys = contents.keys.sorted { $0.lexicographicallyPrecedes($1) }
     for key in stride(from: 0, to: keys.count, by: step).map({ keys[$0] }) {
@@ -98,7 +99,7 @@ struct StoreExercise {
     if trust == .checksums, let wrong { throw FuzzFinding("\(name(wrong)) is handed over wrongly") }
   }
 
-  /// Keys that are new and keys that go, at once and alone; one that changes, one that goes and comes back.
+  /// Adds and removes keys, in one commit and in single ones; changes one, and removes and restores one.
   private mutating func commit(to store: ByteStore) throws(FuzzFinding) {
     let keys = contents.keys.sorted { $0.lexicographicallyPrecedes($1) }
     let round = UInt8(truncatingIfNeeded: contents.count)
@@ -140,7 +141,7 @@ struct StoreExercise {
     }
   }
 
-  /// The disk has no faults: what is wrong is wrong with the bytes, and the error says so.
+  /// The disk has no faults, so every error must blame the bytes.
   private func check(_ error: ByteStoreError) throws(FuzzFinding) {
     switch error {
     case .corrupted, .foreignFile, .newerFormat, .notAStore, .noStore, .tooLarge: return

@@ -1,11 +1,10 @@
-// Files of a store of bytes: the manifest, the frames of a log, and any file at all. Whatever they hold,
-// an open answers with a typed error or with a store that works.
+// Fuzzes the files of a store: an open must throw a typed error or return a working store.
 
 internal import ByteStore
 
 extension SampleStore {
-  /// Opens the store with other bytes in one file; a store that opens must take a commit and give
-  /// everything back after another open.
+  /// Opens the store with other bytes in one file. If it opens, it must accept a commit and return all
+  /// contents after another open.
   func open(with bytes: [UInt8], in path: String) throws(FuzzFinding) -> String {
     let platform = SimulatedDisk(image(with: bytes, in: path)).platform(seed: seed)
     let store: ByteStore
@@ -28,7 +27,7 @@ extension SampleStore {
       else { throw ByteStoreError.closed(directory: "the second open shows another store") }
       try again.close()
     } catch {
-      // A made-up manifest may leave no number for another log; reading it is fine.
+      // A forged manifest may leave no number for another log; reading still works.
       if case .system(let failure) = error, failure.operation == "numbering a log" {
         return "opened, without a number for a log"
       }
@@ -38,8 +37,8 @@ extension SampleStore {
   }
 }
 
-/// The manifest of a store that has only a log, or of one that has segments and a checkpoint; its checksum is
-/// put right after every mutation.
+/// Fuzzes the manifest, with a corrected checksum, of a store with only a log or of one with segments and
+/// a checkpoint.
 struct ManifestTarget: FuzzTarget {
   static let name = "manifest"
   private let store: SampleStore
@@ -52,7 +51,7 @@ struct ManifestTarget: FuzzTarget {
 
   var seeds: [[UInt8]] { [store, flushed].map { $0.bytes(of: SampleStore.manifest) } }
 
-  /// Which store it is for shows in the id of the store.
+  /// The store's id in the input selects the store.
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
     let manifest = ForgedManifest.mended(input)
     let id = Array(flushed.bytes(of: SampleStore.manifest)[16..<32])
@@ -64,7 +63,7 @@ struct ManifestTarget: FuzzTarget {
   }
 }
 
-/// The frames of a log, both checksums of the first two put right after every mutation.
+/// Fuzzes the frames of a log, with corrected checksums of the first two.
 struct FrameTarget: FuzzTarget {
   static let name = "frame"
   private static let frameBytesMax = 1024
@@ -100,7 +99,7 @@ struct FrameTarget: FuzzTarget {
   }
 }
 
-/// Any file of a store, with no checksum put right: the first byte of an input chooses it.
+/// Fuzzes any file of a store without corrected checksums. The first byte of an input selects the file.
 struct DirectoryTarget: FuzzTarget {
   static let name = "directory"
   private static let bytesMax = 48 << 10
@@ -127,7 +126,7 @@ struct DirectoryTarget: FuzzTarget {
     let bytes = Array(input.dropFirst())
     guard file >= paths.count else { return try store.open(with: bytes, in: paths[file]) }
     let path = flushedPaths[file - paths.count]
-    // What was too long for a seed is as it was.
+    // Bytes beyond the maximum seed length stay unchanged.
     let rest = flushed.bytes(of: path).dropFirst(max(Self.bytesMax, bytes.count))
     return try StoreExercise.run(
       on: flushed.image(with: bytes + rest, in: path), of: flushed,

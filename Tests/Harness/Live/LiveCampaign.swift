@@ -1,8 +1,10 @@
-// Random commits from eight threads under thousands of live queries (docs/reliability.md, T5 and P13). Every state that
-// a listener was told has to be what its query answers after one of the commits, in their order, by an evaluator that
-// takes the long way: compared after every round of eight commits for those that this evaluator says are concerned and
-// for ten others for each commit, and for all of them every thousand commits. In between, bursts of commits without a
-// pause, listeners that come and go, handlers that commit and listen, and indexes that are dropped.
+// Random commits from eight threads under thousands of live queries (docs/reliability.md, T5 and P13).
+//
+// Every state that a listener received must equal its query's result after one of the commits, in commit
+// order, according to a naive evaluator. After every round of eight commits this is compared for the
+// affected listeners and for ten others per commit, and every thousand commits for all listeners. The
+// campaign also has bursts of commits, listeners that are added and removed, handlers that commit and
+// listen, and dropped indexes.
 
 package import DocumentStore
 
@@ -12,7 +14,7 @@ package struct LiveCampaign {
     case removed
     case modified
     case moved
-    /// More than one document, and perhaps more than one commit, in a state.
+    /// A state with several changed documents, possibly from several commits.
     case severalChanges
     case concerned
     case others
@@ -35,7 +37,7 @@ package struct LiveCampaign {
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
 
-  /// On a store in `directory`, where nothing is yet.
+  /// Runs on a new store in `directory`.
   package static func run(
     commits: Int, listeners: Int = 2000, seed: UInt64, pauses: (any StorePauses)? = nil, in directory: String,
     progress: (Int) -> Void = { _ in }

@@ -1,4 +1,4 @@
-// What one listener makes of what it is told: a list that it changes by each change in turn.
+// A listener's copy of a result: a list to which it applies each change that it receives.
 
 import ByteStore
 package import Dispatch
@@ -7,7 +7,7 @@ package import DocumentStore
 package final class LiveMirror: Sendable {
   private struct State {
     var documents: [StoredDocument] = []
-    /// Since the last comparison.
+    /// The states since the last comparison.
     var states: [[StoredDocument]] = []
     var isTold = false
     var compared = 0
@@ -21,7 +21,7 @@ package final class LiveMirror: Sendable {
   private let also: @Sendable () -> Void
   private let state = Locked(State())
 
-  /// `also` is done by the handler when it has taken a state.
+  /// The handler calls `also` after each state.
   package init(
     _ query: StructuredQuery, isSlow: Bool = false, _ also: @escaping @Sendable () -> Void = {}
   ) {
@@ -54,7 +54,7 @@ package final class LiveMirror: Sendable {
   }
 
   package func remove() {
-    // Who keeps it keeps the handler.
+    // The registration retains the handler.
     let registration = state.withLock { state in
       defer { state.registration = nil }
       return state.registration
@@ -114,7 +114,8 @@ package final class LiveMirror: Sendable {
     return nil
   }
 
-  /// What is wrong with what it was told since the last call, if the answer was each of these, one after the other.
+  /// Compares the states received since the last call with these results in order. Returns the
+  /// difference, or nil.
   package func difference(from answers: [some BidirectionalCollection<StoredDocument>]) -> String? {
     state.withLock { state in
       defer { state.states = [] }
@@ -135,7 +136,7 @@ package final class LiveMirror: Sendable {
     }
   }
 
-  /// How many states were compared.
+  /// The number of compared states.
   package var comparedStates: Int { state.withLock { $0.compared } }
 
   private static func names(_ documents: [StoredDocument]) -> String {

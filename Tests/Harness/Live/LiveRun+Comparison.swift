@@ -1,13 +1,13 @@
-// What the listeners of the campaign were told, beside what they should have been told.
+// Compares the states that listeners received with those that they should have received.
 
 import ByteStore
 import DocumentStore
 
 extension LiveRun {
-  /// Listeners that no commit concerns, as far as the evaluator says, and are looked at all the same.
+  /// The number of unaffected listeners to compare, per commit.
   private static let othersPerCommit = 10
 
-  /// The commits of the round in their order, each with what it changed.
+  /// Returns the commits of the round in order, each with its changes.
   func replay() -> [[NaiveWorld.Change]] {
     state.withLock { state in
       let commits = state.commits.sorted { $0.time < $1.time }
@@ -61,7 +61,8 @@ extension LiveRun {
   }
 }
 
-/// A change in none of a query's collections is none of its own: most queries need not be asked.
+/// Numbers for the scopes of queries. A change outside a query's scope cannot affect it, so most queries
+/// can be skipped.
 struct LiveScopes {
   private let numbers = Locked([String: Int]())
 
@@ -79,7 +80,7 @@ struct LiveScopes {
     }
   }
 
-  /// Of all that have one of the documents.
+  /// Returns the scopes that contain one of the documents.
   func numbers(around paths: [DocumentPath]) -> Set<Int> {
     numbers.withLock { numbers in
       Set(paths.flatMap(Self.names).compactMap { numbers[$0] })

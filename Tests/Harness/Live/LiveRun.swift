@@ -1,11 +1,11 @@
-// The campaign at work: rounds of commits, then what each listener was told beside what it should have been told.
+// One run of the live query campaign: rounds of commits, each followed by a comparison.
 //
-//   1. commit     eight threads at once, and handlers that commit, remove and listen as well
-//   2. drain      whatever is on the queues has been told
-//   3. replay     the commits of the round in the order of their times, the naive way: for each listener that one of
-//                 them concerns, and ten others, the answer after each commit (NaiveAnswer)
-//   4. compare    each state that it was told is the answer after some commit, none is older than the one before, and
-//                 the last one is the answer now; of all listeners every thousand commits
+//   1. commit     eight threads at once, and handlers that commit, remove and listen
+//   2. drain      until the queues have delivered everything
+//   3. replay     the round's commits in the order of their times in a naive model: for each affected
+//                 listener and ten others, the result after each commit (NaiveAnswer)
+//   4. compare    each received state is the result after a commit, none is older than its predecessor, and
+//                 the last one is current; all listeners every thousand commits
 
 import ByteStore
 import Dispatch
@@ -18,7 +18,7 @@ final class LiveRun: Sendable {
 
   let store: DocumentStore
   let seed: UInt64
-  /// Handlers of one listener never run at once, on the last one neither.
+  /// Handlers of one listener never run concurrently, even on the last queue.
   let queues: [DispatchQueue]
   let scopes = LiveScopes()
   let state: Locked<State>
@@ -26,7 +26,7 @@ final class LiveRun: Sendable {
   struct State {
     var places: [LivePlaceOfRun] = []
     var world = NaiveWorld([])
-    /// Of this round.
+    /// The commits of this round.
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var summary = LiveCampaign.Summary()
   }
@@ -57,7 +57,7 @@ final class LiveRun: Sendable {
   }
 
   private func place(_ query: StructuredQuery, at number: Int) throws(DocumentStoreError) {
-    // Some do what a handler may do.
+    // Some handlers perform operations.
     let acts = number % 97 == 5
     let mirror = LiveMirror(query, isSlow: number % 17 == 0) { [self] in if acts { act(number) } }
     // Commits of this round may be in its first state, or come later.
@@ -112,7 +112,7 @@ final class LiveRun: Sendable {
     } catch {
       fail("\(error)")
     }
-    // What handlers do leads back here.
+    // Breaks a reference cycle through the handlers.
     return state.withLock { state in
       state.places = []
       return state.summary
@@ -144,7 +144,7 @@ final class LiveRun: Sendable {
     state.withLock { $0.commits.append((time, mutations)) }
   }
 
-  /// One of the task's own.
+  /// Replaces a listener that belongs to the task.
   private func replaceListener(_ task: Int, _ world: inout LiveWorld) throws {
     let places = state.withLock { $0.places }
     let number = world.random.below(places.count / Self.tasks) * Self.tasks + task
@@ -154,7 +154,7 @@ final class LiveRun: Sendable {
     count(.replacedListeners)
   }
 
-  /// In a handler: a commit, a listener that ends at once, or nothing.
+  /// Called in a handler: commits, adds and removes a listener, or does nothing.
   private func act(_ number: Int) {
     let commits = state.withLock { UInt64($0.summary.commits) }
     var world = LiveWorld(seed: SeededRandom.seed(seed, UInt64(number), commits))
@@ -175,7 +175,7 @@ final class LiveRun: Sendable {
     }
   }
 
-  /// Of some queries that are listened to.
+  /// Drops the indexes of some active queries.
   private func dropIndexes(_ round: UInt64) {
     var random = SeededRandom(seed: SeededRandom.seed(seed, round, 77))
     for index in store.indexList where random.oneIn(10) {
@@ -183,7 +183,7 @@ final class LiveRun: Sendable {
     }
   }
 
-  /// Whatever was put on the queues has been told, and what that led to as well.
+  /// Waits until the queues have delivered everything, including the consequences.
   private func drain() {
     var commits = -1
     while commits != state.withLock({ $0.commits.count }) {
@@ -194,7 +194,7 @@ final class LiveRun: Sendable {
   }
 }
 
-/// A listener, and what it should know.
+/// A listener and its expected results.
 final class LivePlaceOfRun: Sendable {
   let mirror: LiveMirror
   let scope: Int

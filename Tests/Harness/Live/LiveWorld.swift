@@ -1,5 +1,6 @@
-// Random documents, changes and queries for listeners: most queries are about few documents, so that thousands of
-// them can be compared after each change.
+// Random documents, changes and queries for listeners.
+//
+// Most queries match few documents, so that thousands of them can be compared after each change.
 
 import DocumentStore
 
@@ -33,7 +34,7 @@ struct LiveWorld {
 
   private mutating func kindValue() -> StoredValue { .string("k\(random.below(100))") }
 
-  /// Many documents share one.
+  /// A value that many documents share.
   private mutating func partValue() -> StoredValue { .integer(Int64(random.below(4))) }
 
   private mutating func tagValue() -> StoredValue { .integer(Int64(random.below(60))) }
@@ -95,7 +96,7 @@ struct LiveWorld {
 
   private mutating func side() -> Cursor.Side { random.oneIn(2) ? .before : .after }
 
-  /// By one field, by two, or by the names; and between cursors, as deep as the orders.
+  /// Adds an order by one field, two fields or the names, and cursors with up to as many values.
   private mutating func ordered(_ query: StructuredQuery) throws -> StructuredQuery {
     let start = Int64(random.below(200))
     switch random.below(8) {
@@ -144,7 +145,7 @@ struct LiveWorld {
     }
   }
 
-  /// Two, of which the first is common and the second is not, or the other way round.
+  /// Returns two equality filters in random order, the first common and the second selective.
   private mutating func equalities() -> FilterTree {
     let part = FilterTree.field(Self.part, .equal, partValue())
     let other: FilterTree =

@@ -1,10 +1,10 @@
-// What the documents of the campaign are after each commit, worked out the long way from what was asked for.
+// The expected documents after each commit, computed from the mutations by a naive model.
 
 import DocumentStore
 
-/// What a commit made of a document. An object, so that the answers of thousands of queries share it.
+/// The state of a document after a commit. An object, so that thousands of results share it.
 final class NaiveState: Sendable {
-  /// Of the document: instead of its path, where many are compared.
+  /// The document's number, for fast comparison instead of its path.
   let number: Int
   let document: StoredDocument
 
@@ -15,7 +15,7 @@ final class NaiveState: Sendable {
 }
 
 struct NaiveWorld {
-  /// One document and what a commit made of it.
+  /// The change of one document by a commit.
   struct Change: Sendable {
     var number: Int
     var path: DocumentPath
@@ -32,10 +32,10 @@ struct NaiveWorld {
     }
   }
 
-  /// Of each document.
+  /// The state of each document.
   var states: [NaiveState] { documents.map { path, document in NaiveState(numbers[path] ?? -1, document) } }
 
-  /// What is different after a commit.
+  /// Applies a commit and returns its changes.
   mutating func commit(_ mutations: [Mutation], at time: StoredTimestamp) -> [Change] {
     var paths: [DocumentPath] = []
     var before: [DocumentPath: StoredDocument] = [:]
@@ -94,15 +94,15 @@ struct NaiveWorld {
   }
 }
 
-/// The answer of one query after each commit, by the naive evaluator alone: of each commit, only the documents that it
-/// changed are looked at.
+/// The result of one query after each commit, by the naive evaluator alone. Only changed documents are
+/// evaluated.
 struct NaiveAnswer {
   typealias Documents = LazyMapSequence<ArraySlice<NaiveState>, StoredDocument>
 
   private let evaluator: NaiveEvaluator
   private let limit: StructuredQuery.Limit?
   private var matching: [NaiveState]
-  /// The numbers of those: most changes are about others.
+  /// The numbers of the matching documents, because most changes affect others.
   private var numbers: Set<Int>
   private var shown: ArraySlice<NaiveState> = []
 
@@ -118,8 +118,8 @@ struct NaiveAnswer {
 
   var documents: Documents { shown.lazy.map(\.document) }
 
-  /// Takes what a commit changed; nil if none of it is about a document that matches, or did, else whether the answer
-  /// is another one.
+  /// Applies the changes of a commit. Returns nil if none affects a matching document, and otherwise
+  /// whether the result changed.
   mutating func take(_ changes: [NaiveWorld.Change]) -> Bool? {
     var isConcerned = false
     for change in changes {
@@ -153,7 +153,7 @@ struct NaiveAnswer {
     numbers.insert(state.number)
   }
 
-  /// No two commits make one state.
+  /// Compared by identity, because every commit creates new states.
   private mutating func settle() -> Bool {
     let before = shown
     shown = cut()

@@ -1,4 +1,4 @@
-// A search for bytes in files: values of specimens are random, so that where they are found they lie.
+// Searches for bytes in files. Values of specimens are random, so that a match is not a coincidence.
 
 #if canImport(Darwin)
 import Darwin
@@ -9,7 +9,7 @@ import Glibc
 #endif
 
 extension [UInt8] {
-  /// Whether another array, which is not empty, lies somewhere in this one.
+  /// Whether this array contains another, non-empty one.
   func holds(_ value: [UInt8]) -> Bool {
     withUnsafeBytes { bytes in
       value.withUnsafeBytes { value in

@@ -1,19 +1,20 @@
-// Every kind of damage to every file, and the store must notice (docs/reliability.md, T4).
+// Damages every file in every way, which the store must detect (docs/reliability.md, T4).
 //
-//   1. stores    never closed, quiet, closed, with one log and with several
-//   2. damage    every bit, every length, ranges zeroed or not to be read, pages at other places and of other
-//                files, files swapped, replaced, doubled, gone, older
-//   3. judge     an error with a name; or every commit; or a loss that the report names, of the final
-//                group after an unclean stop. Anything else is harm.
+//   1. stores    never closed, idle, closed, with one log and with several
+//   2. damage    every bit, every length, ranges zeroed or unreadable, pages at other positions or from other
+//                files, files swapped, replaced, duplicated, deleted, older
+//   3. judge     an error that names the damage; or every commit; or a reported loss of the final group
+//                after an unclean stop. Anything else is harm
 
 package import ByteStore
 
 package struct CorruptionMatrix {
   package enum Flips: Sendable {
     case all
-    /// This many of each store.
+    /// This many random bits of each store.
     case random(Int)
-    /// Every bit of so many bytes of each kind of file, or of all that it has, then this many of each store.
+    /// Every bit of this many bytes of each kind of file, or of all bytes if it has fewer, and then this
+    /// many random bits of each store.
     case eachKind(bytes: Int, thenRandom: Int)
   }
 
@@ -24,8 +25,8 @@ package struct CorruptionMatrix {
   private let stopsAtFirst: Bool
   private var summary = MatrixSummary()
 
-  /// `breaking` makes the engine break a rule, which the matrix should notice; with `stopsAtFirst`, it looks no further
-  /// then.
+  /// `breaking` switches off a rule of the engine, which the matrix should detect; with `stopsAtFirst`,
+  /// it stops then.
   package static func run(
     flips: Flips, seed: UInt64, breaking rule: Rule? = nil, stopsAtFirst: Bool = false
   ) -> MatrixSummary {
@@ -55,7 +56,7 @@ package struct CorruptionMatrix {
 
   private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
     var (verdict, time) = timed(damage, specimen)
-    // A busy machine may have stood still once; what takes long takes long again.
+    // A busy machine may delay one run, so a slow case is repeated.
     if time >= Self.slowestAllowed { (verdict, time) = timed(damage, specimen) }
     summary.slowestOpen = max(summary.slowestOpen, time)
     switch verdict {
@@ -138,7 +139,7 @@ package struct CorruptionMatrix {
 }
 
 extension FileDamage {
-  /// The device says so itself, and the error names the file.
+  /// Whether the error is the device's own and names the file.
   func explains(_ cause: SystemFailure) -> Bool {
     cause.path == unreadable?.path && cause.operation.contains("read")
   }

@@ -1,16 +1,16 @@
-// Ways in which the files of a store can be other than they were left (docs/reliability.md, F7).
+// Ways to damage the files of a store (docs/reliability.md, F7).
 
 internal import ByteStore
 
 /// One damaged disk.
 struct FileDamage: Sendable {
-  /// Where the damage is; the summary counts by it.
+  /// The damaged part, by which the summary counts.
   enum Part: String, CaseIterable, Sendable {
     case manifest
     case logHeader = "log header"
     case logFrames = "log frames"
     case log = "whole log"
-    /// A name that a store gives to files, and that no file of this one has.
+    /// A file name that stores use, but that no file of this store has.
     case name = "free name"
     case segment
     case checkpoint
@@ -18,17 +18,17 @@ struct FileDamage: Sendable {
 
   enum Kind: String, CaseIterable, Sendable {
     case flipped, zeroed, truncated, appended, swapped, replaced, duplicated, deleted, older
-    /// Pages of the same file, at another place.
+    /// Pages moved to another position of their file.
     case misplaced
-    /// The last commit, at another place where the reader looks.
+    /// The last commit, moved to another position that the reader examines.
     case moved
-    /// Pages of another store's file, at the same place.
+    /// Pages from another store's file at the same position.
     case spliced
-    /// Pages of another file of the same store, at the same place.
+    /// Pages from another file of this store at the same position.
     case mixed
-    /// The device does not give them.
+    /// Bytes that the device cannot read.
     case unreadable
-    /// A directory, a link, a pipe, a socket or a device has the name.
+    /// A directory, link, pipe, socket or device has the name.
     case taken
   }
 
@@ -36,17 +36,18 @@ struct FileDamage: Sendable {
   var kind: Kind
   var text: String
   var image: DiskImage
-  /// Nothing but a missing end of a log whose end is recorded nowhere: what a crash leaves as well (C9).
+  /// Whether only the end of a log is missing and no record tells where it ended, which a crash can
+  /// cause, too (C9).
   var looksUnwritten = false
-  /// From some frame to the header of the last one: nothing is left that could vouch for what is gone,
-  /// but the report must tell of the bytes that remain.
+  /// Whether the damage extends from a frame to the header of the last one. No frame remains that
+  /// confirms the lost ones, but the report must name the remaining bytes.
   var coversLastHeader = false
-  /// Even every commit is harm: one of them is not where it was written (P6).
+  /// Whether even a full set of commits is harm, because one of them is not at its position (P6).
   var movesCommit = false
-  /// What a read of the image fails at.
+  /// The range of the image that the device cannot read.
   var unreadable: SimulatedDisk.Unreadable?
 
-  /// The damaged disk, for a process that knows nothing of it.
+  /// The damaged disk, for a new process.
   var disk: SimulatedDisk {
     var options = SimulatedDisk.Options()
     options.unreadable = unreadable
@@ -57,13 +58,14 @@ struct FileDamage: Sendable {
 extension FileDamage {
   // MARK: All
 
-  /// Hands over one damaged disk after the other: every way, and as many flipped bits as asked for.
+  /// Calls `visit` with one damaged disk after the other: every kind of damage, and the requested number
+  /// of flipped bits.
   static func forEach(
     in specimen: Specimen, _ other: Specimen, _ flips: CorruptionMatrix.Flips, _ random: inout SeededRandom,
     _ visit: (FileDamage) -> Void
   ) {
     flip(specimen, flips, &random, visit)
-    // Of zeros and of lengths.
+    // The steps between zeroed ranges and between lengths.
     let steps: (zeros: Int, lengths: Int)
     if case .all = flips { steps = (64, 1) } else { steps = (512, 512) }
     for path in specimen.paths {
@@ -111,11 +113,12 @@ extension FileDamage {
     }
   }
 
-  /// The rarest parts are in so many specimens.
+  /// The number of specimens that have the rarest part.
   private static let specimensWithPart = 3
 
-  /// Of each part of a file so many bytes that all specimens together have `bytes` of it: those in use first, in
-  /// blocks from all over it. A manifest is shorter, and gives all it has.
+  /// Returns offsets in each part of a file. Their number is chosen so that all specimens together have `bytes`
+  /// offsets of each part. Used blocks come first, spread over the file. A manifest is shorter and contributes
+  /// all of its bytes.
   static func bytesOfEachPart(of path: String, in specimen: Specimen, bytes: Int) -> [Int] {
     let contents = specimen.contents(of: path)
     let blocks = stride(from: 0, to: contents.size, by: frameAlignment)
@@ -153,7 +156,7 @@ extension FileDamage {
 
   // MARK: Ranges
 
-  /// Zeros in a file, or less of it.
+  /// Zeroes ranges of a file, or truncates it.
   static func ranges(of path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
     zeroed(path, in: specimen, step: step)
       + lengths(of: path, in: specimen, step: step).map { truncate(path, to: $0, in: specimen) }
@@ -198,7 +201,7 @@ extension FileDamage {
 
   // MARK: Pages
 
-  /// A sector of each page that the device does not give, and the whole file.
+  /// Makes a sector of each page unreadable, and the whole file.
   static func unreadable(_ path: String, in specimen: Specimen) -> [FileDamage] {
     let size = specimen.contents(of: path).size
     let sectors = stride(from: 0, to: size, by: pageBytes).map { $0..<min($0 + 512, size) }
@@ -209,8 +212,8 @@ extension FileDamage {
     }
   }
 
-  /// Pages of a segment or a checkpoint at other places of the same file, in other files of the same store, and in
-  /// the file of the same name of another store.
+  /// Moves pages of a segment or a checkpoint within the file, to other files of the store, and to the
+  /// equally named file of another store.
   static func pagesElsewhere(of path: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
     let own = specimen.contents(of: path)
     let part = wholePart(path)
@@ -256,8 +259,8 @@ extension FileDamage {
       }
   }
 
-  /// The last commit of an open log to right behind the one before it, where a commit of the same group
-  /// would stand.
+  /// Moves the last commit of an open log directly after the previous one, where a commit of that group
+  /// would be.
   static func moved(in specimen: Specimen) -> [FileDamage] {
     guard let log = specimen.logs.last, specimen.isOpenLog(log), specimen.unvouched > 0 else { return [] }
     var contents = specimen.contents(of: log)
@@ -301,7 +304,7 @@ extension FileDamage {
     } + swapped(in: specimen) + taken(in: specimen)
   }
 
-  /// Names of files, and of none, that something else has.
+  /// Other entries occupy the names of existing and possible files.
   private static func taken(in specimen: Specimen) -> [FileDamage] {
     let free = [
       "LOCK", "MANIFEST.new", "SPARE", "RESERVE", "BACKUP", "log-0000000099", "segment-0000000099",
@@ -359,7 +362,7 @@ extension FileDamage {
     }
   }
 
-  /// By another file of the store, or by the same file of another store.
+  /// Replaces a file by another one of the store, or by the equally named file of another store.
   private static func replaced(
     _ path: String, in specimen: Specimen, _ other: Specimen
   ) -> [FileDamage] {
@@ -387,7 +390,7 @@ extension FileDamage {
     }
   }
 
-  /// The file as it was before: a copy that someone put back.
+  /// Replaces a file by an earlier version of it, as a restored copy would.
   private static func older(_ path: String, in specimen: Specimen) -> [FileDamage] {
     var seen: Set<[UInt8]> = [specimen.contents(of: path).bytes]
     return specimen.earlier.enumerated().compactMap { moment, image in
@@ -413,17 +416,18 @@ extension Specimen {
     return image
   }
 
-  /// The last log of a store that nobody closed: only the log itself knows its end.
+  /// Whether this is the last log of a store that was not closed, whose end only the log itself records.
   func isOpenLog(_ path: String) -> Bool { isUnclean && path == logs.last }
 
-  /// Where the last group of a log starts. Here each has one frame, at the start of a page.
+  /// Returns the start of the last group of a log. In specimens each group has one frame at the start of
+  /// a page.
   func lastFrame(of log: String) -> Int? {
     let contents = contents(of: log)
     return stride(from: FileDamage.pageBytes, to: contents.size, by: FileDamage.pageBytes).reversed()
       .first { contents.bytes(in: $0..<$0 + 3) == Array("DGF".utf8) }
   }
 
-  /// The name that the next log will get.
+  /// The name of the next log.
   var nextLog: String {
     let last = logs.compactMap { Int($0.suffix(10)) }.max() ?? 0
     let digits = String(last + 1)

@@ -1,11 +1,11 @@
-// Random bits of a large store, flipped one at a time (docs/reliability.md, G2).
+// Flips random bits of a large store, one at a time (docs/reliability.md, G2).
 //
 //   1. flip     any bit of any file
-//   2. open     and read the keys whose first read looks at that block of the file, and one that looks elsewhere
-//   3. judge    an error with a name, or the right values; the key elsewhere has its value whatever was flipped
-//   4. check    now and then `check` has to find whatever an open or a read noticed
+//   2. open     and read the keys whose first read examines that block, and one that examines other blocks
+//   3. judge    an error that names the damage, or correct values; the other key must be readable in any case
+//   4. check    at times; it has to find everything that an open or a read detected
 //
-// A flip where neither an open nor a read of any key looks can do no harm, and is counted as one that nobody reads.
+// A flip in a block that neither an open nor any read examines is harmless, and counts as unread.
 
 package import ByteStore
 import StoreTools
@@ -13,7 +13,7 @@ import StoreTools
 package struct LargeMatrix {
   package struct Summary: Sendable {
     fileprivate(set) var rows: [FileDamage.Part: MatrixSummary.Counts] = [:]
-    /// Of all files.
+    /// The size of all files.
     package fileprivate(set) var bytes = 0
     package fileprivate(set) var keys = 0
     package fileprivate(set) var unread = 0
@@ -33,7 +33,7 @@ package struct LargeMatrix {
   private var random: SeededRandom
   private var summary = Summary()
 
-  /// `breaking` makes the engine break a rule, which this should notice.
+  /// `breaking` switches off a rule of the engine, which this should detect.
   package static func run(
     flips: Int, bytes: Int = 64 << 20, flipsPerCheck: Int = 5000, seed: UInt64,
     breaking rule: Rule? = nil
@@ -80,7 +80,7 @@ package struct LargeMatrix {
     }
   }
 
-  /// Every byte of the store is as likely as any other.
+  /// Chooses a byte of the store with uniform probability.
   private mutating func place() -> (path: String, offset: Int) {
     var place = random.below(specimen.bytes)
     for (path, size) in zip(specimen.paths, specimen.sizes) {
@@ -100,7 +100,7 @@ package struct LargeMatrix {
 
   // MARK: Judging
 
-  /// Whether an open or a read says that something is wrong; whatever they do not say is harm.
+  /// Whether an open or a read reports the damage; damage that they miss is harm.
   private mutating func isNoticed(
     in image: DiskImage, _ path: String, _ offset: Int, _ readers: [Int]
   ) throws(Finding) -> Bool {
@@ -120,7 +120,7 @@ package struct LargeMatrix {
     var isNoticed = false
     for number in readers where try !isRight(number, in: store) { isNoticed = true }
     let stranger = random.below(specimen.keys)
-    // Of a block with many readers, not all are known.
+    // For a block with many readers, some are unknown.
     if readers.count < LargeSpecimen.readersMax, !readers.contains(stranger),
       try !isRight(stranger, in: store)
     {
@@ -129,7 +129,7 @@ package struct LargeMatrix {
     return isNoticed
   }
 
-  /// False if the read says that something is damaged.
+  /// Returns false if the read reports damage.
   private func isRight(_ number: Int, in store: ByteStore) throws(Finding) -> Bool {
     let found: [UInt8]?
     do throws(ByteStoreError) {

@@ -1,33 +1,33 @@
-// A closed store that is too large to be read whole for each damage, and what a read of each key looks at.
+// A closed store too large to be read in full for each damage, with a map of the blocks that reads examine.
 //
-//   1. fill     commits with flushes in between, until its segments have so many bytes
-//   2. change   some keys again and some gone, flushed as needed, so that segments hold dead entries too
-//   3. log      one more commit, and a close: the log holds something
-//   4. map      for each key, the blocks of each file that its first read after an open looks at
+//   1. fill     commits with flushes in between, until the segments have the requested size
+//   2. change   some keys and remove some, with flushes, so that segments have dead entries
+//   3. log      one more commit and a close, so that the log is not empty
+//   4. map      for each key, the blocks of each file that its first read after an open examines
 
 internal import ByteStore
 
 struct LargeSpecimen: Sendable {
-  /// Damage is known to concern a key by so many bytes at a time.
+  /// The granularity of the map.
   static let blockBytes = 4096
-  /// Of those that look at a block, so many are known by number.
+  /// The maximum number of keys recorded for each block.
   static let readersMax = 4
 
   let image: DiskImage
   let paths: [String]
   let sizes: [Int]
-  /// What an open without any read looks at.
+  /// The blocks that an open examines.
   private let ofOpen: [String: Set<Int>]
-  /// By file and block, keys whose first read looks there.
+  /// For each block of each file, keys whose first read examines it.
   private let readers: [String: [[Int32]]]
-  /// For each number of a key the last commit that put it; 0 if it is gone.
+  /// For each key, the last commit that put it; 0 if it was removed.
   private let versions: [UInt32]
   private let seed: UInt64
 
   static var options: ByteStore.Options {
     var options = ByteStore.Options()
     options.maintenance = .manual
-    // Most of a log is room that nobody reads; a flip there shows nothing.
+    // A small log, because flips in its unused space show nothing.
     options.logBytesMax = 1 << 20
     options.segmentBytesMax = 8 << 20
     options.cacheBytesMax = 1 << 20
@@ -66,7 +66,7 @@ struct LargeSpecimen: Sendable {
   var bytes: Int { sizes.reduce(0, +) }
   var keys: Int { versions.count }
 
-  /// Keys whose first read looks at the block of a byte, four at most.
+  /// Returns keys whose first read examines the block of a byte, at most four.
   func readers(of path: String, at offset: Int) -> [Int] {
     readers[path]?[offset / Self.blockBytes].map { Int($0) } ?? []
   }
@@ -75,14 +75,14 @@ struct LargeSpecimen: Sendable {
     ofOpen[path]?.contains(offset / Self.blockBytes) ?? false
   }
 
-  /// Nil if it was removed.
+  /// Returns nil if the key was removed.
   func value(_ number: Int) -> [UInt8]? {
     versions[number] == 0 ? nil : Self.value(number, version: versions[number], seed: seed)
   }
 
   static func key(_ number: Int) -> [UInt8] { Array("collection/document-\(number)".utf8) }
 
-  /// A third of it compresses.
+  /// A third of the value is compressible.
   private static func value(_ number: Int, version: UInt32, seed: UInt64) -> [UInt8] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(number), UInt64(version)))
     let bytes = [100, 2000, 6000, 10_000][random.below(4)]
@@ -90,7 +90,7 @@ struct LargeSpecimen: Sendable {
       + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: bytes / 3)
   }
 
-  /// What an open, and then a read of `key`, reads from a disk.
+  /// Returns the blocks that an open, and then a read of `key`, read from the disk.
   private static func blocks(
     in image: DiskImage, key: [UInt8]?
   ) throws(ByteStoreError) -> [String: Set<Int>] {
@@ -151,7 +151,7 @@ struct LargeSpecimen: Sendable {
       commits += 1
       var batch = Batch(stamp: UInt64(commits))
       for number in numbers {
-        // Some are gone, most of those that there were already.
+        // Removes some keys, mostly existing ones.
         if random.oneIn(versions[number] == 0 ? 40 : 4) {
           versions[number] = 0
           try batch.remove(LargeSpecimen.key(number))
@@ -164,7 +164,7 @@ struct LargeSpecimen: Sendable {
       _ = try store.commit(batch)
     }
 
-    /// Without the files that were deleted on the way.
+    /// The image without the files that were deleted meanwhile.
     var image: DiskImage {
       let full = disk.image
       var slim = DiskImage()

@@ -1,13 +1,13 @@
-// Stores of documents that lose whole files, and what is left of the others (docs/reliability.md, P8).
+// Removes whole files from document stores, and checks the others (docs/reliability.md, P8).
 //
-//   1. store     many shapes, several logs, flushes between them; each document that is written has bytes by which the
-//                files that hold it are found
+//   1. store     with many shapes, several logs and flushes between them; each document version has random
+//                bytes that identify the files containing it
 //   2. loss      of each file, and of pairs
-//   3. open      fails, or each document is as it was or its read fails, for damage
-//   4. salvage   the store opens, a check calls it sound, a second salvage finds nothing to do, and each document is
-//                one that a commit wrote
-//   5. compare   what lies in a file that is not lost is there. With one file lost, every record can be decoded; with
-//                two, those that cannot are counted and named
+//   3. open      fails, or each document is unchanged, or its read fails because of the damage
+//   4. salvage   the store opens, a check finds it sound, a second salvage finds nothing to do, and each
+//                document is a committed version
+//   5. compare   everything in the remaining files is present. If one file is lost, every record can be
+//                decoded; if two are lost, undecodable records are counted and named
 
 internal import ByteStore
 internal import DocumentStore
@@ -16,17 +16,17 @@ import StoreTools
 package struct LostFiles {
   private static let path = "/store"
   private static let documentsMax = 60
-  /// Pairs of files of a store.
+  /// The number of file pairs to remove from each store.
   private static let pairsMax = 6
 
   private let seed: UInt64
   private var random: SeededRandom
   private let shapes: Int
-  /// The states of each document, oldest first; nil where it was not there.
+  /// The versions of each document, oldest first; nil where it did not exist.
   private var history: [[StoredMap?]]
-  /// By which the last state of each is found in files.
+  /// The bytes that identify the last version of each document in files.
   private var marks: [[UInt8]?]
-  /// The files that hold the last state of each.
+  /// The files that contain the last version of each document.
   private var homes: [[String]] = []
   private var summary = LostFilesSummary()
 
@@ -83,7 +83,7 @@ package struct LostFiles {
     DocumentPath(unchecked: ["things", "\(number)"])
   }
 
-  /// Documents with equal remainders have one shape.
+  /// Documents whose numbers have equal remainders share a shape.
   private mutating func fields(_ number: Int, _ mark: [UInt8]) -> StoredMap {
     let name = "field\(number % shapes)"
     let filler = random.oneIn(5) ? random.bytes(12_000) : []
@@ -106,7 +106,7 @@ package struct LostFiles {
     return disk.image(after: .powerLoss(.everything, seed: 0))
   }
 
-  /// Puts, overwrites and removals of some documents.
+  /// Returns puts, overwrites and deletions of some documents.
   private mutating func edits() -> [Mutation] {
     var chosen = Set<Int>()
     for _ in 0..<1 + Int(random.next() % 12) { chosen.insert(Int(random.next() % UInt64(Self.documentsMax))) }
@@ -209,7 +209,7 @@ package struct LostFiles {
 package struct LostFilesSummary: Sendable, CustomStringConvertible {
   package var stores = 0
   package var losses = 0
-  /// Records that were set aside after the loss of two files.
+  /// The number of records quarantined after the loss of two files.
   package var undecodable = 0
   package private(set) var failures = 0
   package private(set) var firstFailures: [String] = []

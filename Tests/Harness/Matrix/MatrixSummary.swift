@@ -1,17 +1,17 @@
-// What the corruption matrix saw.
+// The results of the corruption matrix.
 
 package struct MatrixSummary: Sendable {
   package struct Counts: Sendable, Equatable {
-    /// The open failed with an error that names what is wrong.
+    /// The open failed with an error that names the damage.
     package var detected = 0
     /// The store opened with every commit.
     package var identical = 0
-    /// Commits of the final group are gone after an unclean stop, and the report says so.
+    /// Commits of the final group are lost after an unclean stop, and the report says so.
     package var reported = 0
-    /// The end of a log is gone whose end is recorded nowhere, with every frame that could vouch for it,
-    /// exactly as a crash leaves it.
+    /// The end of a log is missing, with every frame that could confirm it, exactly as after a crash, and
+    /// no record tells where the log ended.
     package var unwritten = 0
-    /// Anything else.
+    /// All other outcomes.
     package var harm = 0
 
     package var all: Int { detected + identical + reported + unwritten + harm }
@@ -30,14 +30,14 @@ package struct MatrixSummary: Sendable {
   }
 
   var rows: [Row: Counts] = [:]
-  /// Enough to do it again: the seed, the store, the damage and what came of it.
+  /// Information to reproduce the first harm: the seed, the store, the damage and the outcome.
   package var firstHarm: String?
   package var slowestOpen = Duration.zero
 
   package var total: Counts { rows.values.reduce(Counts(), +) }
   package var harm: Int { total.harm }
 
-  /// By part of the store, all of them, in order: one that nothing damaged has zeros. The name is one word.
+  /// The counts of all parts in order; a part without damage has zeros. The names are single words.
   package var byPart: [(name: String, counts: Counts)] {
     FileDamage.Part.allCases.map { part in
       ("\(part)", rows.reduce(Counts()) { $1.key.part == part ? $0 + $1.value : $0 })
@@ -64,7 +64,7 @@ extension MatrixSummary: CustomStringConvertible {
 }
 
 extension MatrixSummary.Counts {
-  /// Each outcome by name.
+  /// Each outcome with its name.
   package var outcomes: [(name: String, count: Int)] {
     [
       ("detected", detected), ("harmless", identical), ("reportedLoss", reported),

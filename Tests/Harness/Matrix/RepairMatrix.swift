@@ -1,14 +1,15 @@
-// Every kind of damage to every file, and what `check` and `salvage` make of it (docs/reliability.md, P8).
+// Runs `check` and `salvage` for every kind of damage to every file (docs/reliability.md, P8).
 //
-//   1. open     does an open, or a read of any key, notice the damage?
-//   2. check    notices whatever an open notices, and changes nothing
-//   3. salvage  gives a store that opens, that `check` calls sound, and of which every value is one that a
-//               commit put for its key; what lies in files that are not damaged is all there
+//   1. open     determines whether an open or a read of any key detects the damage
+//   2. check    detects everything that an open detects, and changes nothing
+//   3. salvage  gives a store that opens, that `check` finds sound, and whose values were all committed for
+//               their keys;
+//               everything in undamaged files is present
 //
-// What a device does not give today it may give tomorrow: there, a check names it, and a salvage leaves every byte of
-// the originals where it can be found again.
+// Bytes that the device cannot read now may be readable later. A check therefore names them, and a
+// salvage keeps every byte of the original files.
 //
-// Values of the specimens are random, so that a search for their bytes tells in which files they are.
+// Values of the specimens are random, so that a search for their bytes finds the files that contain them.
 
 internal import ByteStore
 internal import StoreTools
@@ -16,10 +17,10 @@ internal import StoreTools
 package struct RepairMatrix {
   private let seed: UInt64
   private var summary = RepairSummary()
-  /// The files of the specimen that hold the value of each key.
+  /// The files of the specimen that contain the value of each key.
   private var homes: [[UInt8]: [String]] = [:]
 
-  /// Of the damage it looks at one in `sparing`.
+  /// Examines one in `sparing` of the damaged disks.
   package static func run(
     flips: CorruptionMatrix.Flips, sparing: Int = 1, seed: UInt64
   ) -> RepairSummary {
@@ -143,7 +144,8 @@ package struct RepairMatrix {
     try specimen.compare(contents, damage, homes)
   }
 
-  /// Two stores in one directory, or a file of a newer version: a person has to decide.
+  /// Salvage may refuse a directory with files of two stores or of a newer version, because a person has
+  /// to decide.
   private static func mayRefuse(_ damage: FileDamage, _ error: ByteStoreError) -> Bool {
     if case .foreignFile = error { return [.replaced, .older, .spliced].contains(damage.kind) }
     if case .noStore = error { return true }
@@ -151,7 +153,7 @@ package struct RepairMatrix {
     return false
   }
 
-  /// Every byte of the originals is there, under one name or another.
+  /// Every byte of the original files still exists, under any name.
   private static func compareOriginals(_ before: DiskImage, _ after: DiskImage) throws(Finding) {
     let kept = Set(after.paths.compactMap { after.contents(of: $0)?.bytes })
     for path in before.paths where !path.hasSuffix("/LOCK") && !path.hasSuffix("/SPARE") {
@@ -161,9 +163,9 @@ package struct RepairMatrix {
   }
 }
 
-/// A store as a user has it after a repair.
+/// A store after a repair, as a user opens it.
 enum Repaired {
-  /// All keys and values, each read in both ways.
+  /// Returns all keys and values, each read in both ways.
   static func contents(_ disk: SimulatedDisk, seed: UInt64) throws(ByteStoreError) -> Contents {
     var options = ByteStore.Options()
     options.maintenance = .manual
@@ -178,7 +180,7 @@ enum Repaired {
 }
 
 extension Specimen {
-  /// As of the last commit.
+  /// The contents after the last commit.
   var contents: Contents { points[points.count - 1].contents }
 
   fileprivate func compare(
@@ -206,7 +208,7 @@ extension Specimen {
     }
   }
 
-  /// For each value that is long enough to be found, the files that hold it.
+  /// For each value that is long enough to be searched, the files that contain it.
   fileprivate var homes: [[UInt8]: [String]] {
     let files = paths.map { ($0, contents(of: $0).bytes) }
     return contents.filter { $0.value.count >= 8 }.mapValues { value in
@@ -216,13 +218,13 @@ extension Specimen {
 }
 
 extension FileDamage {
-  /// What no check can see: the end of an open log, gone as after a crash.
+  /// Whether no check can detect the damage, because it looks like an open log after a crash.
   fileprivate var losesQuietly: Bool { looksUnwritten || coversLastHeader }
 }
 
 package struct RepairSummary: Sendable, CustomStringConvertible {
   package var checks = 0
-  /// By the check.
+  /// The number of damages that the check found.
   package var found = 0
   package var salvaged = 0
   package var refused = 0

@@ -2,18 +2,18 @@
 
 internal import ByteStore
 
-/// A store on a disk where everything is durable, and what is known about it.
+/// A store on a disk without pending writes, with its expected contents.
 struct Specimen: Sendable {
   let name: String
   let image: DiskImage
-  /// The contents after each commit, from the empty store on.
+  /// The contents after each commit, starting with the empty store.
   let points: [Oracle.Point]
-  /// How many of the last commits no later frame and no record elsewhere vouches for.
+  /// The number of last commits that no later frame and no other record confirms.
   let unvouched: Int
-  /// The disk at earlier moments, oldest first.
+  /// Earlier states of the disk, oldest first.
   let earlier: [DiskImage]
 
-  /// The last log's end is recorded nowhere.
+  /// Whether no record tells where the last log ended.
   let isUnclean: Bool
 
   static func all(seed: UInt64, _ setting: Setting) -> [Specimen] {
@@ -71,12 +71,12 @@ struct Specimen: Sendable {
     if case .commit = ending.last { unvouched = 1 } else { unvouched = ending.isEmpty ? 1 : 0 }
   }
 
-  /// With everything durable that was written.
+  /// Makes everything written durable.
   private static func settled(_ image: DiskImage) -> DiskImage {
     image.after(.powerLoss(.everything, seed: 0))
   }
 
-  /// Frames within a sector, across sectors and across pages; an overwrite and a removal.
+  /// Creates frames within a sector, across sectors and across pages, an overwrite and a removal.
   private static func operations(_ number: Int, _ random: inout SeededRandom) -> [Edit.Operation] {
     let key = Array("key\(number)".utf8)
     let shared = Array("shared".utf8)
@@ -89,7 +89,7 @@ struct Specimen: Sendable {
     }
   }
 
-  /// The files that hold something: not the lock, and not a spare.
+  /// The files with data, without the lock and the recycled log file.
   var paths: [String] {
     logs + image.paths.filter { $0.contains("/segment-") || $0.contains("/checkpoint-") }
       + ["\(Life.path)/MANIFEST"]

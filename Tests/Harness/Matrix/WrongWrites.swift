@@ -1,24 +1,24 @@
-// A device that keeps one bit of what a flush writes otherwise than it was given (docs/reliability.md, C7).
+// A device that stores one bit of a flush incorrectly (docs/reliability.md, C7).
 //
 //   1. commit   some keys, some of them twice, with a flush in between
-//   2. flush    one write to a segment or a checkpoint is garbled, and the device says that all is well
-//   3. judge    the flush says so, or its files are right; either way the store that opens next has every commit
+//   2. flush    one write to a segment or a checkpoint is garbled, and the device reports success
+//   3. judge    the flush reports it, or its files are correct; in both cases the next open has every commit
 
 package import ByteStore
 
 package struct WrongWrites {
   package struct Summary: Sendable {
     package fileprivate(set) var rounds = 0
-    /// Flushes that said so.
+    /// The number of flushes that reported it.
     package fileprivate(set) var noticed = 0
     package fileprivate(set) var failures = 0
     package fileprivate(set) var firstFailure: String?
   }
 
-  /// The files that are read back, each by what its name begins with, and how many writes make one.
+  /// The files that a flush reads back, by name prefix, with the number of writes for each.
   private static let files = [(name: "/segment-", writes: 2), (name: "/checkpoint-", writes: 2)]
 
-  /// `breaking` makes the engine break a rule, which this should notice.
+  /// `breaking` switches off a rule of the engine, which this should detect.
   package static func run(rounds: Int, seed: UInt64, breaking rule: Rule? = nil) -> Summary {
     var summary = Summary()
     for round in 0..<rounds {
@@ -85,7 +85,7 @@ package struct WrongWrites {
     contents[key] = value
   }
 
-  /// False if it says that what it wrote is damaged.
+  /// Returns false if the flush reports that its output is damaged.
   private func flush(_ store: ByteStore) throws(ByteStoreError) -> Bool {
     do throws(ByteStoreError) {
       try store.flush(.everything)

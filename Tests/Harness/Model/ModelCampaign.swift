@@ -1,11 +1,12 @@
-// Random programs against a plain dictionary (docs/reliability.md, T5), on a simulated disk without
-// faults. Each program begins with an empty store and runs `programOperations` operations; a failure is
-// the program's seed and the operation at which it showed.
+// Compares random programs with a dictionary (docs/reliability.md, T5), on a simulated disk without faults.
+//
+// Each program starts with an empty store and runs `programOperations` operations. A failure consists of
+// the program's seed and the number of the failing operation.
 
 package import ByteStore
 
 package struct ModelCampaign {
-  /// What programs do; a campaign that never did one of them has shown nothing about it.
+  /// The kinds of operations; a campaign that never ran one of them proves nothing about it.
   package enum Kind: String, CaseIterable, Sendable {
     case commits
     case commitsBetweenFlushSteps
@@ -15,7 +16,7 @@ package struct ModelCampaign {
     case abandons
     case flushesAsNeeded
     case flushesOfEverything
-    /// A flush wrote a segment anew and deleted the old one.
+    /// A flush rewrote a segment and deleted the old one.
     case compactions
     /// A flush left several segments.
     case storesOfSeveralSegments
@@ -23,14 +24,14 @@ package struct ModelCampaign {
     case snapshotsOpenedBetweenFlushSteps
     /// Read key by key.
     case snapshotsRead
-    /// Read as a whole.
+    /// Read by a full scan.
     case snapshotsWalked
-    /// Still open when the store was closed: it must refuse.
+    /// Still open when the store was closed, so that it must refuse reads.
     case snapshotsOutlived
-    /// Values that need several pages of a segment, and those of a hundred of them.
+    /// Values that need several pages of a segment, and those of a hundred pages.
     case largeValues
     case hugeValues
-    /// A page of the table had to split.
+    /// A page of the key directory was split.
     case storesOfManyKeys
     case storesWithoutCache
     case invariantChecks
@@ -49,8 +50,8 @@ package struct ModelCampaign {
 
   private static let programOperations = 2000
 
-  /// `breaking` makes the engine break a rule, which the campaign should notice.
-  /// `progress` is told how many operations are done.
+  /// `breaking` switches off a rule of the engine, which the campaign should detect. `progress` is called
+  /// with the number of completed operations.
   package static func run(
     operations: Int, seed: UInt64, breaking rule: Rule? = nil, progress: (Int) -> Void = { _ in }
   ) -> Summary {

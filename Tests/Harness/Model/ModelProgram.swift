@@ -1,5 +1,4 @@
-// One random program: a store, the dictionary that it must equal, and the dictionaries that its snapshots
-// must equal.
+// One random program: a store, and the dictionaries that the store and its snapshots must equal.
 
 internal import ByteStore
 
@@ -10,7 +9,7 @@ struct ModelProgram {
   }
 
   private static let path = "/model"
-  /// A page of the table has no room for one more.
+  /// More keys than a page of the key directory holds.
   private static let manyKeys = 450
 
   private(set) var summary: ModelCampaign.Summary
@@ -22,20 +21,20 @@ struct ModelProgram {
   private let habits: Habits
   private var contents: Contents = [:]
   private var looks: [Look] = []
-  /// The largest of all commits, and the newest given out.
+  /// The highest stamp of all commits, and the last one generated.
   private var stamp: UInt64 = 0
   private var nextStamp: UInt64 = 0
   private var operation = 0
 
-  /// What makes one program differ from the next.
+  /// The random parameters of a program.
   private struct Habits {
     /// Keys are numbers below this, most of them below 20.
     var keysMax: Int
-    /// Put or removed at once, at most.
+    /// The maximum number of operations in a batch.
     var batchMax: Int
-    /// Whether one value in so many is a hundred pages long.
+    /// One in this many values has a hundred pages.
     var hugeValueOneIn: Int?
-    /// A comparison of everything takes long where there is much.
+    /// A full comparison is slow for large contents, so reopening is rarer then.
     var reopenOneIn: Int
 
     init(_ random: inout SeededRandom) {
@@ -103,7 +102,7 @@ struct ModelProgram {
     }
   }
 
-  /// Closed or just dropped, as a killed process would.
+  /// Closes the store, or drops it as a killed process would.
   private mutating func reopen(_ store: ByteStore) throws(ModelFailure) -> ByteStore {
     do throws(ByteStoreError) {
       if random.oneIn(2) {
@@ -128,7 +127,7 @@ struct ModelProgram {
     return opened
   }
 
-  /// A snapshot of a store that is closed gives no answers, not even wrong ones.
+  /// A snapshot of a closed store must refuse all reads.
   private mutating func endLooks() throws(ModelFailure) {
     for look in looks {
       summary.count(.snapshotsOutlived)
@@ -202,7 +201,7 @@ struct ModelProgram {
   }
 
   private mutating func randomEdit() -> Edit {
-    // Now and then a stamp that is older than the last.
+    // Occasionally a stamp that is older than the last one.
     nextStamp += 1
     let stamp = random.oneIn(20) ? nextStamp / 2 : nextStamp
     let operations = (0..<random.below(habits.batchMax)).map { _ in
@@ -213,7 +212,7 @@ struct ModelProgram {
   }
 
   private mutating func randomKey() -> [UInt8] {
-    // Short keys, so that they meet again; some empty, some long.
+    // Mostly short keys, so that they collide; some empty, some long.
     switch random.below(50) {
     case 0: []
     case 1: [UInt8](repeating: 7, count: random.below(3000))
@@ -221,7 +220,7 @@ struct ModelProgram {
     }
   }
 
-  /// Of a page of a segment, of several, of a hundred; some compress well, some do not.
+  /// Values of one page of a segment, of several and of a hundred; some compress well, some do not.
   private mutating func randomValue() -> [UInt8] {
     var size = random.below(200)
     if let oneIn = habits.hugeValueOneIn, random.oneIn(oneIn) {

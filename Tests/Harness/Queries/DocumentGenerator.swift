@@ -1,11 +1,12 @@
-// Random documents, few enough and alike enough that queries find some of them, with values that tend to
-// break comparisons: they are picked from lists, not waited for.
+// Generates random documents that queries are likely to match, with values that tend to break comparisons.
+//
+// Special values come from lists, because random ones would be too rare.
 
 package import DocumentStore
 
 package struct DocumentGenerator {
   package var random: SeededRandom
-  /// So many more names, for collections of more documents than there are names that tend to break something.
+  /// The number of additional plain names, for collections with more documents than there are special names.
   private let plainIDs: Int
 
   package init(seed: UInt64, plainIDs: Int = 0) {
@@ -17,15 +18,15 @@ package struct DocumentGenerator {
     ["c"], ["c", "x", "c"], ["c", "__id7__", "c"], ["d"], ["d", "x", "c"], ["c\u{301}"],
   ]
 
-  /// Numeric ids come first and by number; the others by their bytes, which Swift's order is not.
+  /// Numeric ids come first, ordered by number; the others are ordered by their bytes, unlike Swift strings.
   static let ids = [
     "__id7__", "__id-7__", "__id10__", "__id9223372036854775807__", "__id7_", "a", "aa", "b", "x", "\0",
     "\u{E9}", "e\u{301}", "\u{FFFF}", "\u{1F600}", "10", "7",
-    // Names that are longer than the keys of a tree.
+    // Names longer than the keys of an index tree.
     long, long + "a",
   ]
 
-  /// Names that look alike, a dot that does not part names, and maps within maps.
+  /// Canonically equivalent names, a dot within a name, and nested maps.
   static let fields = [
     ["a"], ["b"], ["c"], ["m", "a"], ["m", "b"], ["m"], ["m", "m", "a"], ["a.b"], ["\u{E9}"], ["e\u{301}"],
   ].map(StoredFieldPath.init(unchecked:))
@@ -34,11 +35,11 @@ package struct DocumentGenerator {
     nearlyLong + [
       "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}",
       "\u{10FFFF}",
-      // Longer than the keys of a tree, and some of them the same for as long as those are.
+      // Strings longer than index keys, some with prefixes of that length in common.
       long, long + "a", long + "b", long + "a" + long, String(long.dropLast(40)),
     ]
 
-  /// With what stands before and behind them in a key, about as long.
+  /// Strings whose index keys, with the bytes before and after them, are close to the limit.
   private static let nearlyLong: [String] = [741, 742, 745, 750, 754, 757].map { count in
     String(long.prefix(count)) + (count % 2 == 0 ? "a" : "")
   }
@@ -55,14 +56,14 @@ package struct DocumentGenerator {
     0x1p63.nextDown, (-0x1p63).nextDown, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.1, 1e16,
   ]
 
-  /// Documents with different paths.
+  /// Returns documents with distinct paths.
   package mutating func documents(_ count: Int) -> [StoredDocument] {
     var documents: [DocumentPath: StoredDocument] = [:]
     for _ in 0..<count {
       let document = document()
       documents[document.path] = document
     }
-    // In an order that a seed repeats.
+    // In an order that the seed reproduces.
     return documents.values.sorted { NaiveOrder.compare($0.path, $1.path) < 0 }.shuffled(using: &random)
   }
 
@@ -83,7 +84,7 @@ package struct DocumentGenerator {
     return DocumentPath(unchecked: collection + ["n\(random.below(plainIDs))"])
   }
 
-  /// A small number more often than not, so that values meet.
+  /// Mostly a small number, so that values coincide.
   mutating func value(depth: Int = 2) -> StoredValue {
     switch random.below(20) {
     case 0...3: return .integer(Int64(random.below(4)))
@@ -95,7 +96,7 @@ package struct DocumentGenerator {
     case 12:
       let moment = pick(Self.moments)
       guard random.oneIn(3) else { return .timestamp(moment) }
-      // As a write that a server has not confirmed leaves it.
+      // The value of an unconfirmed server timestamp.
       return .pendingTimestamp(moment, previous: random.oneIn(2) ? nil : .integer(Int64(random.below(4))))
     case 13, 14: return .string(pick(Self.strings))
     case 15: return pick([bytes(), reference()])

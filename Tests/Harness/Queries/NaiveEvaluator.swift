@@ -1,20 +1,21 @@
-// What a query must answer, worked out the long way: every document is looked at, and each rule stands
-// here as the contract words it. Nothing of the engine's own evaluation is used.
+// A naive query evaluator: it examines every document and implements each rule as the contract states it.
+//
+// It uses no code of the engine's own evaluation.
 
 package import DocumentStore
 
 package struct NaiveEvaluator {
-  /// Whose rules hold where Firestore's emulator and the contract differ.
+  /// The rules to apply where Firestore's emulator and the contract differ.
   package enum Dialect: Sendable {
     case contract
-    /// A range has no null and no NaN in it, whatever it is compared with, and one that begins or ends with them
-    /// orders nothing; nothing contains null or NaN; `not-in` leaves NaN in, whatever its list says.
+    /// The emulator's rules. A range never contains null or NaN, and cursors with them have no order. No
+    /// array contains null or NaN. `not-in` keeps NaN, whatever its list contains.
     case emulator
   }
 
   private let query: StructuredQuery
   private let dialect: Dialect
-  /// The explicit orders, each inequality field not among them by its path, the name.
+  /// The explicit orders, then each inequality field without one, sorted by path, then the name.
   private let fullOrder: [OrderBy]
 
   package init(_ query: StructuredQuery, _ dialect: Dialect = .contract) {
@@ -33,7 +34,7 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// Whether the answer has a document, but for the limit.
+  /// Whether the result contains the document, if the limit is ignored.
   package func matches(_ document: StoredDocument) -> Bool {
     isInScope(document) && hasEveryOrderedField(document) && satisfiesFilters(document)
       && isAfterStart(document) && isBeforeEnd(document)
@@ -53,7 +54,7 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// By their bytes.
+  /// Compares names by their bytes.
   private static func areSame(_ names: some Collection<String>, _ others: some Collection<String>) -> Bool {
     names.count == others.count && zip(names, others).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
   }
@@ -123,8 +124,9 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// A range that nothing is in. Where it is one of several alternatives, the others need not have its field, unless
-  /// the order was spelt out, as cursors and limits from the end need it.
+  /// Whether the filter is an empty range that the emulator drops. As one of several alternatives it then
+  /// does not require its field in the others, unless the order is explicit, as cursors and limits from
+  /// the end require.
   private static func isForgottenByTheEmulator(
     _ filter: FieldFilter, _ query: StructuredQuery, _ dialect: Dialect
   ) -> Bool {

@@ -1,9 +1,9 @@
-// The order of values once more, from the contract alone and without a thought for speed, so that a
-// mistake in the engine's own order shows.
+// A second implementation of the order of values, from the contract alone, to detect errors in the engine.
 
 import DocumentStore
 
-/// Negative, zero or positive, as the first is before, the same as, or after the second.
+/// Returns a negative number, zero or a positive number if the first value is before, equal to, or after
+/// the second.
 enum NaiveOrder {
   static func compare(_ left: StoredValue, _ right: StoredValue) -> Int {
     if kind(of: left) != kind(of: right) { return sign(kind(of: left), kind(of: right)) }
@@ -37,7 +37,7 @@ enum NaiveOrder {
         sign(left.count, right.count), compareLists(left, right) { compareNumbers(.double($0), .double($1)) },
       ])
     case (.map(let left), .map(let right)):
-      // Keys and values by turns.
+      // Keys and values alternate.
       let flat = { (map: StoredMap) in map.entries.flatMap { [.string($0.name), $0.value] } }
       return compareLists(flat(left), flat(right), compare)
     default:
@@ -64,7 +64,7 @@ enum NaiveOrder {
     compareLists(Array(left.utf8), Array(right.utf8), sign)
   }
 
-  /// Place of the type in the order across types; integers and doubles are one.
+  /// The rank of the type in the order of types; integers and doubles have one rank.
   static func kind(of value: StoredValue) -> Int {
     switch value {
     case .null: 0
@@ -88,8 +88,7 @@ enum NaiveOrder {
 
   // MARK: Numbers and names
 
-  /// On a line of NaN, what is below all integers, whole parts of integers with their fractions, and what is
-  /// above all integers.
+  /// Compares by region first: NaN, below all integers, integers with fractions, above all integers.
   private static func compareNumbers(_ left: StoredValue, _ right: StoredValue) -> Int {
     let (left, right) = (parts(of: left), parts(of: right))
     return firstDifference([
@@ -110,7 +109,7 @@ enum NaiveOrder {
     }
   }
 
-  /// The number in an id of the form `__id7__`.
+  /// Returns the number in an id of the form `__id7__`.
   private static func number(of id: String) -> Int64? {
     let bytes = Array(id.utf8)
     guard bytes.count > 6, bytes.prefix(4) == Array("__id".utf8)[...],

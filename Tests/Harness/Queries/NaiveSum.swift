@@ -1,9 +1,9 @@
-// The exact sum of numbers, bit by bit.
+// The exact sum of doubles, computed bit by bit.
 
 import DocumentStore
 
 enum NaiveSum {
-  /// The lowest power of two in a double. How often it and each higher one occur is counted.
+  /// The lowest exponent of a double. The occurrences of each power of two from there on are counted.
   private static let lowest = -1074
   private static let places = 2300
 
@@ -41,13 +41,13 @@ enum NaiveSum {
       if !isHalf || significand % 2 == 1 { significand += 1 }
     }
     var result = Double(significand)
-    // Up first, so that nothing is lost on the way down.
+    // Scales up first, so that no bits are lost when scaling down.
     for _ in 0..<max(0, bottom + lowest) { result *= 2 }
     for _ in 0..<max(0, -(bottom + lowest)) { result /= 2 }
     return result
   }
 
-  /// Zeros and ones, and what is left over at the top: negative for a negative number.
+  /// Returns the binary digits, and the carry beyond them, which is negative for a negative number.
   private static func binary(_ counts: [Int]) -> (bits: [Int], carry: Int) {
     var carry = 0
     let bits = counts.map { count in

@@ -1,20 +1,22 @@
-// Random documents and random queries against an evaluator that takes the long way (docs/reliability.md, T5):
-// with indexes and without, made for queries and made before, while documents change, after closes, deaths,
-// flushes and compactions. A failure is the program's seed and the program, shrunk as far as it still fails.
+// Compares random queries over random documents with a naive evaluator (docs/reliability.md, T5).
+//
+// Queries run with and without indexes, which are built for them or in advance, while documents change,
+// and after closes, crashes, flushes and compactions. A failure consists of the program's seed and the
+// shrunk program.
 
 package struct QueryCampaign {
-  /// What queries meet; a campaign that never met one of them has shown nothing about it.
+  /// The situations of queries; a campaign that never met one of them proves nothing about it.
   package enum Kind: String, CaseIterable, Sendable {
     case ordered
     case sorted
     case filtered
-    /// Nothing but keys decides what is in the answer.
+    /// Index keys alone determine the result.
     case exact
-    /// What is in all of several indexes.
+    /// The intersection of several indexes.
     case joined
-    /// What is in any of several, in order.
+    /// The union of several indexes, merged in order.
     case merged
-    /// What is in any of several, sorted.
+    /// The union of several indexes, sorted.
     case gathered
     case backward
     case severalRanges
@@ -24,23 +26,23 @@ package struct QueryCampaign {
     case nestedNames
     case keysOnlyCounts
     case sums
-    /// Without a look at a document.
+    /// Aggregations computed from index keys, without reading documents.
     case sumsFromKeys
     case groups
     case cursors
     case firstLimits
     case lastLimits
     case emptyAnswers
-    /// More documents than are read at once.
+    /// More documents than one batch of reads.
     case severalWaves
     case borrowed
     case storedRecords
     case snapshots
-    /// After commits that it does not see.
+    /// Snapshots with later commits that they must not see.
     case olderSnapshots
     case indexesMadeForQueries
     case indexesMadeBefore
-    /// One that has not all equalities of the query.
+    /// Indexes that cover only some of the query's equality filters.
     case partialIndexes
     case indexesLetGo
     case commits
@@ -65,8 +67,7 @@ package struct QueryCampaign {
     }
   }
 
-  /// A part of it: programs from `first` on.
-  /// `progress` is told how many queries are done.
+  /// Runs the programs from `first` on. `progress` is called with the number of completed queries.
   package static func run(
     queries: Int, seed: UInt64, first: Int = 0, progress: (Int) -> Void = { _ in }
   ) -> Summary {
@@ -89,7 +90,7 @@ package struct QueryCampaign {
 }
 
 struct QueryFailure: Error {
-  /// Of the program.
+  /// The failing step of the program.
   var step: Int
   var what: String
 }

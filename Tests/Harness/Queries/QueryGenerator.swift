@@ -1,5 +1,6 @@
-// Random queries about the documents of a DocumentGenerator, with every kind of filter, order, cursor and
-// limit. Values are mostly taken from the documents, so that answers are not all empty.
+// Generates random queries with every kind of filter, order, cursor and limit for given documents.
+//
+// Values are mostly taken from the documents, so that results are not all empty.
 
 package import DocumentStore
 
@@ -7,10 +8,10 @@ package struct QueryGenerator {
   private var values: DocumentGenerator
   private let documents: [StoredDocument]
 
-  /// Of many documents more are asked for.
+  /// Higher for many documents.
   private var limitMax: Int { max(8, documents.count) }
 
-  /// Queries about these documents, of which there is at least one.
+  /// Creates a generator for these documents, at least one.
   package init(seed: UInt64, about documents: [StoredDocument]) {
     values = DocumentGenerator(seed: seed)
     self.documents = documents
@@ -19,7 +20,7 @@ package struct QueryGenerator {
   package mutating func query() -> StructuredQuery {
     var query = StructuredQuery(scope())
     for _ in 0..<values.random.below(3) {
-      // Some filters do not go together; then the query does without.
+      // Some filters cannot be combined; the query then omits one.
       let filter = filter(depth: 2, in: query.scope)
       query = (try? query.filtered(by: filter)) ?? query
     }
@@ -36,8 +37,8 @@ package struct QueryGenerator {
     return query
   }
 
-  /// What indexes are for: alternatives of equalities, each of which some document satisfies, then a bound and
-  /// an order.
+  /// Returns a query that suits indexes: alternatives of equality filters that some document matches,
+  /// then a range and an order.
   package mutating func selectiveQuery() -> StructuredQuery {
     let model = document
     var query = StructuredQuery(
@@ -99,7 +100,7 @@ package struct QueryGenerator {
   private var document: StoredDocument { mutating get { values.pick(documents) } }
 
   private mutating func field() -> StoredFieldPath {
-    // Most often one of two, so that filters and orders meet on a field.
+    // Mostly one of two fields, so that filters and orders coincide.
     values.random.oneIn(2)
       ? values.pick(Array(DocumentGenerator.fields.prefix(2)))
       : values.pick(DocumentGenerator.fields + [.documentID])
@@ -134,19 +135,19 @@ package struct QueryGenerator {
     return .field(field, kind, .array(list))
   }
 
-  /// Often the value that some document has there.
+  /// Returns mostly the value of some document's field.
   private mutating func operand(on field: StoredFieldPath, in scope: StructuredQuery.Scope) -> StoredValue {
     if field == .documentID { return .string(name(in: scope)) }
     if values.random.oneIn(4) { return values.value() }
     return document.value(of: field) ?? values.value()
   }
 
-  /// An element, if it is an array; itself, if not.
+  /// Returns an element of an array, or any other value itself.
   private mutating func element(of value: StoredValue) -> StoredValue {
     if case .array(let elements) = value, !elements.isEmpty { values.pick(elements) } else { value }
   }
 
-  /// The name of a document as filters and cursors take it.
+  /// Returns a document's name in the form that filters and cursors expect.
   private mutating func name(in scope: StructuredQuery.Scope) -> String {
     if case .collection = scope { document.path.id } else { document.path.description }
   }
@@ -177,7 +178,7 @@ package struct QueryGenerator {
     return query
   }
 
-  /// Values for some of the explicit orders, from the first on.
+  /// Returns values for a prefix of the explicit orders.
   private mutating func position(in query: StructuredQuery) -> [StoredValue] {
     query.explicitOrders.prefix(values.random.below(4)).map { operand(on: $0.field, in: query.scope) }
   }

@@ -1,10 +1,10 @@
-// Running a program: on a store, and on a dictionary that is asked the long way.
+// Runs a program on a store and on a dictionary with the naive evaluator.
 
 internal import ByteStore
 internal import DocumentStore
 
 extension QueryProgram {
-  /// The first step with another result, or nil.
+  /// Returns the first step with a differing result, or nil.
   func run(_ summary: inout QueryCampaign.Summary) -> QueryFailure? {
     var run = QueryProgramRun(self, summary)
     defer { summary = run.summary }
@@ -29,9 +29,9 @@ private struct QueryProgramRun {
   private let platform: Platform
   private var store: DocumentStore?
   private var documents: [DocumentPath: StoredMap] = [:]
-  /// The same as the evaluator takes them; nil if they have changed.
+  /// The documents as a list for the evaluator; nil after a change.
   private var list: [StoredDocument]?
-  /// Of an earlier moment, with what there was.
+  /// An older snapshot with its expected documents.
   private var older: (snapshot: StoreSnapshot, documents: [StoredDocument])?
 
   init(_ program: QueryProgram, _ summary: QueryCampaign.Summary) {
@@ -90,7 +90,7 @@ private struct QueryProgramRun {
     }
   }
 
-  /// False if one of the documents is one that no store takes: then none of them is there.
+  /// Returns false if a document is invalid, in which case the whole batch must be refused.
   private func commit(
     _ edits: [QueryProgram.Edit], to store: DocumentStore
   ) throws(DocumentStoreError) -> Bool {
@@ -107,7 +107,7 @@ private struct QueryProgramRun {
     documents.map { path, fields in QueryProgram.document(path, fields) }
   }
 
-  /// What is wrong with an answer, or nil.
+  /// Compares a result. Returns a description of the difference, or nil.
   private mutating func compare(
     _ query: StructuredQuery, _ aggregates: [Aggregate], with store: DocumentStore, _ number: Int
   ) throws -> String? {
@@ -115,7 +115,7 @@ private struct QueryProgramRun {
     list = all
     let naive = NaiveEvaluator(query)
     let expected = naive.answer(from: all)
-    // Whatever comes first makes the indexes.
+    // The first of these operations builds the indexes.
     if number % 3 == 0, let problem = try compareCount(query, expected.count, store) { return problem }
     let explanation = number % 3 == 1 ? try store.explain(query) : nil
     let found = try store.documents(query)
@@ -140,7 +140,7 @@ private struct QueryProgramRun {
     return try compareOthers(query, expected, plan, store, number)
   }
 
-  /// The ways to an answer beside the usual one, each now and then.
+  /// Occasionally compares the alternative ways to a result.
   private mutating func compareOthers(
     _ query: StructuredQuery, _ expected: [StoredDocument], _ plan: QueryExplanation, _ store: DocumentStore,
     _ number: Int

@@ -1,11 +1,11 @@
-// What a store is asked and told, one step after the other.
+// A sequence of steps for a store: commits, queries, and maintenance.
 
 internal import DocumentStore
 
 struct QueryProgram: Sendable {
   enum Edit: Sendable {
     case set(DocumentPath, StoredMap)
-    /// One field; the others stay.
+    /// Changes one field and keeps the others.
     case patch(DocumentPath, StoredFieldPath, StoredValue)
     case delete(DocumentPath)
   }
@@ -18,7 +18,7 @@ struct QueryProgram: Sendable {
     case flush
     case compact
     case close
-    /// As a killed process would.
+    /// Drops the store as a killed process would.
     case abandon
     case checkInvariants
   }
@@ -27,12 +27,12 @@ struct QueryProgram: Sendable {
   var scanMax: Int
   var steps: [Step]
 
-  /// What makes one program differ from the next.
+  /// The random parameters of a program.
   private enum Habit: CaseIterable {
     case noIndexes, everyIndex, standard, indexesMadeBefore, onlyIndexesMadeBefore
   }
 
-  /// One in so many programs has so many documents that they are read in several waves, and few queries.
+  /// One in this many programs has enough documents for several batches of reads, and few queries.
   private static let largeEvery = 12
   private static let largeDocuments = 300...1500
 
@@ -51,7 +51,7 @@ struct QueryProgram: Sendable {
     let first = generator.documents(count)
     var rest = first[...]
     while !rest.isEmpty {
-      // One document that no store takes, and none of its batch is there.
+      // One invalid document makes its whole batch fail.
       let batch = rest.prefix(1 + generator.random.below(isLarge ? 8 : 40))
       rest.removeFirst(batch.count)
       commit(batch.map { .set($0.path, $0.fields) }, &documents)
@@ -69,7 +69,7 @@ struct QueryProgram: Sendable {
       case 0..<8:
         commit(generator.edits(of: documents), &documents)
         known = documents.map { path, fields in Self.document(path, fields) }
-        // In an order that a seed repeats.
+        // In an order that the seed reproduces.
         known.sort { NaiveOrder.compare($0.path, $1.path) < 0 }
         if known.isEmpty { known = first }
         queries = QueryGenerator(seed: generator.random.next(), about: known)
@@ -91,7 +91,7 @@ struct QueryProgram: Sendable {
     steps.append(.checkInvariants)
   }
 
-  /// Of a campaign, by its place in it.
+  /// Whether the program at this position of a campaign is large.
   static func isLarge(_ number: Int) -> Bool { number % largeEvery == largeEvery - 1 }
 
   private mutating func commit(_ edits: [Edit], _ documents: inout [DocumentPath: StoredMap]) {
@@ -100,7 +100,7 @@ struct QueryProgram: Sendable {
   }
 
   static func document(_ path: DocumentPath, _ fields: StoredMap) -> StoredDocument {
-    // Times are no matter.
+    // The times do not matter.
     guard let time = StoredTimestamp(microseconds: 0) else { preconditionFailure("a time") }
     return StoredDocument(path: path, createTime: time, updateTime: time, fields: fields)
   }
@@ -128,7 +128,7 @@ extension QueryProgram.Edit {
 }
 
 extension DocumentGenerator {
-  /// Changes of a few documents, some of which there are; now and then one document more than once.
+  /// Returns changes of a few documents, some of them existing; occasionally several of one document.
   fileprivate mutating func edits(of documents: [DocumentPath: StoredMap]) -> [QueryProgram.Edit] {
     let paths = documents.keys.sorted { NaiveOrder.compare($0, $1) < 0 }
     return (0...random.below(random.oneIn(4) ? 20 : 3)).map { _ in
@@ -141,7 +141,7 @@ extension DocumentGenerator {
     }
   }
 
-  /// Most often of few fields, so that queries can use it.
+  /// Mostly few fields, so that queries can use the index.
   fileprivate mutating func indexDefinition() -> IndexDefinition? {
     var fields: [IndexDefinition.Field] = []
     for _ in 0...random.below(3) {
@@ -186,7 +186,7 @@ extension QueryProgram.Step: CustomStringConvertible {
     }
   }
 
-  /// Long strings are one word again and again.
+  /// Abbreviates long strings, which repeat one word.
   static func shortened(_ text: String) -> String {
     let word = Array("long".utf8)
     var rest = Array(text.utf8)[...]

@@ -1,4 +1,4 @@
-// Makes a failing program smaller, as long as it still fails.
+// Shrinks a failing program as long as it still fails.
 
 internal import DocumentStore
 
@@ -35,7 +35,7 @@ struct QueryProgramShrinker {
     program.steps.removeSubrange((failure.step + 1)...)
   }
 
-  /// Takes it, if it still fails.
+  /// Keeps the smaller program if it fails.
   private mutating func attempt(_ smaller: QueryProgram) -> Bool {
     guard runs < Self.runsMax else { return false }
     runs += 1

@@ -1,15 +1,16 @@
-// Threads that go on together: whoever comes to a place between two steps waits there for a moment until another one
-// comes to such a place, and then both go on at once. So steps of commits, transactions and live queries overlap that
-// otherwise seldom would: for the thread sanitizer, which sees a race only where it might have happened. What one thread
-// does before a meeting is in order with what the other does after it; races between these show only without meetings,
-// in the campaigns of transactions and of live queries.
+// Makes threads overlap: a thread at a pause point waits briefly for another, and then both continue.
+//
+// Steps of commits, transactions and live queries then overlap more often. This helps the thread
+// sanitizer, which only detects races that could have occurred in the run. A meeting orders the steps
+// before it with those after it, so races between these only show without meetings, in the campaigns of
+// transactions and of live queries.
 
 import ByteStore
 import Dispatch
 package import DocumentStore
 
 package final class Meetings: StorePauses {
-  /// Two places at which threads went on at once; the one that was waited at is the first.
+  /// Two points at which threads continued together; the first is that of the thread that waited.
   package struct Meeting: Hashable, Sendable {
     package var first: StorePoint
     package var second: StorePoint
@@ -25,18 +26,18 @@ package final class Meetings: StorePauses {
     var counts: [Meeting: Int] = [:]
   }
 
-  /// Nobody may come: all others may wait for what this thread has still to do.
+  /// The wait is limited, because all other threads may be waiting for this one.
   private static let patience = DispatchTimeInterval.milliseconds(2)
 
   private let state = Locked(State())
 
   package init() {}
 
-  /// How often which places met.
+  /// The number of meetings for each pair of points.
   package var counts: [Meeting: Int] { state.withLock { $0.counts } }
 
   package func pause(at point: StorePoint) {
-    // Others have to go on first: who waits for that is no company.
+    // This thread waits for others to continue, so it cannot be a partner.
     guard point != .waiting else { return WorkerThread.yield() }
     let wakeUp = DispatchSemaphore(value: 0)
     let other = state.withLock { state -> Waiting? in

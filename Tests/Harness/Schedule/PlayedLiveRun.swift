@@ -1,5 +1,6 @@
-// Live queries under commits, with threads that take turns by dice: what each listener was told beside the answers
-// after each commit. The same seed gives the same run.
+// A deterministic run of live queries under commits: seeded threads, and a comparison of all received states.
+//
+// A seed reproduces the run. Each listener's states are compared with the results after each commit.
 
 import ByteStore
 package import DocumentStore
@@ -17,7 +18,7 @@ package final class PlayedLiveRun: Sendable {
   private struct State {
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var mirrors: [LiveMirror] = []
-    /// Deliveries by queue.
+    /// The deliveries of each queue.
     var queues: [[@Sendable () -> Void]] = Array(repeating: [], count: PlayedLiveRun.queues)
     var writersAtWork = PlayedLiveRun.writers
     var failure: String?
@@ -31,7 +32,7 @@ package final class PlayedLiveRun: Sendable {
   package var trace: [String] { turns.trace }
   package var reached: Set<StorePoint> { turns.reached }
 
-  /// What went wrong, or nil.
+  /// Runs and returns a description of the failure, or nil.
   package func run() -> String? {
     do { return try play() } catch { return "seed \(seed): \(error)" }
   }
@@ -118,7 +119,7 @@ package final class PlayedLiveRun: Sendable {
     try mirror.listen(to: store) { [self] delivery in state.withLock { $0.queues[queue].append(delivery) } }
   }
 
-  /// What a serial queue does, until nobody writes any more.
+  /// Acts as a serial queue until all writers have ended.
   private func deliver(_ queue: Int) {
     while true {
       let (delivery, isOver) = state.withLock { state in

@@ -1,9 +1,8 @@
-// Threads of which one runs at a time: where two steps meet, dice say whose turn comes next. So a seed repeats how they
-// met, step by step, and the trace tells it.
+// Runs one thread at a time and switches at random between steps, so that a seed reproduces an interleaving.
 //
-//   - A thread has its turn until it comes to a point between two steps of the store, or to one of its own.
-//   - It waits for nobody who is paused: the store takes no lock across a point, and tells where others have to go on
-//     first.
+//   - A thread keeps its turn until it reaches a point between two steps of the store, or one of its own.
+//   - It never waits for a paused thread, because the store holds no lock at such a point and reports when
+//     others have to continue first.
 
 import ByteStore
 package import DocumentStore
@@ -12,7 +11,7 @@ package final class SeededTurns: StorePauses {
   private struct State {
     var random: SeededRandom
     var turn: Int?
-    /// Those that have not ended, in order.
+    /// The threads that have not ended, in order.
     var alive: [Int] = []
     var trace: [String] = []
     var reached: Set<StorePoint> = []
@@ -22,11 +21,11 @@ package final class SeededTurns: StorePauses {
 
   package init(seed: UInt64) { state = Locked(State(random: SeededRandom(seed: seed))) }
 
-  /// What happened, one line for each step.
+  /// The trace, with one line for each step.
   package var trace: [String] { state.withLock { $0.trace } }
   package var reached: Set<StorePoint> { state.withLock { $0.reached } }
 
-  /// Returns when all have ended.
+  /// Returns when all threads have ended.
   package func run(_ tasks: [@Sendable () -> Void]) {
     state.withLock { $0.alive = Array(tasks.indices) }
     let threads = tasks.enumerated().map { number, task in
@@ -50,7 +49,7 @@ package final class SeededTurns: StorePauses {
     state.turn = state.alive.isEmpty ? nil : state.alive[state.random.below(state.alive.count)]
   }
 
-  /// Does nothing before and after the run.
+  /// Has no effect before and after the run.
   package func pause(at point: StorePoint) {
     let number = state.withLock { state -> Int? in
       guard let number = state.turn else { return nil }
@@ -64,7 +63,7 @@ package final class SeededTurns: StorePauses {
     state.withLock(when: { $0.turn == number }) { _ in }
   }
 
-  /// Something of whoever has the turn, for the trace.
+  /// Adds a note of the current thread to the trace.
   package func note(_ what: String) {
     state.withLock { state in state.trace.append("\(state.turn.map(String.init) ?? "-") \(what)") }
   }

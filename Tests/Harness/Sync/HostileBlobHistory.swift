@@ -1,5 +1,7 @@
-// One history of a client of objects whose remote lies, and tells the truth in the end: then each object is found with the
-// content that the remote has, its attributes can be changed, and the store is sound.
+// A history of an object client whose remote sends invalid data, and valid data at the end.
+//
+// At the end each object is found with the remote's content, its attributes can be changed, and the store
+// is sound.
 
 import ByteStore
 import DocumentStore

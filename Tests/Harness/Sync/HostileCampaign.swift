@@ -1,21 +1,21 @@
-// Many histories of clients whose remotes lie, and which lies they have heard.
+// Runs many histories of clients with hostile remotes, and counts the kinds of invalid data.
 
 package enum HostileCampaign {
   package struct Summary: Sendable {
     package var histories = 0
     package var failed = 0
     package var lies: [LiedField: Int] = [:]
-    /// How often listeners were told that something is beyond the limits.
+    /// How many times listeners were notified of a refusal.
     package var refusals = 0
     package var firstFailure: String?
-    /// By their numbers.
+    /// The numbers of failed histories.
     package var failures: [Int] = []
 
     package var neverTold: [LiedField] { LiedField.allCases.filter { lies[$0, default: 0] == 0 } }
   }
 
-  /// Runs so many histories, or the one with that number alone. Every fourth is about objects. `progress` is told how many
-  /// are done.
+  /// Runs this many histories, or only the one with the given number. Every fourth is about objects.
+  /// `progress` is called with the number of completed histories.
   package static func run(
     histories: Int, seed: UInt64, history: Int? = nil, progress: (Int) -> Void = { _ in }
   ) -> Summary {

@@ -1,9 +1,9 @@
-// One history of clients whose remote lies, and tells the truth in the end.
+// A history of clients whose remote sends invalid data, and valid data at the end.
 //
-//   1. lies    clients write, listen, look up, die and come back, while one message in a few is a lie
-//   2. after each step no listener, write or store has failed, and the engine's invariants hold
-//   3. truth   the processes begin anew; each store is sound, and everything in it can be read and written
-//   4. compare each client has what the authority has, and each accepted write has counted once
+//   1. lies    clients write, listen, look up, crash and restart, while some messages are invalid
+//   2. invariant after each step: no listener, write or store has failed, and the engine's invariants hold
+//   3. truth   the processes restart; each store is sound, and everything in it can be read and written
+//   4. compare each client has the authority's documents, and each accepted write was applied once
 
 import ByteStore
 import DocumentStore
@@ -93,7 +93,7 @@ struct HostileHistory {
     }
   }
 
-  /// Counts, with a time that the remote sets.
+  /// Increments a counter and sets a server timestamp.
   private mutating func write(_ client: SyncClient) {
     increments += 1
     client.write([
@@ -167,7 +167,7 @@ struct HostileHistory {
     return number == .integer(Int64(increments)) ? nil : "\(number) in place of \(increments)"
   }
 
-  /// Describes the first document of a store that cannot be read; nil if all can.
+  /// Returns a description of the first unreadable document of a store; nil if all are readable.
   private func poison(of client: SyncClient) throws -> String? {
     let report = try client.store.check()
     if !report.isSound { return "a check finds \(report)" }

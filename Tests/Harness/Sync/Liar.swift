@@ -1,9 +1,9 @@
-// Lies of a remote, which no store can take, made by a seed.
+// Generates seeded invalid data of a remote that no store may accept.
 
 import DocumentStore
 import OfflineSync
 
-/// The fields of a remote's messages in which it lies.
+/// The fields of a remote's messages that can be invalid.
 package enum LiedField: String, CaseIterable, Sendable {
   case depth, fieldName, pendingTime, nestedPendingTime, nestedArray, documentSize, recordSize, vector,
     reference,
@@ -34,7 +34,7 @@ package struct Liar {
   private static func nest(_ depth: Int) -> StoredValue {
     var value = StoredValue.integer(1)
     for level in 0..<depth {
-      // Arrays are never directly in arrays.
+      // Alternates with maps, because an array must not contain an array.
       value = level % 2 == 0 ? .map(StoredMap([("d", value)])) : .array([value])
     }
     return value
@@ -44,7 +44,7 @@ package struct Liar {
     time.map { StoredValue.pendingTimestamp($0, previous: previous) } ?? .null
   }
 
-  /// A value that no document within the limits has.
+  /// Returns a value that exceeds the limits of documents.
   mutating func value(_ field: LiedField) -> StoredValue {
     switch field {
     case .depth: Self.nest([21, 22, 40, 300][random.below(4)])
@@ -58,7 +58,7 @@ package struct Liar {
     case .nestedPendingTime: Self.pending(Self.pending(.integer(1)))
     case .nestedArray: .array([.array([.integer(1)])])
     case .documentSize: .string(String(repeating: "s", count: (1 << 20) + random.below(1 << 20)))
-    // Nothing of it counts for the size of a document.
+    // Empty values do not count for the size of a document.
     case .recordSize: .array([StoredValue](repeating: .bytes([]), count: 1_700_000))
     case .vector: .vector([Double](repeating: 1, count: 2049))
     default:
@@ -69,7 +69,7 @@ package struct Liar {
     }
   }
 
-  /// Times that no document has.
+  /// Returns a time that no document has.
   mutating func version() -> SnapshotVersion {
     let numbers: [Int64] = [.max, .min, -1, -62_135_596_800_000_001, 253_402_300_800_000_000, -5_000_000]
     return SnapshotVersion(microseconds: numbers[random.below(numbers.count)])
@@ -79,13 +79,13 @@ package struct Liar {
     .depth, .fieldName, .pendingTime, .nestedPendingTime, .nestedArray, .documentSize, .vector, .reference,
   ]
 
-  /// A document in the place of another one that is not within the limits; the path is that under which it is told.
+  /// Returns an invalid document in place of another one, with the path under which it is sent.
   mutating func document(
     _ path: DocumentPath, _ document: RemoteDocument
   ) -> (path: DocumentPath, document: RemoteDocument) {
     var lie = document
     var fields = Self.valueFields + Self.valueFields + [.otherPath, .path, .key, .version, .createTime]
-    // The largest takes its time.
+    // Rare, because the largest record is slow.
     if random.oneIn(40) { fields = [.recordSize] }
     let field = pick(fields)
     switch field {
@@ -100,7 +100,7 @@ package struct Liar {
       lie.path = DocumentPath(unchecked: paths[random.below(paths.count)])
       return (lie.path, lie)
     case .key:
-      // Its own key has room for it, and those that the client makes of it have none.
+      // The path fits in its own key, but not in the client's keys that contain it.
       let name = String(repeating: "%", count: 1500)
       lie.path = DocumentPath(unchecked: [name, name, name, name])
       return (lie.path, lie)

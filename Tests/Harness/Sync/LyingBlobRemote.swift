@@ -1,11 +1,11 @@
-// A remote of objects that lies about what it has.
+// An object server that returns invalid data.
 
 import DocumentStore
 import ObjectSync
 import OfflineSync
 
 final class LyingBlobRemote: BlobRemote, @unchecked Sendable {
-  // Unchecked, because its state is not locked: a history calls it from one thread alone.
+  // Unchecked, because its state has no lock: a history calls it from one thread alone.
   private let inner: LoopbackBlobRemote
   private var liar: Liar
   var lieOneIn: Int?

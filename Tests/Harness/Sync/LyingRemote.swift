@@ -1,17 +1,17 @@
-// A remote that lies: another remote stands behind it, and what that says is changed, or something is added to it.
+// A remote that forwards the messages of another one, with invalid changes or additions.
 //
-// Each lie can be told from the truth, or does no more than have the client ask again: a remote whose lies are
-// plausible is believed.
+// Each change can be recognized as invalid, or only makes the client ask again. Plausible wrong data
+// cannot be detected.
 
 import ByteStore
 import DocumentStore
 import OfflineSync
 
 final class LyingRemote: Remote, @unchecked Sendable {
-  // Unchecked, because its state is not locked: a history calls it from one thread alone.
+  // Unchecked, because its state has no lock: a history calls it from one thread alone.
   private let inner: any Remote
   private var liar: Liar
-  /// One message in so many is a lie; nil for none.
+  /// One in this many messages is invalid; nil for none.
   var lieOneIn: Int?
 
   init(_ inner: any Remote, seed: UInt64) {
@@ -40,7 +40,7 @@ final class LyingRemote: Remote, @unchecked Sendable {
     let truth = WatchStreamEvent.changed(change, version)
     if case .document(let path, let document?, let updated, let removed) = change {
       let lie = liar.document(path, document)
-      // The truth may be told behind it, or not at all on this stream.
+      // The valid message may follow, or not be sent on this stream at all.
       let lied = WatchStreamEvent.changed(
         .document(lie.path, lie.document, updated: updated, removed: removed), .none)
       return liar.random.oneIn(2) ? [lied] : [lied, truth]
@@ -50,7 +50,7 @@ final class LyingRemote: Remote, @unchecked Sendable {
     ]) {
     case .snapshotVersion:
       guard version != .none else { return [.changed(.target(.noChange, []), liar.version()), truth] }
-      // In the place of the truth: what came with it waits.
+      // Replaces the valid version, so the snapshot's changes have to wait.
       return [.changed(change, liar.version())]
     case .token: return [withToken(change, version, count: (64 << 10) + 1)]
     case .largeToken: return [withToken(change, version, count: 9 << 20)]
@@ -63,7 +63,7 @@ final class LyingRemote: Remote, @unchecked Sendable {
         .changed(.existenceFilter(ids[3], count: 1, nil), .none), truth,
       ]
     case .targetState:
-      // A target that is called current too early would be believed to have no document.
+      // Without `current`: a target that is marked current too early would be taken as empty.
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
       return [.changed(.target(states[liar.random.below(4)], ids(of: change)), .none), truth]
     case .filterCount:

@@ -1,5 +1,6 @@
-// A cache with many writes that wait, beside a database without a remote that has the same documents: what queries and
-// gets cost in the one and in the other.
+// Compares the cost of reads in a cache with many pending writes and in a database without a remote.
+//
+// Both have equal documents.
 
 import ByteStore
 package import DocumentStore
@@ -15,8 +16,8 @@ package struct PendingReads {
   private static let rooms = CollectionPath(unchecked: ["rooms"])
   private static let n = StoredFieldPath(unchecked: ["n"])
 
-  /// `pending` of the documents, spread over all of them, have a write that waits: each of them four, by turns a set and
-  /// three numbers that are added.
+  /// `pending` of the documents, evenly spread, have four pending writes each: alternately a set and
+  /// three increments.
   package init(
     documents: Int, pending: Int, open: (String) throws(DocumentStoreError) -> DocumentStore
   ) throws {
@@ -49,12 +50,12 @@ package struct PendingReads {
 
   private var step: Int { documents / pending }
 
-  /// Nil for a document without writes that wait.
+  /// Returns nil for a document without pending writes.
   private func turn(_ number: Int) -> Int? {
     number % step == 0 && number / step < pending ? number / step : nil
   }
 
-  /// With all writes.
+  /// The value after all writes.
   private func last(_ number: Int) -> Int { turn(number).map { 3 - $0 } ?? number }
 
   private func fillCache() throws {
@@ -127,11 +128,11 @@ package struct PendingReads {
     package var pendingResults = 0
     package var documentsRead = 0
     package var entriesRead = 0
-    /// What differs.
+    /// A description of the difference.
     package var difference: String?
   }
 
-  /// The answers, and the work that they took.
+  /// Returns the results of both, and their costs.
   package func compare(_ question: Question) throws -> Comparison {
     let (found, expected) = (
       try local.documents(question.query), try other.documents(question.query)
@@ -155,14 +156,14 @@ package struct PendingReads {
     return comparison
   }
 
-  /// With the mark of a write that waits where there is one.
+  /// Compares a document, including its pending-write flag.
   private func isSame(_ found: SyncedDocument, _ expected: StoredDocument) -> Bool {
     let isPending = Int(expected.path.id).flatMap(turn) != nil
     return found.path == expected.path && found.fields == expected.fields
       && found.pending == (isPending ? .local : .none)
   }
 
-  /// Documents with writes that wait and without, one by one; which ones differ.
+  /// Reads documents with and without pending writes one by one. Returns those that differ.
   package func differentGets() throws -> [DocumentPath] {
     try stride(from: 0, to: documents, by: max(1, step / 3)).map(Self.path).filter { path in
       guard let expected = try other.document(at: path) else { return true }
@@ -173,13 +174,13 @@ package struct PendingReads {
   // MARK: How long it takes
 
   package struct Times: Sendable {
-    /// Medians, in nanoseconds.
+    /// Medians in nanoseconds.
     package var cache: Double
     package var standalone: Double
     package var ratio: Double { cache / standalone }
   }
 
-  /// By turns the one and the other.
+  /// Measures both alternately.
   package func times(of question: Question, rounds: Int) throws -> Times {
     try times(rounds) { _ in
       _ = try local.documents(question.query)
@@ -188,7 +189,7 @@ package struct PendingReads {
     }
   }
 
-  /// Of documents with writes that wait.
+  /// Measures reads of documents with pending writes.
   package func timesOfGets(rounds: Int) throws -> Times {
     try times(rounds) { round in
       _ = try local.document(Self.path(round * 7 % pending * step))

@@ -1,16 +1,15 @@
-// A client's queue on a simulated disk, cut off before any call (docs/reliability.md, P14).
+// A client's write queue on a simulated disk, with a crash before any call (docs/reliability.md, P14).
 //
-// One history: writes are taken, some for what others before them make, and accepted, rejected and cancelled, users
-// change, the remote tells of documents, segments are made. In every other one most of these steps are too much for one
-// commit. Each state is the disk as a crash before one of the calls
-// leaves it, opened again, for as many of the calls as dice choose; every fourth opening is cut off as well, and what that
-// leaves is opened. Then
-//   - each write that had returned and was not answered is in its user's queue, as it was made, or as an answer has
-//     left its conditions; and before one that follows others, there is one
-//   - no write whose end was told for good is there: a rejected or a cancelled one never, an accepted one unless the
-//     power was lost, and then the remote knows its number
-//   - documents stand as the queue makes them for the user who was there, and then for each of the others; a new batch
-//     gets a number that none had
+// In a history, writes are queued, some of which follow others, and are accepted, rejected and cancelled;
+// users change, the remote sends documents, and the store is flushed. In every other history most steps
+// exceed one commit. A state is the disk after a crash before a randomly chosen call, opened again. Every
+// fourth open is interrupted by a crash as well. Then
+//   - each write that returned and has no answer is in its user's queue, as issued or with preconditions
+//     updated by an answer; and an earlier write precedes each one that follows others
+//   - no write with a durable end is present: a rejected or cancelled one never, and an accepted one only
+//     after a power loss, in which case the remote knows its number
+//   - documents have the state that the queue gives for the current user, and then for each of the others; a
+//     new batch gets an unused number
 
 import ByteStore
 import DocumentStore
@@ -32,7 +31,7 @@ package enum QueueCrashes {
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
 
-  /// About so many states.
+  /// Runs about this many states.
   package static func run(states: Int, seed: UInt64) -> Summary {
     var summary = Summary()
     while summary.states < states {
@@ -57,21 +56,21 @@ package enum QueueCrashes {
 }
 
 private struct QueueHistory {
-  /// What holds once the disk has seen so many calls.
+  /// The expected state after this many disk calls.
   private struct Mark {
     var calls: Int
-    /// In the queue, whatever crashes.
+    /// Batches that must be in the queue, whatever the crash.
     var waiting: Set<BatchID>
-    /// Accepted, so that a power loss may bring them back, and nothing else.
+    /// Accepted batches, which only a power loss may restore.
     var accepted: Set<BatchID>
-    /// Never again.
+    /// Batches that must not be present any more.
     var ended: Set<BatchID>
     var last: BatchID?
   }
 
   private struct Made {
     var user: String?
-    /// Answers to those before it change what it is for.
+    /// The forms of the batch; answers to earlier batches change its preconditions.
     var forms: [PendingBatch]
   }
 
@@ -100,7 +99,7 @@ private struct QueueHistory {
     note()
   }
 
-  /// As whoever was there last.
+  /// Opens the store as the last user.
   private static func open(_ disk: SimulatedDisk, _ sizes: CommitSizes) throws -> LocalStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -111,7 +110,7 @@ private struct QueueHistory {
 
   private mutating func count(_ kind: QueueCrashes.Kind) { counts[kind, default: 0] += 1 }
 
-  /// What holds from here on.
+  /// Records the expected state from here on.
   private mutating func note() {
     mark.calls = disk.history.count
     marks.append(mark)
@@ -183,7 +182,7 @@ private struct QueueHistory {
       mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: precondition)
   }
 
-  /// One for what the writes of a document make that wait.
+  /// Returns a write that follows the pending writes of a document.
   private mutating func follower() throws -> Mutation? {
     let path = Self.path(dice.below(4))
     let document = try local.document(path)
@@ -191,7 +190,7 @@ private struct QueueHistory {
     return patch(path, .asMadeBefore)
   }
 
-  /// From the moment when its end begins, a batch may be there or not.
+  /// Once its removal begins, a batch may be present or not.
   private mutating func begin(_ id: BatchID) {
     mark.waiting.remove(id)
     note()
@@ -199,7 +198,7 @@ private struct QueueHistory {
 
   private mutating func accept() throws {
     guard let first = local.queue.first else { return }
-    // No remote takes it.
+    // The remote refuses it.
     if first.mutations.contains(where: { $0.precondition == .impossible }) { return try end(.rejected) }
     count(.accepted)
     begin(first.id)
@@ -291,12 +290,12 @@ private struct QueueHistory {
     return nil
   }
 
-  /// What is wrong with what stands on a disk.
+  /// Opens a disk and returns a description of the first violation, or nil.
   private func failure(_ image: DiskImage, _ mark: Mark, _ isPowerLost: Bool) throws -> String? {
     let local = try Self.open(SimulatedDisk(image), sizes)
     defer { try? local.store.close() }
     var found = Set<BatchID>()
-    // As the crash has left them.
+    // Compared before anything changes.
     if let broken = try unlike(local) { return broken }
     for user in [nil, "ann", "bo:b/"] {
       _ = try local.changeUser(user)

@@ -1,4 +1,4 @@
-// Many histories of clients and their authority, and what they have met.
+// Runs many histories of clients and an authority, and counts the events that occurred.
 
 package enum SyncCampaign {
   package enum Kind: String, CaseIterable, Sendable {
@@ -12,16 +12,16 @@ package enum SyncCampaign {
     package var failed = 0
     package var counts: [Kind: Int] = [:]
     package var firstFailure: String?
-    /// By their numbers.
+    /// The numbers of failed histories.
     package var failures: [Int] = []
-    /// Of the same histories it is the same.
+    /// Equal for equal histories.
     package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
 
-  /// Of so many histories, or the one with that number alone.
-  /// `progress` is told how many histories are done.
+  /// Runs this many histories, or only the one with the given number. `progress` is called with the
+  /// number of completed histories.
   package static func run(
     histories: Int, seed: UInt64, history: Int? = nil, progress: (Int) -> Void = { _ in }
   ) -> Summary {

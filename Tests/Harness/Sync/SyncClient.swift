@@ -1,11 +1,11 @@
-// One client of a history: its disk, its store and its driver, and what its listeners were told last.
+// One client of a history: its disk, store and driver, and the last states of its listeners.
 
 import ByteStore
 import DocumentStore
 import OfflineSync
 
 final class SyncClient: @unchecked Sendable {
-  // A history happens on one thread.
+  // Unchecked, because a history runs on one thread.
   let number: Int
   private let scheduler: VirtualScheduler
   private let remote: any Remote
@@ -16,21 +16,22 @@ final class SyncClient: @unchecked Sendable {
   private var openings: UInt64 = 0
   private var callsBefore = 0
   private let seed: UInt64
-  /// By the query's identity: what its listener saw last, built from the changes that it was told.
+  /// The last result that each listener has, built from the changes that it received; keyed by the
+  /// query's canonical text.
   private(set) var seen: [String: Seen] = [:]
   private(set) var failure: String?
   var isNetworkEnabled = true
-  /// Of the calls that wait for all writes of a moment, those that this process has not been answered.
+  /// The number of calls that wait for pending writes and were not answered in this process.
   private(set) var waiting = 0
-  /// Of the others, whose they were, and what the last write of that user was then.
+  /// For the answered ones, their user and that user's last write at the time.
   private var answered: [(user: String?, last: BatchID?)] = []
-  /// How often a listener was told that something is beyond the limits.
+  /// How many times listeners were notified of a refusal.
   private(set) var refusalCount = 0
-  /// How often it has come back.
+  /// The number of restarts, plus the number of times the network was enabled again.
   private(set) var returns = 0
-  /// How often it had to say what becomes of writes when others were faster.
+  /// How many times the conflict resolver was called.
   private let conflicts: Locked<Int>
-  /// Its process comes no further than to some call of the disk: what it is doing then may have happened or not.
+  /// Whether the process fails at some disk call; its current operation may then have happened or not.
   private(set) var isDoomed = false
 
   struct Seen {
@@ -52,10 +53,10 @@ final class SyncClient: @unchecked Sendable {
 
   var conflictCount: Int { conflicts.withLock { $0 } }
 
-  /// It keeps no more than what somebody listens to.
+  /// Whether the client only keeps documents with listeners.
   var isEager: Bool { number % 3 == 2 }
 
-  /// Most of its steps are too much for one commit.
+  /// Whether most of its steps exceed one commit.
   var isInParts: Bool { seed % 3 == 0 }
 
   private static func open(
@@ -81,7 +82,7 @@ final class SyncClient: @unchecked Sendable {
     return (store, SyncDriver(local, remote, engine, scheduler))
   }
 
-  /// Each document of its own kind: what all write to is never dropped.
+  /// Each document has its own resolution; writes to the shared documents are never dropped.
   private static func resolution(_ conflict: WriteConflict) -> ConflictResolution {
     guard conflict.path.parent.id == "rooms" else { return .keepWrites }
     switch conflict.path.id {
@@ -111,14 +112,14 @@ final class SyncClient: @unchecked Sendable {
       guard let self, openings == opening else { return }
       waiting -= 1
       if error == nil { answered.append((user, last)) }
-      // A change of user ends it, and so does the end of a doomed process.
+      // A change of user ends the wait with an error, and so does the end of a doomed process.
       if let error, !isDoomed, self.user == user {
         failure = "client \(number): a wait for writes failed: \(error)"
       }
     }
   }
 
-  /// A write that was waited for, and is there all the same.
+  /// Returns a description of a write that a wait covered and that is still pending, or nil.
   func unansweredWait() -> String? {
     let pending = ask { $0.pendingBatches.map(\.id) } ?? []
     defer { answered = [] }
@@ -130,7 +131,7 @@ final class SyncClient: @unchecked Sendable {
     return nil
   }
 
-  /// Looks at the engine now.
+  /// Calls the body with the engine now.
   func ask<Value: Sendable>(_ body: @escaping @Sendable (SyncEngine) -> Value) -> Value? {
     let found = Locked<Value?>(nil)
     driver.inspect { engine in
@@ -146,7 +147,7 @@ final class SyncClient: @unchecked Sendable {
     let text = query.canonicalID
     let opening = openings
     let id = driver.listen(to: query, ListenRules(includesMetadataChanges: true)) { [weak self] result in
-      // What was told to a process that is dead does not count.
+      // Notifications to a dead process do not count.
       if self?.openings == opening { self?.take(result, text) }
     }
     seen[text] = Seen(query: query, id: id)
@@ -167,19 +168,19 @@ final class SyncClient: @unchecked Sendable {
     driver.send(.changeUser(user))
   }
 
-  /// So many calls of the disk from now on none does anything any more, until the process is killed.
+  /// Lets every disk call fail after `count` more calls, until the process is killed.
   func doom(afterCalls count: Int) {
     isDoomed = true
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
   }
 
-  /// Of the disk, in all lives.
+  /// The number of disk calls in all lives.
   var calls: Int { callsBefore + disk.counters.operations }
 
-  /// The call has come.
+  /// Whether that call has occurred.
   var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
 
-  /// The process dies, the machine perhaps with it; then it is started again. Listeners are gone.
+  /// Kills the process, possibly with a power loss, and restarts it without listeners.
   func kill(_ crash: Crash) throws {
     driver.abandon()
     isDoomed = false
@@ -201,7 +202,7 @@ final class SyncClient: @unchecked Sendable {
     guard var known = seen[text] else { return }
     switch result {
     case .failure where isDoomed: break
-    // The listener goes on.
+    // The listener stays registered.
     case .failure(.refused): refusalCount += 1
     case .failure(let error): failure = "client \(number): \(text): \(error)"
     case .success(let snapshot):

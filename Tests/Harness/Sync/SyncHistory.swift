@@ -1,12 +1,12 @@
-// One history: clients write, listen, go away, die and come back; the way to the authority is bad; in the end all is
-// well again, and everybody must have the same.
+// A random history of clients and an authority over a faulty connection; at the end all must agree.
 //
-// Each write that counts adds one to a number and a word to a list, in one batch: in the end the authority has as many
-// of one as of the other, and exactly the words that were not rejected. Rejections follow from the word, so that what
-// a client was told before it died does not matter.
+// Clients write, listen, disconnect, crash and restart. Each counted write adds one to a number and a
+// word to a list in one batch. At the end the authority's number equals its count of words, and the words
+// are exactly those that were not rejected. The word decides whether a write is rejected, so it does not
+// matter what a client was told before it crashed.
 //
-// A client may be doomed to come no further than to some call of the disk, in the middle of whatever it does then. What
-// it writes from that decision on may be lost, and must not be there twice.
+// A client may be doomed to fail at some disk call, in the middle of any operation. Its writes after that
+// decision may be lost, but must not be applied twice.
 
 import ByteStore
 import DocumentStore
@@ -21,9 +21,9 @@ package struct SyncHistory {
   private var clients: [SyncClient] = []
   private var words: Set<String> = []
   private var rejectedWords: Set<String> = []
-  /// Of doomed clients.
+  /// The words written by doomed clients.
   private var uncertainWords: Set<String> = []
-  /// How often the client had come back then.
+  /// The value of the client's `returns` when it wrote the word.
   private var writtenOffline: [String: Int] = [:]
   private var counts: [SyncCampaign.Kind: Int] = [:]
   private var failure: String?
@@ -53,7 +53,7 @@ package struct SyncHistory {
 
   package struct Result: Equatable {
     package var counts: [SyncCampaign.Kind: Int] = [:]
-    /// Two runs that did the same have the same.
+    /// Equal for equal runs.
     package var trace: UInt64 = 0
     package var failure: String?
   }
@@ -72,14 +72,14 @@ package struct SyncHistory {
     return result
   }
 
-  /// What waits on the scheduler, and the streams that are open, would keep all of it for ever.
+  /// Releases everything. Scheduled work and open streams would keep the objects alive.
   private func letGo() {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
     scheduler.clear()
   }
 
-  /// Of how much was done when, and with which disk.
+  /// A fingerprint of the amount of work, the time and the disk calls.
   private var trace: UInt64 {
     let numbers = [UInt64(scheduler.jobCount), UInt64(scheduler.now())] + clients.map { UInt64($0.calls) }
     return numbers.reduce(seed) { SeededRandom.seed($0, $1) }
@@ -156,11 +156,11 @@ package struct SyncHistory {
         return "client \(client.number): \(error)"
       }
     }
-    // Of a doomed process everything fails from some moment on.
+    // In a doomed process everything fails from some point on.
     if !client.isDoomed, let error = error ?? nil { failure = failure ?? error }
   }
 
-  /// What the authority has, packed; by the time that it is loaded it may be old.
+  /// Loads the authority's documents as a bundle, which may be outdated by then.
   private mutating func load(_ client: SyncClient) {
     count(.bundles)
     guard let time = (try? authority.snapshot())?.time, let found = try? authority.documents(query(0)) else {
@@ -176,13 +176,13 @@ package struct SyncHistory {
     client.driver.send(.load(bundle))
   }
 
-  /// What was sent already may happen all the same.
+  /// Cancels a write. A write that was already sent may still be applied.
   private mutating func cancel(_ client: SyncClient) {
     guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &dice)
     else { return }
     count(.cancels)
     for word in batch.mutations.flatMap(Self.words(of:)) where words.remove(word) != nil {
-      // One that was never sent must never happen.
+      // A write that was never sent must never be applied.
       let isUnsent = !client.isNetworkEnabled && !client.isDoomed && writtenOffline[word] == client.returns
       if isUnsent { count(.unsentCancels) }
       _ = isUnsent ? rejectedWords.insert(word) : uncertainWords.insert(word)
@@ -292,7 +292,7 @@ package struct SyncHistory {
     if let failure { return failure }
     for client in clients {
       if let failure = client.failure ?? client.unansweredWait() { return failure }
-      // To look at it may be what strikes it.
+      // The inspection itself may reach the failing disk call.
       if client.isDoomed { continue }
       let broken = client.ask { engine in
         do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
@@ -307,7 +307,7 @@ package struct SyncHistory {
     remote.setReachable(true)
     for client in clients where client.isDoomed { try kill(client) }
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
-    // Each user's queue is sent while that user is there.
+    // A user's queue is only sent while that user is active.
     for user in ["ann", "bob", nil] {
       for client in clients {
         client.changeUser(user)
@@ -334,7 +334,7 @@ package struct SyncHistory {
         let expected = try authority.documents(seen.query)
         let name = "client \(client.number): \(seen.query.canonicalID)"
         guard seen.isTold, !seen.isFromCache else { return "\(name) is not in sync" }
-        // Times are not told by themselves: what has the same fields is the same to a listener.
+        // Changed times alone are not delivered, so listeners compare fields only.
         let isSame =
           seen.documents.map(\.path) == expected.map(\.path)
           && seen.documents.map(\.fields) == expected.map(\.fields)

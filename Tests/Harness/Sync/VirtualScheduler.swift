@@ -1,4 +1,4 @@
-// Time that passes as fast as things can be done, and always in the same order.
+// A scheduler with virtual time that runs all tasks in a deterministic order.
 
 import ByteStore
 import OfflineSync
@@ -13,7 +13,7 @@ package final class VirtualScheduler: SyncScheduler {
   private struct State {
     var now: Int64 = 1_700_000_000_000_000
     var lastNumber = 0
-    /// A heap: no job is before its parent.
+    /// A binary heap: no job precedes its parent.
     var jobs: [Job] = []
   }
 
@@ -21,10 +21,10 @@ package final class VirtualScheduler: SyncScheduler {
 
   package init() {}
 
-  /// Nobody waits for time that passes by itself.
+  /// Always true, because no thread may wait for virtual time.
   package var isCurrent: Bool { true }
 
-  /// So many things were wanted done so far.
+  /// The total number of scheduled jobs.
   package var jobCount: Int { state.withLock { $0.lastNumber } }
 
   package func now() -> Int64 { state.withLock { $0.now } }
@@ -39,7 +39,7 @@ package final class VirtualScheduler: SyncScheduler {
     }
   }
 
-  /// Does what is due within so many microseconds, or all there is; how much that was. Ends after `max` jobs.
+  /// Runs the jobs that are due within the given time, at most `max`, and returns their number.
   @discardableResult
   package func play(for microseconds: Int64 = .max, max: Int = 1_000_000) -> Int {
     let end = microseconds == .max ? Int64.max : now() + microseconds
@@ -52,7 +52,7 @@ package final class VirtualScheduler: SyncScheduler {
     return count
   }
 
-  /// Nothing of what was to come happens.
+  /// Drops all scheduled jobs.
   package func clear() { state.withLock { $0.jobs = [] } }
 
   private func next(until end: Int64) -> Job? {

@@ -1,6 +1,6 @@
-// Whether each read saw what the times of the commits say it should have seen.
+// Checks that each read saw the state that the commit times imply.
 //
-// Stronger than that there is some serial order: it is the order that the store claims.
+// This is stronger than serializability: the serial order must be the one that the store reports.
 
 struct ClaimedOrder {
   private struct Version {
@@ -8,11 +8,12 @@ struct ClaimedOrder {
     var group: Int
   }
 
-  /// What is there.
+  /// The current versions.
   private var versions: [Int: Version] = [:]
 
-  /// A sentence about the first read that does not fit, or nil. Reads of transactions that wrote are as of just
-  /// before their commit, others as of the time of their snapshot; where that is not known, of some point in time.
+  /// Returns a description of the first inconsistent read, or nil. Reads of a writing transaction are
+  /// checked just before its commit, and others at the time of their snapshot. If that time is unknown,
+  /// any point in time is accepted.
   static func violation(in history: [RecordedTransaction]) -> String? {
     let timed = history.compactMap { transaction -> (time: Int64, RecordedTransaction)? in
       if case .committed(let time?) = transaction.outcome { (time, transaction) } else { nil }
@@ -20,7 +21,7 @@ struct ClaimedOrder {
     var untimed = history.filter { $0.outcome == .committed(nil) && $0.appends.isEmpty }
     var order = ClaimedOrder()
     untimed.removeAll { order.check($0) == nil }
-    // One that wrote before one that only read as of the same commit.
+    // A writing transaction precedes one that read as of the same commit.
     let sorted = timed.sorted {
       ($0.time, $0.1.appends.isEmpty ? 1 : 0) < ($1.time, $1.1.appends.isEmpty ? 1 : 0)
     }

@@ -1,12 +1,12 @@
-// Which transaction has to come before which, and the cycles that cannot be.
+// The dependencies between transactions, and a search for cycles.
 
 struct DependencyGraph {
   enum Kind: Int, CaseIterable {
     case write
     case read
-    /// The one that is led to wrote what the other did not read yet.
+    /// The target wrote a version after the one that the source read.
     case missed
-    /// The same, found by no query that it should have been found by.
+    /// The target wrote a version that the source's query should have found, but did not.
     case missedByQuery
   }
 
@@ -17,11 +17,11 @@ struct DependencyGraph {
   mutating func add(_ from: Int, _ kind: Kind, _ to: Int) { edges[from][kind, default: []].insert(to) }
 
   private func next(_ node: Int, _ kinds: Set<Kind>) -> [Int] {
-    // In an order that a seed repeats.
+    // In an order that a seed reproduces.
     kinds.sorted { $0.rawValue < $1.rawValue }.flatMap { edges[node][$0, default: []].sorted() }
   }
 
-  /// One cycle of each kind that there is.
+  /// Returns one cycle of each kind that exists.
   func cycles() -> [Anomaly] {
     var found: [Anomaly] = []
     if let cycle = cycle([.write]) { found.append(Anomaly(kind: .g0, transactions: cycle)) }
@@ -65,7 +65,7 @@ struct DependencyGraph {
     return nil
   }
 
-  /// The shortest one, both ends included.
+  /// Returns the shortest path, both ends included.
   private func way(from start: Int, to end: Int, _ kinds: Set<Kind>) -> [Int]? {
     var before: [Int: Int] = [start: start]
     var queue = [start]

@@ -1,21 +1,23 @@
-// Whether a recorded history could have happened with one transaction after the other, and if not, how it went wrong.
+// Checks that a recorded history is serializable, and classifies its anomalies.
 //
-//   1. versions    the longest list of each document is the order of its versions; every read is a beginning of it
-//   2. edges       ww: whose version came next; wr: whose version was read; rw: who wrote the version behind the one
-//                  that was read; predicate: who wrote a version that a query should have found, and did not
-//   3. cycles      a serial order has none; which edges one needs tells its kind
+//   1. versions    the longest list of each document is the order of its versions; every read is a prefix of
+//                  it
+//   2. edges       ww: to the writer of the next version; wr: from the writer of the version that was read;
+//                  rw: to the writer of the version after the one that was read; predicate: to the writer of
+//                  a version that a query should have found, but did not
+//   3. cycles      a serial order has none; the edges that a cycle needs determine its kind
 //
-// The kinds are those of Adya's thesis, and the way of finding them that of Elle (Kingsbury and Alvaro, 2020).
+// The kinds are those of Adya's thesis, and the method is that of Elle (Kingsbury and Alvaro, 2020).
 
 package struct Anomaly: Sendable, CustomStringConvertible {
   package enum Kind: String, CaseIterable, Sendable {
     /// A cycle of writes.
     case g0 = "G0"
-    /// What an aborted transaction wrote was read.
+    /// A read of an aborted transaction's write.
     case g1a = "G1a"
-    /// What a transaction wrote on the way, and not last, was read.
+    /// A read of an intermediate write of a transaction.
     case g1b = "G1b"
-    /// A cycle of writes and reads of what was written.
+    /// A cycle of writes and reads of written versions.
     case g1c = "G1c"
     /// A cycle with one read that missed a write.
     case gSingle = "G-single"
@@ -23,12 +25,12 @@ package struct Anomaly: Sendable, CustomStringConvertible {
     case g2Item = "G2-item"
     /// A cycle with queries that missed documents.
     case g2 = "G2"
-    /// Two reads that disagree about the order of the elements of a list, or an element that nobody wrote.
+    /// Two reads with different orders of a list's elements, or an element that was never written.
     case incompatibleOrder = "incompatible order"
   }
 
   package var kind: Kind
-  /// Of the transactions concerned.
+  /// The numbers of the transactions involved.
   package var transactions: [Int]
 
   package var description: String {
@@ -41,12 +43,13 @@ package struct HistoryChecker {
   private var writers: [Int: Int] = [:]
   private var groups: [Int: Int] = [:]
   private var versions: [Int: [Int]] = [:]
-  /// Keys of documents that somebody removed: their lists do not tell the order of their versions.
+  /// Keys of documents that were removed at some time, whose lists do not determine the order of their
+  /// versions.
   private let mortals: Set<Int>
   private var anomalies: [Anomaly] = []
   private var graph: DependencyGraph
 
-  /// The anomalies of a history, the gravest first. `final` are the lists at the end.
+  /// Returns the anomalies of a history, the gravest first. `final` contains the lists at the end.
   package static func anomalies(
     in history: [RecordedTransaction], final: [Int: [Int]] = [:]
   ) -> [Anomaly] {
@@ -131,7 +134,7 @@ package struct HistoryChecker {
     if count < elements.count { add(reader, kind, writers[elements[count]]) }
   }
 
-  /// A document that was not found had, at the latest, its last version outside of the range.
+  /// If a document was not found, the reader saw at most the last version outside the range.
   private mutating func addMissed(by range: RecordedTransaction.RangeRead, of reader: Int) {
     for (key, elements) in versions where range.found[key] == nil {
       let outside = elements.indices.last { place in
@@ -145,7 +148,7 @@ package struct HistoryChecker {
 extension RecordedTransaction {
   fileprivate var isCommitted: Bool { outcome != .aborted }
 
-  /// Of documents, by name or found by queries.
+  /// All reads of documents, by name or in query results.
   fileprivate var allReads: [ItemRead] {
     items + ranges.flatMap { range in range.found.map { ItemRead($0.key, $0.value) } }
   }

@@ -1,5 +1,4 @@
-// Random transactions and queries from many threads, and their recorded histories checked for anomalies
-// (docs/reliability.md, P13 and T8).
+// Runs random transactions on many threads, and checks for anomalies (docs/reliability.md, P13, T8).
 
 package struct TransactionCampaign {
   package enum Kind: String, CaseIterable, Sendable {
@@ -36,13 +35,13 @@ package struct TransactionCampaign {
     mutating func count(_ kind: Kind, _ number: Int = 1) { counts[kind, default: 0] += number }
   }
 
-  /// `progress` is told how many histories are done.
+  /// `progress` is called with the number of completed histories.
   package static func run(
     histories: Int, seed: UInt64, progress: (Int) -> Void = { _ in }
   ) -> Summary {
     var summary = Summary()
     while summary.histories < histories, summary.failure == nil {
-      // Of some, the threads take turns by dice, so that a seed repeats them.
+      // In some runs the threads are scheduled at random, so that a seed reproduces them.
       let run = TransactionRun(
         seed: SeededRandom.seed(seed, UInt64(summary.histories)), isPlayed: summary.histories % 4 == 3)
       do {

@@ -1,22 +1,22 @@
-// What transactions read and wrote, as they saw it.
+// The recorded reads and writes of transactions.
 //
-// A document is a list to which transactions append elements, each of which is written once. So a list that was read
-// tells which transactions came before the read, and in which order. Each append also says to which group the
-// document belongs from then on: queries ask for ranges of groups.
+// A document is a list to which transactions append elements, and each element is written once. A list
+// that was read therefore names the transactions before the read in order. Each append also assigns the
+// document to a group; queries ask for ranges of groups.
 //
-// A document can be removed, and a new list begins with the next append: which of its lists came first, the lists do
-// not tell, so that of such documents the times of the commits decide alone (ClaimedOrder).
+// A document can be removed, and the next append starts a new list. Lists of different generations have
+// no order among each other, so for these documents only the commit times decide (ClaimedOrder).
 
 package struct RecordedTransaction: Sendable {
   package enum Outcome: Sendable, Equatable {
-    /// At a time, for those that the store told one.
+    /// The commit time, if the store reported one.
     case committed(Int64?)
     case aborted
   }
 
   package struct ItemRead: Sendable {
     package var key: Int
-    /// None if there was no document.
+    /// Empty if the document did not exist.
     package var elements: [Int]
 
     package init(_ key: Int, _ elements: [Int]) {
@@ -29,13 +29,13 @@ package struct RecordedTransaction: Sendable {
     package var groups: Range<Int>
     /// The lists of all documents found.
     package var found: [Int: [Int]]
-    /// Documents with even keys lie in one collection, the others in another one of the same id.
+    /// Whether the query reads the collection of even keys; odd keys are in another collection with that id.
     package var isOfEvenKeys = false
-    /// Only lists with this element.
+    /// Finds only lists with this element.
     package var element: Int?
-    /// So many at most, by group, and by name in a group.
+    /// The limit, in the order of groups and of names within a group.
     package var limit: Int?
-    /// The last one that was found, if there are as many as the limit.
+    /// The last document found, if the limit was reached.
     package var last: Place?
 
     package init(_ groups: Range<Int>, _ found: [Int: [Int]]) {
@@ -47,13 +47,13 @@ package struct RecordedTransaction: Sendable {
       groups.contains(group) && (!isOfEvenKeys || key % 2 == 0) && (element.map(elements.contains) ?? true)
     }
 
-    /// Whether it would have been found if it had been there.
+    /// Whether the query would find the document if it existed.
     func finds(_ key: Int, _ group: Int, _ elements: [Int]) -> Bool {
       asksFor(key, group, elements) && (last.map { Place(key, group) <= $0 } ?? true)
     }
   }
 
-  /// Where a document stands in the order of queries.
+  /// The position of a document in the order of queries.
   package struct Place: Sendable, Comparable {
     var key: Int
     var group: Int
@@ -72,7 +72,7 @@ package struct RecordedTransaction: Sendable {
     package var key: Int
     package var element: Int
     package var group: Int
-    /// The document is removed; nobody ever reads the element.
+    /// Whether the document is removed. The element is then never read.
     package var isRemoval: Bool
 
     package init(_ key: Int, _ element: Int, group: Int = 0, isRemoval: Bool = false) {

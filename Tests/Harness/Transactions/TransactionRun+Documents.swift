@@ -1,4 +1,4 @@
-// The documents of a history: lists in groups, in two collections of one id, and the queries for them.
+// The documents of a history: lists in groups, in two collections with one id, and the queries for them.
 
 import ByteStore
 import DocumentStore
@@ -28,7 +28,7 @@ extension TransactionRun {
       let group = random.below(Self.groups)
       record.appends.append(.init(key, element, group: group))
       if let elements = known[key], random.oneIn(2) {
-        // Right only if nobody has appended since it was read.
+        // Correct only if the list has not changed since it was read.
         known[key] = elements + [element]
         return .set(path, Self.fields(elements + [element], group))
       }
@@ -42,7 +42,7 @@ extension TransactionRun {
 
   // MARK: Queries
 
-  /// Asks for what dice say, and what was found.
+  /// Runs a random query and records its result.
   func range(
     _ random: inout SeededRandom, _ ask: (StructuredQuery) throws -> [StoredDocument]
   ) throws -> RecordedTransaction.RangeRead {

@@ -1,4 +1,4 @@
-// One history: a store, and threads that read it and write to it.
+// One history: a store, and threads that read and write it.
 
 import ByteStore
 import DocumentStore
@@ -6,14 +6,14 @@ import DocumentStore
 final class TransactionRun: Sendable {
   private static let threads = 6
   static let keys = 8
-  /// Documents with keys from this one on are removed, and come again.
+  /// Documents with keys from this one on are removed and created again.
   static let firstMortal = 6
   static let groups = 4
 
   let seed: UInt64
-  /// Nil if the system says when which thread runs.
+  /// Nil if the system schedules the threads.
   private let turns: SeededTurns?
-  /// If threads are to overlap.
+  /// Set if threads should overlap.
   private let meetings: Meetings?
   let state = Locked(State())
 
@@ -36,7 +36,7 @@ final class TransactionRun: Sendable {
   }
 
   var counts: [TransactionCampaign.Kind: Int] { state.withLock { $0.counts } }
-  /// Of a run that is played.
+  /// The trace of a scheduled run.
   var trace: [String] { turns?.trace ?? [] }
 
   func run() throws -> (history: [RecordedTransaction], final: [Int: [Int]]) {
@@ -77,7 +77,8 @@ final class TransactionRun: Sendable {
         case 0, 1: try batch(store, &random)
         case 2, 3: try query(store, &random)
         case 4, 5: try snapshot(store, &random)
-        // What is on its way would be waited for, and it waits for its turn.
+        // Skipped in scheduled runs, because it would wait for an operation of a thread that waits for
+        // its turn.
         case 6 where turns == nil: try maintain(store, &random)
         default: try transaction(store, &random)
         }
@@ -129,7 +130,7 @@ final class TransactionRun: Sendable {
     var record = RecordedTransaction()
     var attempts = 0
     let script = random.next()
-    // Its update time is that of the commit.
+    // Its update time equals that of the commit.
     let receipt = state.withLock { state in
       state.nextReceipt += 1
       return DocumentPath(unchecked: ["receipts", "\(state.nextReceipt)"])
@@ -137,7 +138,7 @@ final class TransactionRun: Sendable {
     do {
       try store.transaction(maxAttempts: 1 + random.below(6)) { transaction in
         attempts += 1
-        // The same code again, on what is there then.
+        // A retry runs the same code on the current state.
         var random = SeededRandom(seed: SeededRandom.seed(script, UInt64(attempts)))
         record = RecordedTransaction()
         var known: [Int: [Int]] = [:]

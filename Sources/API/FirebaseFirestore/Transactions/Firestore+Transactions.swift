@@ -129,7 +129,7 @@ private struct TransactionRun: @unchecked Sendable {
     while true {
       do {
         return Handed(try self.attempt(begin))
-      } catch let error where attempt < maxAttempts && Self.isWorthAnotherAttempt(error) {
+      } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
         attempt += 1
         guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
       } catch {

@@ -51,7 +51,7 @@ package enum Maintenance: Sendable {
 
   func pause(_ point: PausePoint) {
     guard case .played(let player) = self else { return }
-    player.pause(moment)
+    player.pause(point)
   }
 
   fileprivate func run(_ job: Job, _ body: @escaping @Sendable () -> Void) {

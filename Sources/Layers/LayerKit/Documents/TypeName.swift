@@ -1,6 +1,7 @@
 // The default name of a model type.
 
 private import FirebaseCore
+
 private import Foundation
 
 package enum TypeName {

@@ -1,4 +1,4 @@
-// dugout backup DIR TARGET: a verified copy of a store, for the day that the store is gone.
+// dugout backup DIR TARGET: creates a verified copy of a store.
 
 import ByteStore
 import DocumentStore
@@ -26,7 +26,7 @@ enum BackupCommand: Command {
     if let failure = StoreCopy.failure(outcome) { throw failure }
   }
 
-  /// Nil where it is none of a store's files.
+  /// Returns nil if the directory holds no store and no interrupted copy.
   private static func refusal(_ target: String, found: String) -> CommandFailure? {
     if StoreFinder.isStore(target) {
       return CommandFailure(

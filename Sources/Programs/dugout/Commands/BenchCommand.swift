@@ -1,4 +1,4 @@
-// dugout bench: what this machine and this disk make of a small store, every answer checked.
+// dugout bench: measures operations on a small store in a given directory, and verifies every result.
 
 import ByteStore
 import DocumentStore
@@ -30,7 +30,7 @@ enum BenchCommand: Command {
     else {
       throw CommandFailure(code: .unavailable, message: "there is no directory \(parent.path).")
     }
-    // What lies in a store's directory and is none of its files, the next backup or restore would trip over.
+    // A foreign file in a store's directory would make the next backup or restore fail.
     guard !StoreFinder.isStore(parent.path) else {
       throw CommandFailure(
         code: .usage,
@@ -40,7 +40,7 @@ enum BenchCommand: Command {
     let interruption = Interruption(by: [SIGINT, SIGTERM])
     let folder = parent.appendingPathComponent("dugout-bench-\(UUID().uuidString)")
     defer {
-      // Until it is gone, a signal ends nothing.
+      // A signal must not end the process before the directory is removed.
       withExtendedLifetime(interruption) { try? FileManager.default.removeItem(at: folder) }
     }
     let outcome = Result {
@@ -74,7 +74,7 @@ enum BenchCommand: Command {
       ]).joined(separator: "\n")
   }
 
-  /// With a blank between each three digits.
+  /// Formats a number with a space between groups of three digits.
   private static func number(_ value: Double) -> String {
     var digits = Array("\(Int(value.rounded()))")
     var place = digits.count - 3
@@ -100,21 +100,21 @@ struct BenchResult {
   var bytes: UInt64 = 0
   var durability = ""
   var rows: [(what: String, perSecond: Double, unit: String)] = []
-  /// The first answer that was not right.
+  /// A description of the first wrong result.
   var wrong: String?
 }
 
-/// Documents `items/0` and on, of which every answer is known beforehand.
+/// A benchmark over the documents `items/0`, `items/1` and so on, whose results are all known in advance.
 struct Bench {
   private static let batchDocuments = 500
   private static let groups = 10
   private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
-  /// Asked between two steps: whether nobody waits for the numbers any more.
+  /// Checked between two steps: whether the run was cancelled.
   let isOver: () -> Bool
 
-  /// Fewer for few documents, so that all of it takes as long as one expects.
+  /// Scaled with the number of documents, so that a small run stays short.
   private var hashedPieces: Int { min(100, 10 + documents / 100) }
 
   private func goOn() throws(DocumentStoreError) {
@@ -239,7 +239,8 @@ struct Bench {
     if let finding = report.findings.first { result.note(finding.line) }
   }
 
-  /// What names contents of files, with the instructions of this processor and with those that all have.
+  /// Measures SHA-256, which addresses contents of files: with the processor's special instructions and
+  /// without.
   private func hash(_ result: inout BenchResult) throws(DocumentStoreError) {
     let piece = (0..<Self.hashedPieceBytes).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
     var digests: [[UInt8]] = []

@@ -1,4 +1,4 @@
-// dugout check DIR: every byte of a store verified, every index and every reference compared, and nothing changed.
+// dugout check DIR: verifies every byte, index and reference of a store, and changes nothing.
 
 import ByteStore
 import DocumentStore
@@ -27,7 +27,7 @@ enum CheckCommand: Command {
       try StoreAccess.check(directory, progress: line.show)
     }
     let contents = report.findings.count { $0.isOfContent && !report.namesTaken.contains($0.file) }
-    // Bytes of documents that are not sound explain whatever would be found.
+    // If bytes are damaged, differences between documents and indexes are only consequences.
     let isReadable = contents == report.findings.count
     let agreement = isReadable ? try agreement(directory) : nil
     let objects = isReadable && contents > 0 ? try damagedObjects(directory) : []
@@ -45,12 +45,12 @@ enum CheckCommand: Command {
     let count = report.findings.count + report.findingsOmitted
     let start =
       "\(directory) is damaged in \(Wording.count(count, "place")). Copy the directory before anything else"
-    // Contents are looked at last: what was omitted behind findings about contents is about contents as well.
+    // Contents are verified last, so findings omitted after a finding about contents are about contents, too.
     let ofContents = isReadable ? count : contents
     var sentences = [
       isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
     ]
-    // Nothing else is wrong with it: the store opens, and only these documents are concerned.
+    // Nothing else is damaged: the store opens, and only these documents are affected.
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
       report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
     {
@@ -136,7 +136,7 @@ enum CheckCommand: Command {
   private static func numbers(_ report: CheckReport) -> String {
     let files = "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
     let entries = "\(Wording.count(report.entries, "entry", "entries")) in segments"
-    // Where the file that would tell is damaged, none is not how many there are.
+    // If the file with the number of records is damaged, the number is unknown and not 0.
     let isUncounted = !report.isSound && report.keys == 0
     guard isUncounted else {
       return files + "\(Wording.count(report.keys, "record")), \(entries), "
@@ -196,13 +196,13 @@ enum CheckCommand: Command {
 }
 
 extension UndecodableEntries {
-  /// All are counted, and the first are named.
+  /// Contains the total count and the first names.
   var object: JSON { ["count": count, "names": names] }
 }
 
 extension Damage {
-  /// Whether it is in the folder of contents, of which salvage knows nothing. By names, as a store may lie in a folder
-  /// that is called the same.
+  /// Whether the damage is in the folder of contents, which salvage does not repair. Compares path
+  /// components, because the store's directory may have that name, too.
   var isOfContent: Bool { Self.isOfContent(file) }
 
   static func isOfContent(_ file: String) -> Bool {

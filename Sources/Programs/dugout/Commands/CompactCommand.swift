@@ -1,4 +1,4 @@
-// dugout compact DIR: the space of what was deleted and replaced comes back.
+// dugout compact DIR: reclaims the space of deleted and replaced data.
 
 import ByteStore
 import DocumentStore
@@ -24,7 +24,7 @@ enum CompactCommand: Command {
     var contents: Result<ObjectSweep, DocumentStoreError> = .success(ObjectSweep())
     let (before, after) = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
       let before = Sizes(of: store)
-      // Documents have nothing to do with whatever becomes of it.
+      // Documents are compacted, whatever the outcome for contents.
       contents = Result { () throws(DocumentStoreError) in
         try store.contentByteCount() > 0 ? try store.objects.sweep(.everything) : ObjectSweep()
       }
@@ -35,7 +35,7 @@ enum CompactCommand: Command {
     try complain(contents, after.store)
   }
 
-  /// Of all that stayed as it was.
+  /// Reports everything that could not be compacted.
   private static func complain(
     _ contents: Result<ObjectSweep, DocumentStoreError>, _ store: Statistics
   ) throws {
@@ -65,9 +65,9 @@ enum CompactCommand: Command {
 
   private struct Sizes {
     var store: Statistics
-    /// Nil if the storage has no files, so that no index of their names is made, or if they cannot be looked at.
+    /// Nil if the storage has no files, so that their index is not built, or if they cannot be read.
     var contents: ContentStatistics?
-    /// Documents and files of the storage.
+    /// The bytes of documents and of the storage's files.
     var bytes: UInt64 { store.directoryBytes + (contents?.bytes ?? 0) }
 
     init(of store: DocumentStore) {

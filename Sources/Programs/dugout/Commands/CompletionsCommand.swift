@@ -1,4 +1,4 @@
-// dugout completions SHELL: what makes a shell complete the commands of this program.
+// dugout completions SHELL: prints the completion script for a shell.
 
 enum CompletionsCommand: Command {
   static let name = "completions"

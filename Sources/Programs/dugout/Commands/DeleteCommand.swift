@@ -1,4 +1,4 @@
-// dugout delete DIR PATH: removes one document, or all of a query.
+// dugout delete DIR PATH: deletes one document, or all results of a query.
 
 import DocumentStore
 
@@ -31,7 +31,7 @@ enum DeleteCommand: Command {
         store throws(DocumentStoreError) in
         let found = try store.decodableDocuments(query)
         undecodable.add(found.skipped)
-        // One of them may belong in the answer, in place of another document.
+        // One of the undecodable documents may belong to the result in place of another document.
         if isLimited, !found.skipped.isEmpty { return 0 }
         var rest = found.documents.map(\.path)[...]
         let count = rest.count
@@ -47,7 +47,7 @@ enum DeleteCommand: Command {
         text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
       deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
         store throws(DocumentStoreError) in
-        // Not read: one that cannot be decoded can be deleted as well.
+        // Not read, so that an undecodable document can be deleted.
         guard try store.holdsDocument(at: path) else { return 0 }
         try store.commit([.delete(path)])
         return 1

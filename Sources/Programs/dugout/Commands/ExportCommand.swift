@@ -1,4 +1,4 @@
-// dugout export DIR FILE [QUERY]: documents as lines of JSON, or as CSV.
+// dugout export DIR FILE [QUERY]: writes documents as lines of JSON, or as CSV.
 
 import DocumentStore
 import Foundation
@@ -35,7 +35,7 @@ enum ExportCommand: Command {
   static func run(_ arguments: Arguments) async throws {
     let path = try PathArgument.file(arguments.positional[1])
     let file = ExportFile.isStandardOutput(path) ? "-" : path
-    // A file of the store's own would be replaced, or one be made beside them.
+    // An export to this path would replace a file of the store, or create a file in its directory.
     if file != "-" {
       try StoreCopy.checkOutside(ExportFile.destination(of: file), of: arguments.positional[0])
     }
@@ -68,17 +68,17 @@ enum ExportCommand: Command {
   }
 }
 
-/// Goes through documents in pages, so that memory does not grow with the store.
+/// Reads documents in pages, so that memory use does not grow with the store.
 private struct Export {
   struct Outcome {
     var documents = 0
-    /// Of the storage, which are not in it.
+    /// The number of storage files, which an export does not contain.
     var files = 0
-    /// Documents that are left out because they cannot be decoded.
+    /// Documents that were skipped because they cannot be decoded.
     var undecodable = Undecodable()
-    /// Nothing was written, because a query with a limit might match documents that cannot be decoded.
+    /// Nothing was written, because undecodable documents might match a query with a limit.
     var isRefused = false
-    /// Why there is no document.
+    /// The reason why no document was found.
     var hint: String?
 
     var remarks: [String] {
@@ -104,8 +104,7 @@ private struct Export {
     self.line = line
   }
 
-  /// The outcome of a query with a limit that might match documents that cannot be decoded. Nil if it has no limit, or
-  /// meets no such document.
+  /// Returns a refusal if undecodable documents might match a query with a limit; otherwise nil.
   func undecodableWithinLimit() throws(DocumentStoreError) -> Outcome? {
     guard let query, query.limit != nil else { return nil }
     var outcome = Outcome()
@@ -120,7 +119,7 @@ private struct Export {
     let output = try ExportFile(path)
     var outcome = Outcome()
     if asCSV {
-      // As bytes: names that look alike are columns of their own.
+      // Compared as bytes, because canonically equivalent Unicode names are different columns.
       var names = Set<[UInt8]>()
       try forEach(for: output, &outcome) {
         for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) }
@@ -153,8 +152,8 @@ private struct Export {
     return outcome
   }
 
-  /// What a store keeps beside the documents of users, such as the records of files, is not handed out: no import could
-  /// make anything of it.
+  /// Visits the documents of users only. The store's own documents, such as records of files, cannot be
+  /// imported.
   private func forEach(
     for output: ExportFile, _ outcome: inout Outcome, _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) {

@@ -1,4 +1,4 @@
-// dugout get DIR PATH: one document, for people or for programs.
+// dugout get DIR PATH: prints one document as text or as JSON.
 
 import DocumentStore
 

@@ -1,4 +1,4 @@
-// dugout import DIR FILE: documents from lines of JSON, or from an export of Firestore.
+// dugout import DIR FILE: imports documents from lines of JSON, or from a Firestore export.
 
 import DocumentStore
 import Foundation
@@ -27,10 +27,10 @@ enum ImportCommand: Command {
     let directory = arguments.positional[0]
     let path = try PathArgument.file(arguments.positional[1])
     let file = DocumentSources.isStandardInput(path) ? "-" : path
-    // Before the store is made: a name that was mistyped leaves nothing behind.
+    // Opened before the store, so that a mistyped file name does not create one.
     let source = try DocumentSources.open(file)
-    // Whoever writes to a pipe hears the same Ctrl-C, and its end would pass for that of all documents; there is nothing to
-    // go on from either. There it just ends the import.
+    // A program that writes to a pipe receives the same Ctrl-C, and its end would look like the end of the
+    // documents. An import from a pipe cannot be resumed either, so there Ctrl-C just ends the process.
     let interruption = source.isOfFiles ? Interruption(by: [SIGINT]) : nil
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {

@@ -1,4 +1,4 @@
-// dugout index list|create|drop DIR …: the indexes of a store.
+// dugout index list|create|drop DIR …: manages the indexes of a store.
 
 import DocumentStore
 
@@ -40,7 +40,7 @@ enum IndexCommand: Command {
     }
     do {
       var fields = try words[3...].map(field)
-      // What "index list" has at the end where a query had an order with the names the other way.
+      // "index list" prints a final document id if a query ordered it against the last field's direction.
       var direction: OrderBy.Direction?
       if fields.count > 1, let last = fields.last, last.path == .documentID {
         direction = last.part == .value(.descending) ? .descending : .ascending
@@ -95,7 +95,7 @@ enum IndexCommand: Command {
     do { _ = try CollectionPath([definition.collectionID]) } catch {
       throw CommandFailure(code: .usage, message: error.description)
     }
-    // A drop takes what earlier programs have made.
+    // Not checked by drop, because earlier releases may have created such indexes.
     let values = definition.fields.filter { $0.part != .element }.map(\.path)
     if let twice = values.indices.first(where: { values[..<$0].contains(values[$0]) }) {
       throw CommandFailure(
@@ -110,7 +110,7 @@ enum IndexCommand: Command {
             UInt64(progress.fraction * 100), of: 100, progress.step == .reading ? "reading" : "sorting")
           return true
         }
-        // So that the next opening finds it.
+        // Writes the index to disk, so that the next open loads it.
         try store.compact()
         return (store.indexList.first { $0.definition == definition }, store.areIndexesUnwritten)
       }
@@ -154,7 +154,7 @@ enum IndexCommand: Command {
 
   // MARK: As a command
 
-  /// What makes the index, for a shell; nil for one that only queries make.
+  /// Returns the shell command that creates the index; nil for an index that only queries create.
   static func command(_ definition: IndexDefinition, in directory: String) -> String? {
     guard let fields = words(of: definition.fields) else { return nil }
     let words = [directory, PathText.quoted(definition.collectionID)] + fields
@@ -162,7 +162,8 @@ enum IndexCommand: Command {
     return "dugout index create " + words.map(ShellWord.quoted).joined(separator: " ") + end
   }
 
-  /// As one would declare them: see `IndexDefinition` for how they are kept.
+  /// Returns the fields in the form in which a user declares them; `IndexDefinition` documents the stored
+  /// form.
   private static func words(of fields: [IndexDefinition.Field]) -> [String]? {
     var named: [(name: String, direction: OrderBy.Direction?)] = []
     for field in fields {

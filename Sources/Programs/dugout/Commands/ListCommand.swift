@@ -1,4 +1,4 @@
-// dugout ls DIR [PATH]: collections, or the documents of one.
+// dugout ls DIR [PATH]: lists collections, or the documents of a collection.
 
 import DocumentStore
 
@@ -57,7 +57,7 @@ enum ListCommand: Command {
       store throws(DocumentStoreError) in
       let query = StructuredQuery(.collection(collection))
       let found = try store.decodableDocuments(query.limited(to: .first(limit)))
-      // Where nothing is, the documents may all be below some that are not there.
+      // An empty collection may still have subcollections below documents that do not exist.
       let deeper =
         found.documents.isEmpty ? try DeeperCollections(below: collection.segments, in: store) : nil
       return (found, try store.count(query), deeper)
@@ -83,7 +83,7 @@ enum ListCommand: Command {
 }
 
 extension Arguments {
-  /// Of an option that takes a whole number above 0.
+  /// Returns the value of an option that takes a positive integer; nil if the option is absent.
   func count(of option: String) throws -> Int? {
     guard let text = value(of: option) else { return nil }
     guard let number = Int(text), number > 0 else {

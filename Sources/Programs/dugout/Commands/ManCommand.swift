@@ -1,4 +1,4 @@
-// dugout man: the manual page of this program.
+// dugout man: prints the manual page.
 
 enum ManCommand: Command {
   static let name = "man"

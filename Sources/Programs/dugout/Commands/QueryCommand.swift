@@ -1,4 +1,4 @@
-// dugout query DIR QUERY: what a query finds; and dugout explain: how.
+// dugout query DIR QUERY prints the results of a query; dugout explain prints its plan.
 
 import DocumentStore
 import Foundation
@@ -41,7 +41,7 @@ enum QueryCommand: Command {
   private static let exampleOfGroup =
     "  dugout query data 'group messages where sent > timestamp(\"2026-01-01T00:00:00Z\")'"
 
-  /// For another command with queries.
+  /// Returns the examples for another command that takes queries.
   static func examples(of command: String) -> [String] {
     [example, exampleOfGroup].map { $0.replacing("dugout query", with: "dugout \(command)") }
   }
@@ -76,14 +76,14 @@ enum QueryCommand: Command {
     arguments.answer(
       DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
-    // In a shell the index stays for as long as the store is open.
+    // In the shell, the index stays in memory as long as the store is open.
     guard let made, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
     if let advice = advice(afterSeconds: seconds, making: made, in: arguments.positional[0]) {
       Terminal.complain(advice)
     }
   }
 
-  /// Nil if nobody had to wait.
+  /// Returns nil if the query was fast.
   static func advice(
     afterSeconds seconds: Double, making index: IndexDefinition, in directory: String
   ) -> String? {
@@ -92,7 +92,7 @@ enum QueryCommand: Command {
     return "This took \(time) and made an index that is gone again. To keep it:\n  \(command)"
   }
 
-  /// A collection that is not there is none that was emptied: its name may be mistyped.
+  /// Returns a hint if the collection does not exist, because its name may be mistyped.
   static func hint(_ query: StructuredQuery, _ store: DocumentStore) throws(DocumentStoreError) -> String? {
     let id: String
     switch query.scope {
@@ -109,7 +109,7 @@ enum QueryCommand: Command {
     return "there is no collection \(id). \(guess)"
   }
 
-  /// The collection has nothing at all, and another one with the same id has.
+  /// Returns a hint if the collection is empty and another one with its id is not.
   private static func hintElsewhere(
     _ query: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> String? {
@@ -124,7 +124,7 @@ enum QueryCommand: Command {
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
     let sums = try arguments.fields(of: "--sum").map { Aggregate.sum($0) }
     let averages = try arguments.fields(of: "--average").map { Aggregate.average($0) }
-    // One that is named twice has one result.
+    // A repeated aggregate is computed once.
     var named = Set<Aggregate>()
     return ((arguments.has("--count") ? [.count] : []) + sums + averages).filter { named.insert($0).inserted }
   }
@@ -153,7 +153,7 @@ enum ExplainCommand: Command {
     arguments.answer(text(plan), object(plan))
   }
 
-  /// The answer, and below each step those whose results it takes.
+  /// Formats the plan as a tree: each step, and below it the steps that it reads.
   private static func text(_ plan: QueryExplanation) -> String {
     var steps = plan.branchTexts.map { Step($0) }
     if steps.isEmpty { steps = [Step("nothing can match")] }

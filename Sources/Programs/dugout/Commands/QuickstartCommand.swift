@@ -1,5 +1,7 @@
-// dugout quickstart: the product in a minute. Two processes share a directory one after the other, and the first
-// is killed the moment its write is acknowledged.
+// dugout quickstart: a tour of the product in a minute.
+//
+// Two processes open a store one after the other. The first one is killed as soon as its write is
+// acknowledged.
 
 import Foundation
 
@@ -15,7 +17,7 @@ enum QuickstartCommand: Command {
   ]
   static let shellForm = ShellForm.none
 
-  /// The tour starts this program a second time, with this word and a directory.
+  /// The first argument with which the tour starts this program as the writer; a directory follows.
   static let writerWord = "writer"
 
   static func run(_ arguments: Arguments) async throws {

@@ -1,4 +1,4 @@
-// dugout restore BACKUP DIR: a store out of a backup.
+// dugout restore BACKUP DIR: creates a store from a backup.
 
 import ByteStore
 import DocumentStore
@@ -22,7 +22,7 @@ enum RestoreCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let (backup, target) = (arguments.positional[0], arguments.positional[1])
-    // Before the backup is opened, which takes its time.
+    // Checked before the backup is opened, because that can take long.
     if StoreFinder.isStore(target) { throw refusal(target, found: StoreFinder.mark) }
     guard FileManager.default.fileExists(atPath: backup) else {
       throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")

@@ -1,4 +1,4 @@
-// dugout salvage DIR: a store that opens, of all that can be read of a damaged one.
+// dugout salvage DIR: builds a store that opens from all that is readable in a damaged one.
 
 import ByteStore
 import DocumentStore
@@ -43,7 +43,7 @@ enum SalvageCommand: Command {
 
   // MARK: What is lost
 
-  /// Nil if everything is there, as it was.
+  /// Returns nil if nothing is lost.
   static func loss(_ report: SalvageReport, in directory: String) -> String? {
     switch report.outcome {
     case .healthy, .cleared: return nil
@@ -82,12 +82,12 @@ enum SalvageCommand: Command {
       + "A backup may have \(report.keys == 0 ? "what was" : "the rest").\(contents(in: directory))"
   }
 
-  /// A segment is damaged; or there are none, and no checkpoint says that there were none.
+  /// Whether values may be missing: a segment is damaged, or there are none and no checkpoint confirms that.
   private static func mayLackValues(_ report: SalvageReport) -> Bool {
     report.damage.contains(where: isOfSegment) || report.keys == 0 && report.checkpoint != .whole
   }
 
-  /// What an app does with contents of which no record is left.
+  /// Explains what an app does with contents whose records are lost.
   private static func contents(in directory: String) -> String {
     let folder = "\(directory)/blobs"
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder), !names.isEmpty else {
@@ -102,7 +102,7 @@ enum SalvageCommand: Command {
     damage.file.split(separator: "/").last?.hasPrefix("segment-") == true
   }
 
-  /// What to do about indexes.
+  /// Returns advice about declared indexes.
   private static func remade(_ report: DocumentSalvageReport, in directory: String) -> [String] {
     guard report.bytes.outcome != .healthy, report.bytes.outcome != .cleared else { return [] }
     guard let declared = report.declaredIndexes else {

@@ -1,4 +1,4 @@
-// dugout set DIR PATH FIELDS: writes one document, or changes some of its fields.
+// dugout set DIR PATH FIELDS: writes a document, or changes some of its fields.
 
 import DocumentStore
 import Foundation
@@ -52,7 +52,7 @@ enum SetCommand: Command {
       }
     }
     let at = DocumentText.text(of: time)
-    // Whoever has mistyped the directory sees it here.
+    // Mentioned because the directory may be mistyped.
     let made = isNew ? " A new store in \(directory)." : ""
     arguments.answer(
       "\(PathText.printed(path.segments)) was written at \(at).\(made)",
@@ -60,7 +60,7 @@ enum SetCommand: Command {
   }
 }
 
-/// What is to become of the document.
+/// The change to a document that the arguments describe.
 private struct Change {
   private let fields: StoredMap?
   private let deletions: [StoredFieldPath]
@@ -83,7 +83,8 @@ private struct Change {
   private static func fields(_ argument: String, isAlone: Bool) throws -> StoredMap {
     var text = argument
     if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
-    // What is wrong with the value helps nobody who does not know that it is to be an object.
+    // A user who does not know that an object is expected would not understand an error about the value
+    // itself.
     guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
     else {
       let hint = isAlone ? "" : " Each further field to remove or to add to has an option of its own."
@@ -93,7 +94,7 @@ private struct Change {
     return fields
   }
 
-  /// What would become of a field that is named twice, nobody could guess.
+  /// Refuses fields that are named twice, because the result would be ambiguous.
   private func checkOverlap() throws {
     guard !deletions.isEmpty || !increments.isEmpty else { return }
     let set = fields.map { FieldMask(leavesOf: $0).paths } ?? []
@@ -104,7 +105,8 @@ private struct Change {
     }
   }
 
-  /// Nothing but removals is for a document that is there, in a store that is there: its name may be mistyped.
+  /// Whether the change may create a document or a store. Deletions alone require both, because a name
+  /// may be mistyped.
   var makesDocument: Bool { fields != nil || !increments.isEmpty }
 
   func mutation(of path: DocumentPath) -> Mutation {

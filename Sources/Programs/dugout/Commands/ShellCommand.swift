@@ -1,4 +1,4 @@
-// dugout shell DIR: one store, open, and all commands without naming it each time.
+// dugout shell DIR: keeps one store open and runs commands on it.
 
 import ByteStore
 import DocumentStore
@@ -30,7 +30,7 @@ enum ShellCommand: Command {
       try DocumentStore.open(directory)
     }
     defer { try? store.close() }
-    // Beside what the lines print, which may go to a program.
+    // Printed to standard error, because a program may read standard output.
     if isNew { Terminal.complain("A new store in \(directory).") }
     if RawTerminal.isThere {
       try await talk(store, directory)
@@ -40,7 +40,7 @@ enum ShellCommand: Command {
     try StoreAccess.translating { () throws(DocumentStoreError) in try store.close() }
   }
 
-  /// With a person: a mistake is told, and the next line may come.
+  /// Interactive: reports an error and reads the next line.
   private static func talk(_ store: DocumentStore, _ directory: String) async throws {
     let console = ShellConsole()
     let session = ShellSession(store, directory) { console.announce($0) }
@@ -59,7 +59,7 @@ enum ShellCommand: Command {
     }
   }
 
-  /// From a pipe or a file.
+  /// Runs the lines of a pipe or a file.
   private static func read(_ store: DocumentStore, _ directory: String) async throws {
     let session = ShellSession(store, directory) { Terminal.print($0) }
     defer { session.end() }

@@ -1,4 +1,4 @@
-// dugout stat DIR: what a store holds and how it is doing.
+// dugout stat DIR: prints the contents and the health of a store.
 
 import DocumentStore
 

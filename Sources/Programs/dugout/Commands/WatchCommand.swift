@@ -1,4 +1,4 @@
-// dugout watch DIR [NAME]: what was committed since NAME was here last.
+// dugout watch DIR [NAME]: prints the commits since the last run for NAME.
 
 import DocumentStore
 
@@ -29,7 +29,7 @@ enum WatchCommand: Command {
         return .failure(refusal)
       }
       let (seen, consumer) = try look(at: store, name, forgets: forgets)
-      // Which ends the program if it fails: what nobody has seen is told the next time.
+      // Printing ends the program if it fails, so unprinted commits are printed the next time.
       arguments.answer(text(seen, name), object(seen, name))
       if let consumer { try consumer.acknowledge(consumer.position) }
       return .success(())
@@ -37,7 +37,8 @@ enum WatchCommand: Command {
     try outcome.get()
   }
 
-  /// Why there is no reader with this name. One that is registered can be called anything.
+  /// Returns the reason why no reader has this name, if that is an error. A registered reader may have
+  /// any name.
   private static func refusal(
     of name: String, forgets: Bool, isGiven: Bool, _ store: DocumentStore
   ) throws(DocumentStoreError) -> CommandFailure? {
@@ -65,7 +66,7 @@ enum WatchCommand: Command {
   private struct Seen {
     var isNew: Bool
     var isForgotten = false
-    /// Some commits before these were not kept.
+    /// Whether older commits are no longer in the feed.
     var isTruncated = false
     var commits: [FeedCommit] = []
   }

@@ -1,16 +1,17 @@
-// The documents of an export: entities, as Datastore has had them since before Firestore.
+// The documents of an export, encoded as Datastore entities.
 //
 //   Entity         13 key: Reference, 14 and 15 property: Property (15: without an index), repeated
 //   Reference      13 app, 14 path: Path, 23 database
 //   Path           1 element: group { 2 kind, 3 id, 4 name }, repeated
 //   Property       1 meaning, 3 name, 4 multiple, 5 value: Value
 //   Value          1 int64, 2 boolean, 3 string, 4 double, 5 point: group { 6 x, 7 y },
-//                  12 reference: group { 13 app, 14 element: group { 15 kind, 16 id, 17 name } …, 23 database }
+//                  12 reference: group { 13 app, 14 element: group { 15 kind, 16 id, 17 name } …,
+//                  23 database }
 //
-// Which of the types a value has, `meaning` says where the kind of the value leaves it open. The elements of an array
-// and the numbers of a vector are properties of one name, each with `multiple`; a map is an entity without a key, in
-// the bytes of a string. Firestore's emulator writes vectors as such; as maps, like other interfaces have them, they are
-// read as well.
+// `meaning` selects the type where the encoding of the value is ambiguous. The elements of an array, and
+// the numbers of a vector, are repeated properties of one name with `multiple` set. A map is an entity
+// without a key, encoded in the bytes of a string. The emulator exports vectors with a `meaning` of their
+// own; the map form of other interfaces is read as well.
 
 import DocumentStore
 
@@ -108,7 +109,7 @@ enum DatastoreEntity {
       }
       var elements: [StoredValue] = []
       if case .array(let before)? = values[name] { elements = before }
-      // Not twice in memory while it grows.
+      // Removed during the change, so that the growing array is not copied.
       values[name] = nil
       elements.append(value)
       values[name] = .array(elements)
@@ -116,7 +117,7 @@ enum DatastoreEntity {
     return StoredMap(names.map { ($0, values[$0] ?? .null) })
   }
 
-  /// What came of a vector before, and the next number of it.
+  /// Appends the next number to a vector.
   private static func vector(
     _ before: StoredValue?, _ value: StoredValue, _ name: String
   ) throws(ProtobufProblem) -> [Double] {
@@ -131,7 +132,7 @@ enum DatastoreEntity {
   }
 
   private static func value(_ property: Property, _ depth: Int) throws(ProtobufProblem) -> StoredValue {
-    // Nothing at all is null.
+    // A value without any field is null.
     guard let (number, content) = try ProtobufReader.fields(property.value).last else { return .null }
     switch (number, content) {
     case (1, .varint(let bits)):
@@ -175,7 +176,7 @@ enum DatastoreEntity {
     var (project, database) = ("", "")
     for (number, value) in fields {
       switch (number, value) {
-      // Before the tilde is the region.
+      // The region precedes the tilde.
       case (13, .bytes(let bytes)): project = String(try text(bytes).split(separator: "~").last ?? "")
       case (23, .bytes(let bytes)): database = try text(bytes)
       default: break

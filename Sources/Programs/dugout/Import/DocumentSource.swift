@@ -1,40 +1,43 @@
-// Where an import has its documents from: files of several forms, read from any place where one ended.
+// The sources of an import: files of several formats that can be read from any document boundary.
 
 import DocumentStore
 import Foundation
 
 protocol DocumentSource: AnyObject {
-  /// Of everything; 0 if nobody knows.
+  /// The total size; 0 if unknown.
   var bytes: UInt64 { get }
-  /// What is read, one behind the other; nothing for standard input.
+  /// The files in reading order; empty for standard input.
   var files: [String] { get }
-  /// Behind the last document that was handed out. An import that was cut off goes on from such a place.
+  /// The offset after the last document that was returned. An interrupted import resumes at such an offset.
   var bytesDone: UInt64 { get }
-  /// Of what `next` handed out, or threw a problem about.
+  /// The offset of the last document that `next` returned or threw a problem about.
   var start: UInt64 { get }
-  /// The same for people.
+  /// The start position as text for messages.
   var startText: String { get }
-  /// What was left out because no import can write it: records of a storage, whose files are elsewhere.
+  /// The number of skipped records that no import can write, because they describe storage files that are
+  /// elsewhere.
   var recordsSkipped: Int { get }
   func skip(to offset: UInt64) throws
-  /// Nil at the end. A `JSONProblem` is about the document at `start`; anything else is about the file.
+  /// Returns nil at the end. A `JSONProblem` is about the document at `start`; any other error is about
+  /// the file.
   func next() throws -> (path: DocumentPath, fields: StoredMap)?
 }
 
 extension DocumentSource {
   var recordsSkipped: Int { 0 }
 
-  /// Whether a place in it can be found again: not in what comes through a pipe.
+  /// Whether an import can resume at an offset, which a pipe does not allow.
   var isOfFiles: Bool { !files.isEmpty && files.allSatisfy(FilePrefix.isFile) }
 }
 
 enum DocumentSources {
-  /// Under any of its names: beside none of them is a place for a mark.
+  /// Whether the path is a name of standard input. An import from there cannot store its progress beside
+  /// a file.
   static func isStandardInput(_ path: String) -> Bool {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
   }
 
-  /// A directory is an export of Firestore; a file has lines of JSON, or is one file of such an export.
+  /// Opens a directory as a Firestore export, and a file as a part of one or as lines of JSON.
   static func open(_ path: String) throws -> any DocumentSource {
     guard path != "-" else { return try JSONLines(path) }
     var isDirectory: ObjCBool = false
@@ -46,7 +49,7 @@ enum DocumentSources {
   }
 }
 
-/// A document in each line.
+/// One document per line.
 final class JSONLines: DocumentSource {
   private let reader: LineReader
   private var hasRead = false
@@ -71,7 +74,7 @@ final class JSONLines: DocumentSource {
 
   func next() throws -> (path: DocumentPath, fields: StoredMap)? {
     while let line = try reader.next() {
-      // It stays in the line: places in it are those of the file.
+      // The byte order mark stays in the line, so that offsets match the file.
       let content = line.starts(with: JSONReader.byteOrderMark) ? line.dropFirst(3) : line
       let isBlank = content.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
       guard !isBlank else { continue }
@@ -87,7 +90,7 @@ final class JSONLines: DocumentSource {
           problem.hint =
             "The file ends in the midst of this line: write or fetch it anew, and repeat the command."
         } else if !hasRead {
-          // Whoever has another kind of file sees it in its first line.
+          // A file of another format fails at its first line.
           problem.hint = Self.hint(content, at: reader.lineStart)
         }
         throw problem
@@ -96,7 +99,7 @@ final class JSONLines: DocumentSource {
     return nil
   }
 
-  /// Whether it is an object as far as it goes.
+  /// Whether the line is a JSON object that ends too early.
   private static func isCutOff(_ line: Data) -> Bool {
     guard line.first(where: { $0 != 0x20 && $0 != 0x09 }) == UInt8(ascii: "{") else { return false }
     do throws(JSONError) {
@@ -110,7 +113,7 @@ final class JSONLines: DocumentSource {
   private static let gzipMark: [UInt8] = [0x1F, 0x8B]
   private static let utf16Marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
 
-  /// What the file seems to be instead; `start` is where the line begins in it.
+  /// Guesses the actual format of the file; `start` is the offset of the line.
   private static func hint(_ line: Data, at start: UInt64) -> String? {
     if line.starts(with: gzipMark) {
       return

@@ -1,9 +1,9 @@
-// Whether files still begin as they did.
+// Detects whether the beginning of a file has changed.
 
 import ByteStore
 import Foundation
 
-/// A checksum of the first bytes of files that are read one behind the other.
+/// A checksum of the first bytes of several files, which are read as one sequence.
 struct FilePrefix {
   private static let pieceBytes = 1 << 20
 
@@ -13,11 +13,12 @@ struct FilePrefix {
 
   init(of files: [String]) { self.files = files }
 
-  /// Of all bytes before `offset`, which never goes back. Nil if there are not so many, or they cannot be read.
+  /// Returns the checksum of all bytes before `offset`, which must not decrease. Returns nil if the files
+  /// are shorter or cannot be read.
   mutating func checksum(upTo offset: UInt64) -> UInt32? {
     var fileStart: UInt64 = 0
     for path in files where end < offset {
-      // A pipe that is opened again would wait for another writer.
+      // Opening a pipe again would block until there is another writer.
       guard Self.isFile(path), let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd()
       else {
         return nil

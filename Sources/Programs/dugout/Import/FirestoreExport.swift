@@ -1,7 +1,7 @@
-// An export that Firestore or its emulator has made: a folder with files output-0, output-1, …
+// An export of Firestore or its emulator: a folder with the files output-0, output-1, …
 //
-// Each file is a log of records, and each record an entity. A place in the export is a place in all of its files,
-// one behind the other in the order of their names.
+// Each file is a log of records, and each record is an entity. Offsets count the bytes of all files in
+// the order of their names.
 
 import DocumentStore
 import Foundation
@@ -16,7 +16,7 @@ final class FirestoreExport: DocumentSource {
   private var place = 0
   private var log: RecordLog?
 
-  /// A folder somewhere above the files, or one of the files.
+  /// Opens a folder at any level above the files, or a single file.
   init(_ path: String) throws {
     var files: [(path: String, start: UInt64, bytes: UInt64)] = []
     var end: UInt64 = 0

@@ -1,4 +1,4 @@
-// One import: documents from a source into a store, in commits that a mark beside the file remembers.
+// One import: writes documents from a source into a store, and records its progress beside the file.
 
 import ByteStore
 import DocumentStore
@@ -9,18 +9,18 @@ struct ImportJob {
     var documents = 0
     var documentsBefore = 0
     var isInterrupted = false
-    /// Of a storage; see `DocumentSource`.
+    /// Records of storage files; see `DocumentSource`.
     var recordsSkipped = 0
     var next = NextRun.begins
   }
 
-  /// What the same command does the next time with what is in already.
+  /// What the next run of the command does with the documents imported so far.
   enum NextRun {
     case goesOn, beginsAgain
-    /// There is nothing.
+    /// There are no imported documents.
     case begins
 
-    /// Behind the advice to repeat it.
+    /// Appended to the advice to repeat the command.
     var text: String {
       switch self {
       case .goesOn: ": it goes on from there"
@@ -30,21 +30,22 @@ struct ImportJob {
     }
   }
 
-  /// How far it came, for the next run.
+  /// The progress, stored for the next run.
   private struct Mark: Codable {
     var store: String
-    /// Of the last commit: a copy of the store that is older has less.
+    /// The stamp of the last commit: an older copy of the store has a smaller one.
     var stamp: UInt64
     var bytesDone: UInt64
-    /// Of the bytes that are done: another file has others. What comes behind them may have been mended.
+    /// The checksum of the processed bytes, to detect another file. The bytes after them may have been
+    /// corrected.
     var checksum: UInt32
     var documents: Int
   }
 
   private static let batchMax = 500
   private static let batchBytesMax: UInt64 = 4 << 20
-  /// As a commit counts them, which may be more than a file takes for them. With a document on top it is within the
-  /// limit of a commit.
+  /// The size as commits count it, which may exceed the size in the file. A batch of this size plus one
+  /// document is within the limit of a commit.
   private static let batchSizeMax = 8 << 20
 
   private let store: DocumentStore
@@ -57,7 +58,7 @@ struct ImportJob {
   private var batchStart: UInt64 = 0
   private var batchSize = 0
   private var prefix = FilePrefix(of: [])
-  /// Whether the mark says how far it came.
+  /// Whether the mark of the last commit was written.
   private var isMarked = false
 
   init(
@@ -93,9 +94,9 @@ struct ImportJob {
       if isOver() { return ended(isInterrupted: true) }
     }
     try commit(upTo: source.bytesDone)
-    // Where nobody knows how much there is, it may be that whoever writes it was ended by the same signal.
+    // If the total size is unknown, the writer of a pipe may have been ended by the same signal.
     if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
-    // Only a file: whatever else has that name is not ours.
+    // Only a file that was written here is removed.
     if source.isOfFiles { unlink(markPath) }
     return ended(isInterrupted: false)
   }
@@ -124,7 +125,7 @@ struct ImportJob {
     }
   }
 
-  /// What a commit would refuse is refused here, where it is known which line it is from.
+  /// Checks a document against the limits of a commit here, where its line is known.
   private static func size(of mutation: Mutation) throws(JSONProblem) -> Int {
     do throws(DocumentStoreError) {
       return try DocumentLimits.check(mutation)
@@ -133,7 +134,7 @@ struct ImportJob {
     }
   }
 
-  /// Where and what, what became of the rest, and what to do.
+  /// Composes the error message: position, problem, imported documents, advice.
   private func message(_ problem: JSONProblem) -> String {
     let said = "\(problem)"
     var sentences = [
@@ -149,7 +150,7 @@ struct ImportJob {
     return sentences.joined(separator: " ")
   }
 
-  /// Of a commit that failed.
+  /// Composes the message for a failed commit.
   static func message(
     _ error: DocumentStoreError, after documents: Int, by before: Int, next: NextRun
   ) -> String {
@@ -193,7 +194,7 @@ struct ImportJob {
 
   private var markPath: String { Self.markPath(of: path) }
 
-  /// Beside what is imported.
+  /// The path of the mark, beside the imported file.
   static func markPath(of path: String) -> String {
     (path.hasSuffix("/") ? String(path.dropLast()) : path) + ".dugout-import"
   }
@@ -211,7 +212,7 @@ struct ImportJob {
     return mark
   }
 
-  /// Without it the next run begins at the start: documents are written again, and nothing is wrong.
+  /// Writes the mark. Without it the next run starts over and writes the documents again, which is harmless.
   private mutating func remember(_ bytesDone: UInt64) {
     isMarked = false
     guard source.isOfFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }

@@ -1,17 +1,17 @@
-// Lines of a file. No more of it is in memory than the line and a piece.
+// Reads a file line by line, with at most one line and one chunk in memory.
 
 import Foundation
 
 final class LineReader {
-  /// Beyond that it is no document, whatever its values take as JSON, and nobody has to hold it.
+  /// No document has a longer line, so longer ones are not buffered.
   static let lineBytesMax = 128 << 20
   private static let chunkBytes = 1 << 20
 
   let bytes: UInt64
-  /// Behind the last line that was handed out.
+  /// The offset after the last line that was returned.
   private(set) var bytesDone: UInt64 = 0
   private(set) var lineStart: UInt64 = 0
-  /// Lines that were handed out, and where the first of them begins.
+  /// The number of lines returned, and the offset of the first one.
   private var linesRead = 0
   private var readFrom: UInt64 = 0
   private let handle: FileHandle
@@ -44,7 +44,8 @@ final class LineReader {
     (linesRead, readFrom) = (0, offset)
   }
 
-  /// Of the line that was handed out last, from 1. What was skipped is counted only now: few ask.
+  /// The number of the last returned line, from 1. Skipped lines are counted only on request, because few
+  /// callers need the number.
   var lineNumber: Int { linesRead + ((try? Self.lines(of: path, upTo: readFrom)) ?? 0) }
 
   private static func lines(of path: String, upTo end: UInt64) throws -> Int {
@@ -59,10 +60,10 @@ final class LineReader {
     return count
   }
 
-  /// How much of the file is in memory.
+  /// The number of buffered bytes.
   var bytesHeld: Int { buffer.bytesHeld }
 
-  /// A `JSONProblem` is about a line, which counts as handed out then.
+  /// Returns the next line. A line that a `JSONProblem` is about counts as returned.
   func next() throws -> Data? {
     while true {
       switch buffer.next() {

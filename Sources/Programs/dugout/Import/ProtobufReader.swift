@@ -1,4 +1,4 @@
-// The fields of a message in Protocol Buffers' encoding, groups included.
+// Decodes the fields of a Protocol Buffers message, including groups.
 //
 //   message := (tag value)*           tag := varint: number << 3 | wire type
 //   value   := varint | 8 bytes | length bytes | 4 bytes | message end-of-group
@@ -15,11 +15,11 @@ struct ProtobufReader {
     case fixed64(UInt64)
     case bytes([UInt8])
     case fixed32(UInt32)
-    /// The bytes between both of its tags.
+    /// The bytes between the start tag and the end tag.
     case group([UInt8])
   }
 
-  /// Maps in maps are messages in messages: a file must not exhaust the stack.
+  /// The limit for nested messages, so that a file cannot exhaust the stack.
   static let depthMax = 100
 
   private let bytes: ArraySlice<UInt8>
@@ -30,7 +30,7 @@ struct ProtobufReader {
     place = 0
   }
 
-  /// All fields, in their order.
+  /// Returns all fields in order.
   static func fields(_ bytes: [UInt8]) throws(ProtobufProblem) -> [(number: Int, value: Value)] {
     var reader = ProtobufReader(bytes)
     var fields: [(number: Int, value: Value)] = []

@@ -5,7 +5,7 @@
 //   part   := checksum:4 length:2 type:1 bytes       little-endian
 //   record := whole | first middle* last
 //
-// The checksum is CRC32C over the type and the bytes, turned by 15 bits to the right and added to a constant.
+// The checksum is CRC32C over the type and the bytes, rotated right by 15 bits, plus a constant.
 
 import ByteStore
 import Foundation
@@ -13,7 +13,7 @@ import Foundation
 final class RecordLog {
   private static let blockBytes = 32 << 10
   private static let headerBytes = 7
-  /// Beyond that it is no document, and nobody has to hold it.
+  /// No document is longer, so longer records are not buffered.
   private static let recordBytesMax = 32 << 20
 
   private enum Part: UInt8 {
@@ -23,7 +23,7 @@ final class RecordLog {
 
   private let file: FileHandle
   private let bytes: Int
-  /// Behind the last record that was handed out.
+  /// The offset after the last record that was returned.
   private(set) var offset = 0
   private var block: (start: Int, bytes: [UInt8]) = (0, [])
 
@@ -72,7 +72,7 @@ final class RecordLog {
       let header = Array(block.prefix(Self.headerBytes))
       let length = Int(header[4]) | Int(header[5]) << 8
       guard header[6] != 0 || length != 0 else {
-        // The rest of the block was never written.
+        // The rest of the block was not written.
         place += left
         continue
       }
@@ -90,7 +90,7 @@ final class RecordLog {
     }
   }
 
-  /// From `place` to the end of its block.
+  /// Returns the bytes from `place` to the end of its block.
   private func block(with place: Int) throws(ProtobufProblem) -> ArraySlice<UInt8> {
     let start = place - place % Self.blockBytes
     if block.start != start || block.bytes.isEmpty {

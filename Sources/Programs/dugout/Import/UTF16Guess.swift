@@ -1,18 +1,19 @@
-// Whether bytes are letters of UTF-16. Those of ASCII, of which JSON has many, are a byte and a zero each.
+// Detects UTF-16 without a byte order mark, by zeros: an ASCII letter, frequent in JSON, has one in UTF-16.
 //
-//   high   the bytes of which most are zeros then: behind the others in UTF-16LE, before them in UTF-16BE
-//   low    the others: few are zeros, as in the wide space of Japanese (U+3000) or in "Ā" (U+0100)
+//   high   the byte position with most zeros: the second byte in UTF-16LE, the first one in UTF-16BE
+//   low    the other position, with few zeros, as in U+3000 (the wide space of Japanese) or U+0100
 //
-// Zeros are in UTF-8 as well, between names or at the end of a file that was cut off. What would be a text without them
-// is UTF-16 only if hardly a high byte is anything else.
+// Zeros occur in UTF-8, too, between names or at the end of a truncated file. Bytes that are valid text
+// without the zeros count as UTF-16 only if almost every high byte is zero.
 
 import Foundation
 
 enum UTF16Guess {
   private static let lookedAtMax = 4096
 
-  /// As `iconv` calls it; nil for what does not look like it. A letter has two bytes from the start of the file on, and
-  /// a line may begin between them, as the byte that ends one is half of a letter.
+  /// Returns the encoding's name for `iconv`, or nil if the bytes do not look like UTF-16. A letter has
+  /// two bytes, counted from the start of the file. A line may start in the middle of a letter, because
+  /// the newline byte is half of one.
   static func encoding(of line: Data, at start: UInt64) -> String? {
     let looked = [UInt8](line.prefix(lookedAtMax))
     var bytes = [0, 0]
@@ -25,14 +26,15 @@ enum UTF16Guess {
     let high = zeros[1] > zeros[0] ? 1 : 0
     let low = 1 - high
     guard zeros[high] >= 2, 10 * zeros[low] < zeros[high] else { return nil }
-    // Texts in other scripts have letters without a zero, but not all of them.
+    // Texts in other scripts have letters without a zero byte, but never only such letters.
     let isMost =
       isText(looked.filter { $0 != 0 }) ? 10 * zeros[high] >= 9 * bytes[high] : 4 * zeros[high] >= bytes[high]
     guard isMost else { return nil }
     return high == 1 ? "UTF-16LE" : "UTF-16BE"
   }
 
-  /// Whether it is UTF-8, perhaps cut off in its last letter, without control characters but those that texts have.
+  /// Whether the bytes are UTF-8, possibly truncated within the last letter, without unusual control
+  /// characters.
   private static func isText(_ bytes: [UInt8]) -> Bool {
     guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 || $0 == 0x0D }) else { return false }
     return (0...min(3, bytes.count)).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }

@@ -1,4 +1,4 @@
-// Vectors where Firestore has no type for them: a map with a type that says so, and the numbers.
+// The encoding of vectors as maps where Firestore has no vector type.
 //
 //   {"__type__": "__vector__", "value": [1, 0.5]}
 
@@ -9,7 +9,7 @@ enum VectorMap {
   private static let type = "__vector__"
   private static let numbersField = "value"
 
-  /// The vector that a map stands for; any other map as it is.
+  /// Returns the vector that a map encodes, or else the map itself.
   static func value(of map: StoredMap) -> StoredValue {
     guard map.count == 2, case .string(type)? = map[typeField],
       case .array(let elements)? = map[numbersField]

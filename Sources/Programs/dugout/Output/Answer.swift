@@ -1,4 +1,4 @@
-// What a command found or did: lines for people, or one JSON object for programs.
+// The result of a command: lines of text, or one JSON object.
 
 import ByteStore
 import DocumentStore
@@ -7,19 +7,19 @@ import Foundation
 extension Arguments {
   static let json = "--json"
 
-  /// Prints `object` if the user asked for JSON, and `text` otherwise.
+  /// Prints `object` if the user requested JSON, and `text` otherwise.
   func answer(_ text: @autoclosure () -> String, _ object: @autoclosure () -> JSON) {
     Terminal.print(has(Self.json) ? object().description : text())
   }
 }
 
-/// Numbers with their units, as people write them.
+/// Formats numbers with their units.
 enum Wording {
   static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
     "\(number) \(number == 1 ? one : many ?? one + "s")"
   }
 
-  /// In the largest unit that leaves a whole number before the point.
+  /// Uses the largest unit in which the number is at least 1.
   static func bytes(_ number: UInt64) -> String {
     var rest = Double(number)
     guard rest >= 1024 else { return count(number, "byte") }
@@ -42,7 +42,7 @@ enum Wording {
 }
 
 extension Wording {
-  /// Whether one slip of the finger makes one word of the other: a letter too many, too few, another, or two swapped.
+  /// Whether the words differ by one typing error: a letter added, missing, replaced, or two swapped.
   static func areNear(_ word: String, _ other: String) -> Bool {
     let (left, right) = (Array(word), Array(other))
     let start = zip(left, right).prefix { $0 == $1 }.count

@@ -1,11 +1,11 @@
-// Documents as rows of text. What types the values had is lost, and nothing else.
+// Formats documents as CSV. Only the types of the values are lost.
 
 import DocumentStore
 import Foundation
 
 enum CSV {
-  /// After RFC 4180: what has a comma, a quote or a line's end stands in quotes. By scalars: a quote and a combining mark
-  /// are one character, and a quote for whoever reads it.
+  /// Quotes cells that contain a comma, a quote or a line break (RFC 4180). Compares scalars, because a
+  /// quote with a combining mark is one character, but CSV readers see a quote.
   static func row(_ cells: [String]) -> String {
     cells.map { cell in
       guard cell.unicodeScalars.contains(where: { [",", "\"", "\n", "\r"].contains($0) }) else { return cell }
@@ -19,7 +19,7 @@ enum CSV {
     }.joined(separator: ",")
   }
 
-  /// All of a value, in one line unless its text has several.
+  /// Formats a complete value, on one line unless its text has line breaks.
   static func cell(_ value: StoredValue) -> String {
     switch value {
     case .string(let text): text

@@ -1,4 +1,4 @@
-// What makes a shell complete commands and options, from the command table.
+// Shell completion scripts, generated from the command table.
 
 enum CompletionScript: String, CaseIterable {
   case bash, zsh, fish

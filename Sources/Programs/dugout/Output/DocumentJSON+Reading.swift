@@ -1,13 +1,13 @@
-// Documents from JSON, in the form that DocumentJSON writes.
+// Reads documents from the JSON format that DocumentJSON writes.
 
 import DocumentStore
 import Foundation
 
-/// What is wrong with a document's JSON, and in which field.
+/// A problem in the JSON of a document, with the field that has it.
 struct JSONProblem: Error, CustomStringConvertible {
   var message: String
   var field: [String] = []
-  /// What may be meant instead.
+  /// A guess at what was meant.
   var hint: String?
 
   var description: String {
@@ -20,9 +20,9 @@ struct JSONProblem: Error, CustomStringConvertible {
 }
 
 extension DocumentJSON {
-  /// `{"path": …, "fields": {…}}`; what else there is, such as times, is left alone. Firestore's own
-  /// `"name": "projects/…/documents/…"` does for the path, and its vectors are maps. Nil for what a store keeps beside
-  /// the documents of users, which earlier exports have.
+  /// Reads `{"path": …, "fields": {…}}` and ignores other members, such as times. Accepts Firestore's
+  /// `"name": "projects/…/documents/…"` as the path, and its maps for vectors. Returns nil for the
+  /// store's own documents, which earlier exports contain.
   static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap)? {
     let object: JSON
     do { object = try JSONReader.read(line) } catch {
@@ -36,7 +36,7 @@ extension DocumentJSON {
     guard segments.count % 2 == 1 || !DocumentPath(unchecked: segments).isReserved else { return nil }
     let path: DocumentPath
     do { path = try DocumentPath(segments) } catch { throw JSONProblem(message: "\(error)") }
-    // A document without fields is one; a line whose fields have another name is a mistake.
+    // A document without fields is valid, but an unknown member in their place is a mistake.
     if object["fields"] == nil, let other = object.members?.first(where: { !known.contains($0.name) }) {
       throw JSONProblem(
         message: "there are no \"fields\", and \"\(other.name)\" says nothing: fields look like "
@@ -50,7 +50,7 @@ extension DocumentJSON {
     return (path, map)
   }
 
-  /// What a line without fields may have.
+  /// The members that a line without fields may have.
   private static let known = ["path", "name", "createTime", "updateTime", "readTime"]
 
   private static func relativePath(_ name: String) -> String? {
@@ -93,7 +93,7 @@ extension DocumentJSON {
       return content.text.flatMap { Data(base64Encoded: $0) }.map { .bytes([UInt8]($0)) }
     case "referenceValue": return content.text.flatMap(reference).map { .reference($0) }
     case "geoPointValue":
-      // Zero may be left out.
+      // A coordinate of zero may be missing.
       guard content.members?.allSatisfy({ ["latitude", "longitude"].contains($0.name) }) == true,
         let latitude = double(content["latitude"] ?? .number("0")),
         let longitude = double(content["longitude"] ?? .number("0"))
@@ -118,7 +118,8 @@ extension DocumentJSON {
 
   // MARK: Pending times
 
-  /// A time that a remote had still to set when the document was written out, and maybe what was there before.
+  /// Reads a server timestamp that was pending at the time of the export, with the previous value if
+  /// there was one.
   private static func pendingTimestamp(_ json: JSON) throws(JSONProblem) -> StoredValue? {
     guard let members = json.members, let content = json["pendingTimestampValue"] else { return nil }
     let previous = json["previousValue"]
@@ -134,8 +135,8 @@ extension DocumentJSON {
     return .pendingTimestamp(time, previous: value)
   }
 
-  /// What pending times have put aside is stored as well. Each was in the document at some time, and is within the
-  /// limits of what was.
+  /// Checks the previous values of pending timestamps, which are stored, too. Each was once part of the
+  /// document, so each has to be within the limits of a document.
   private static func checkPrevious(in fields: StoredMap, of path: DocumentPath) throws(JSONProblem) {
     guard let time = StoredTimestamp(microseconds: 0) else { return }
     for case .map(let previous) in putAside(.map(fields)) {
@@ -148,7 +149,8 @@ extension DocumentJSON {
     }
   }
 
-  /// Each of them, also those inside others, as deep as it lies and under its names, with nothing beside it.
+  /// Returns each previous value, including nested ones, at its depth and under its name, without the
+  /// other fields.
   private static func putAside(_ value: StoredValue) -> [StoredValue] {
     switch value {
     case .pendingTimestamp(_, let previous): previous.map { [$0] + putAside($0) } ?? []
@@ -168,7 +170,7 @@ extension DocumentJSON {
   private static func integer(_ content: JSON) -> Int64? {
     switch content {
     case .string(let text): Int64(text)
-    // Also 1.0 and 1e3.
+    // Accepts 1.0 and 1e3 as well.
     case .number(let digits):
       Int64(digits)
         ?? Double(digits).flatMap { abs($0) <= Double(1 << 53) ? Int64(exactly: $0) : nil }
@@ -186,13 +188,13 @@ extension DocumentJSON {
     }
   }
 
-  /// `projects/…/databases/…/documents/…`
+  /// Parses `projects/…/databases/…/documents/…`.
   static func reference(_ text: String) -> StoredReference? {
     let parts = text.pathSegments
     guard parts.count > 5, parts[0] == "projects", parts[2] == "databases", parts[4] == "documents",
       let path = try? DocumentPath(Array(parts[5...]))
     else { return nil }
-    // Earlier releases of this tool named neither.
+    // Earlier releases of this tool wrote neither project nor database.
     guard !parts[1].isEmpty || !parts[3].isEmpty else { return ownReference(path) }
     return StoredReference(projectID: parts[1], databaseID: parts[3], path: path)
   }

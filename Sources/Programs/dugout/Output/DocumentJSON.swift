@@ -1,4 +1,4 @@
-// A document for programs: every value says its type, as in Firestore's own REST form.
+// The JSON format of documents: each value states its type, as in Firestore's REST API.
 
 import DocumentStore
 import FirebaseFirestore
@@ -6,7 +6,7 @@ import Foundation
 
 enum DocumentJSON {
   static func object(of document: StoredDocument) -> JSON {
-    // In the order in which they are written.
+    // In output order.
     [
       "createTime": DocumentText.text(of: document.createTime),
       "fields": object(of: document.fields),
@@ -23,12 +23,12 @@ enum DocumentJSON {
     switch value {
     case .null: ["nullValue": JSON.null]
     case .boolean(let value): ["booleanValue": value]
-    // As text: many readers of JSON round large integers.
+    // As text, because many JSON readers round large integers.
     case .integer(let value): ["integerValue": "\(value)"]
     case .double(let value): ["doubleValue": value]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]
     case .pendingTimestamp(let value, nil): ["pendingTimestampValue": DocumentText.text(of: value)]
-    // What the field had before is a part of it: readers may ask for that.
+    // The previous value is a part of the field that readers can request.
     case .pendingTimestamp(let value, let previous?):
       [
         "pendingTimestampValue": DocumentText.text(of: value), "previousValue": object(of: previous),
@@ -44,13 +44,13 @@ enum DocumentJSON {
     }
   }
 
-  /// A reference as an app without a project of its own writes it.
+  /// Returns a reference as an app without its own project writes it.
   static func ownReference(_ path: DocumentPath) -> StoredReference {
     StoredReference(inDefaultDatabase: path)
   }
 
   private static func text(of reference: StoredReference) -> String {
-    // Earlier releases of this tool named neither.
+    // Earlier releases of this tool wrote neither project nor database.
     let isNameless = reference.projectID.isEmpty && reference.databaseID.isEmpty
     let reference = isNameless ? ownReference(reference.path) : reference
     return "projects/\(reference.projectID)/databases/\(reference.databaseID)/documents/\(reference.path)"

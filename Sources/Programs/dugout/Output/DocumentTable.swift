@@ -1,4 +1,4 @@
-// Documents as a table: one a line, a column for each field that most of them have.
+// A table of documents: one row each, with columns for the most frequent fields.
 
 import DocumentStore
 import Foundation
@@ -9,8 +9,8 @@ enum DocumentTable {
   private static let pathMax = 60
   private static let gap = "  "
 
-  /// A column has a name and a cell for each document. Those that do not fit into the width of the terminal are left out,
-  /// and counted at the end; nil has room for all.
+  /// Formats the table. Columns that exceed the terminal's width are left out and counted at the end; a
+  /// nil width is unlimited.
   static func text(
     of documents: [StoredDocument], fullPaths: Bool, width: Int? = Terminal.width(of: STDOUT_FILENO)
   ) -> String {
@@ -32,7 +32,7 @@ enum DocumentTable {
     return (lines + [end]).joined(separator: "\n")
   }
 
-  /// Those that most documents have, in the order of their names.
+  /// Returns the most frequent fields, sorted by name.
   private static func fields(of documents: [StoredDocument]) -> [String] {
     var counts: [String: Int] = [:]
     for document in documents { for (name, _) in document.fields.entries { counts[name, default: 0] += 1 } }
@@ -47,7 +47,7 @@ enum DocumentTable {
     }
   }
 
-  /// From the left, as many as have room; always the first.
+  /// Returns the leftmost columns that fit, but at least the first.
   private static func fitting(_ columns: [[String]], _ room: Int?) -> [(cells: [String], width: Int)] {
     var shown: [(cells: [String], width: Int)] = []
     var used = 0

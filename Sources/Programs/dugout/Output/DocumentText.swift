@@ -1,4 +1,4 @@
-// A document for the eye.
+// Formats documents as readable text.
 
 import DocumentStore
 import Foundation
@@ -43,7 +43,7 @@ enum DocumentText {
     }
   }
 
-  /// In one line, whatever it is.
+  /// Formats any value on one line.
   static func cell(of value: StoredValue) -> String {
     switch value {
     case .string(let text): ShownText.escaped(text)
@@ -64,7 +64,7 @@ enum DocumentText {
     case .double(let value): "\(value)"
     case .timestamp(let value): text(of: value)
     case .pendingTimestamp(let value, _): "pending since \(text(of: value))"
-    // As one would write it.
+    // In the form of a query's string literal.
     case .string(let value): value.json.description
     case .bytes(let value): Wording.count(value.count, "byte")
     case .reference(let value): "-> \(ShownText.escaped(value.path.description))"

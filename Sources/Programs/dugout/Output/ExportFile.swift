@@ -1,17 +1,17 @@
-// Where an export goes: a file that gets its name when it is complete, or what is there and is no file.
+// The output of an export: a file that is replaced atomically, or a destination that is not a regular file.
 //
-//   standard output         written to
-//   a pipe or a device      written to, and stays what it is
-//   a link                  stays, and the file that it leads to is replaced
-//   a file, or none yet     replaced at once by a whole one, which was made beside it under a name that nobody has
+//   standard output         is written to
+//   a pipe or a device      is written to and stays what it is
+//   a link                  stays, and the file that it points to is replaced
+//   a file, or no file      is replaced at once by a complete file, written beside it under a unique name
 //
-// What was made beside it goes with whatever ends the export: a signal, an error, and if the process is killed, the next
-// export to the same file. Its lock tells which of them are somebody's still:
+// The temporary file is removed whatever ends the export, a signal or an error. If the process is killed,
+// the next export to the file removes it. A lock shows whether a temporary file is in use:
 //
-//   1. an export takes the lock of what it has made, and makes another one if that is gone by then
-//   2. whoever can take the lock of another one has nobody to mind, and removes it
+//   1. an export locks its temporary file, and creates another one if the file was removed meanwhile
+//   2. a temporary file that can be locked has no owner, and is removed
 //
-// On a file system without locks nobody can tell, and what a killed export has left there stays.
+// On a file system without locks this cannot be determined, so the files of killed exports stay.
 
 import DocumentStore
 import Foundation
@@ -19,20 +19,20 @@ import Foundation
 final class ExportFile {
   private static let linksMax = 40
   private static let bufferBytes = 1 << 20
-  /// Behind it come so many hexadecimal digits, so that no file of somebody else is taken for one of these.
+  /// A fixed number of hexadecimal digits follows, so that no other file is mistaken for a temporary one.
   static let partMark = ".dugout-export-"
   private static let partDigits = 16
   private static let digits = Set("0123456789abcdef")
   private static let partsMax = 10
 
-  /// As the user calls it.
+  /// The path as the user gave it.
   private let path: String
   private let handle: FileHandle
-  /// What is renamed at the end, and to what; nil if nothing is.
+  /// The temporary file and the name that it gets at the end; nil if the destination is written directly.
   private let part: (path: String, target: String)?
-  /// Who may read and write the file that is replaced.
+  /// The permissions of the file that is replaced.
   private let mode: mode_t?
-  /// While there is something to remove.
+  /// Active while there is a temporary file to remove.
   private let interruption: Interruption?
   private var isFinished = false
   private var buffer: [UInt8] = []
@@ -60,9 +60,10 @@ final class ExportFile {
     }
     let target = Self.destination(of: path)
     Self.removeParts(of: target)
-    // An index that a query needs may take long to make.
+    // Catches signals already here, because a query may first build an index, which can take long.
     interruption = Interruption(by: [SIGINT, SIGTERM, SIGHUP], waits: false)
-    // Whoever could read the file before can do so again once it is whole, and nobody else before.
+    // Only the owner can read the file until it is complete. Then it gets the permissions of the replaced
+    // file.
     mode = isThere ? status.st_mode & 0o777 : nil
     let (part, descriptor) = Self.makePart(of: target, mode: isThere ? 0o600 : 0o666)
     handle = try Self.handle(descriptor, path)
@@ -73,7 +74,7 @@ final class ExportFile {
     if !isFinished { removePart() }
   }
 
-  /// Asked between two steps; what it throws lets go of this file, and so removes what was made.
+  /// Called between two steps. If it throws, this object is released, which removes the temporary file.
   func goOn() throws(DocumentStoreError) {
     guard interruption?.hasCome == true else { return }
     throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
@@ -103,7 +104,7 @@ final class ExportFile {
     flush()
     guard let part else { return }
     if let mode { _ = fchmod(handle.fileDescriptor, mode) }
-    // What did not reach the disk has no right to the name.
+    // A file that is not completely on disk must not get the name.
     guard fsync(handle.fileDescriptor) == 0, rename(part.path, part.target) == 0 else {
       throw Self.failure(path)
     }
@@ -116,7 +117,7 @@ final class ExportFile {
 
   // MARK: Beside the file
 
-  /// With a negative number if that failed.
+  /// Returns a negative descriptor on failure.
   private static func makePart(of target: String, mode: mode_t) -> (path: String, descriptor: Int32) {
     var made = (path: target, descriptor: Int32(-1))
     for _ in 0..<partsMax {
@@ -124,7 +125,7 @@ final class ExportFile {
       made.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
       made.descriptor = open(made.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
       guard made.descriptor >= 0 else { return made }
-      // A file system without locks has nobody who takes them.
+      // On a file system without locks, no other process can have locked the file.
       let isTaken = flock(made.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
       guard isTaken || !isAt(made.path, made.descriptor) else { return made }
       close(made.descriptor)
@@ -134,7 +135,7 @@ final class ExportFile {
     return made
   }
 
-  /// Those that exports left which were killed.
+  /// Removes temporary files of exports that were killed.
   private static func removeParts(of target: String) {
     let slash = target.lastIndex(of: "/")
     let folder = slash.map { String(target[...$0]) } ?? "."
@@ -149,19 +150,19 @@ final class ExportFile {
   }
 
   private static func removePart(_ path: String) {
-    // What is no file may keep whoever opens it waiting.
+    // Opening something else than a regular file could block.
     let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    // Of another user, or with a second name, it is not what an export of this one has left.
+    // A file of another user, or one with a second link, was not left by an export of this user.
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
       status.st_nlink == 1, flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor)
     else { return }
     unlink(path)
   }
 
-  /// Whether the file still has the name by which it was opened.
+  /// Whether the open file still has this name.
   private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
     var (there, opened) = (stat(), stat())
     guard lstat(path, &there) == 0, fstat(descriptor, &opened) == 0 else { return false }
@@ -170,7 +171,7 @@ final class ExportFile {
 
   // MARK: Paths
 
-  /// Where a link leads to, or a link to a link; there need not be a file.
+  /// Follows links to their final destination, which need not exist.
   static func destination(of path: String) -> String {
     var path = path
     for _ in 0..<linksMax {

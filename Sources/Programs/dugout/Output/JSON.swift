@@ -1,5 +1,6 @@
-// JSON with the members of an object in an order, and their names told apart by their bytes: two names that look
-// alike are two.
+// JSON values whose objects keep the order of their members.
+//
+// Names are compared by their bytes, so canonically equivalent Unicode names are different.
 
 import DocumentStore
 import Foundation
@@ -7,7 +8,7 @@ import Foundation
 enum JSON: Sendable {
   case null
   case boolean(Bool)
-  /// As it is written: no digit is lost before somebody says what kind of number it is.
+  /// The literal text, so that no digit is lost before the type of the number is known.
   case number(String)
   case string(String)
   case array([JSON])
@@ -18,7 +19,7 @@ enum JSON: Sendable {
     var value: JSON
   }
 
-  /// The member of an object; nil if there is none, or this is no object.
+  /// The member of an object; nil if it does not exist or this is not an object.
   subscript(name: String) -> JSON? {
     get { members?.first { $0.name.isSameUTF8(as: name) }?.value }
     set {
@@ -36,7 +37,7 @@ enum JSON: Sendable {
 // MARK: Writing
 
 extension JSON: CustomStringConvertible {
-  /// In one line, the members of objects in the order of their names' bytes.
+  /// The value on one line, with the members of objects in the order of their names' bytes.
   var description: String {
     var text = ""
     write(to: &text)
@@ -70,7 +71,7 @@ extension JSON: CustomStringConvertible {
     }
   }
 
-  /// Whether each name comes before the next, so that none is there twice: the fields of documents are kept so.
+  /// Whether the names are strictly ascending, as the fields of documents are stored.
   static func areInOrder(_ members: [Member]) -> Bool {
     for index in members.indices.dropFirst()
     where !members[index - 1].name.precedesInUTF8(members[index].name) {
@@ -79,8 +80,8 @@ extension JSON: CustomStringConvertible {
     return true
   }
 
-  /// Whether nothing has to be escaped for this byte: control characters from U+0080 on begin with 0xC2, as do some
-  /// letters.
+  /// Whether the byte never needs an escape. Control characters from U+0080 on start with 0xC2, as some
+  /// letters do.
   private static func isPlain(_ byte: UInt8) -> Bool {
     byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F && byte != 0xC2
   }
@@ -94,7 +95,7 @@ extension JSON: CustomStringConvertible {
         switch scalar {
         case "\"": text += "\\\""
         case "\\": text += "\\\\"
-        // Those that JSON would take as they are as well: what is printed may be printed to a terminal.
+        // Escapes also control characters that JSON allows, because the output may go to a terminal.
         case _ where ShownText.isControl(scalar): text += ShownText.escape(scalar)
         default: text.unicodeScalars.append(scalar)
         }
@@ -106,7 +107,7 @@ extension JSON: CustomStringConvertible {
 
 // MARK: From values
 
-/// What a literal of JSON may hold.
+/// A type that can be used in a JSON literal.
 protocol JSONConvertible {
   var json: JSON { get }
 }
@@ -138,7 +139,7 @@ extension UInt32: JSONConvertible {}
 extension UInt64: JSONConvertible {}
 
 extension Double: JSONConvertible {
-  /// JSON has no words for three of them.
+  /// NaN and the infinities are strings, because JSON has no literals for them.
   var json: JSON {
     if isNaN { return .string("NaN") }
     if isInfinite { return .string(self < 0 ? "-Infinity" : "Infinity") }

@@ -1,9 +1,9 @@
-// Reads JSON (RFC 8259) from bytes. Names that are twice in one object are refused: which one was meant is a guess.
+// Parses JSON (RFC 8259) from bytes. An object with a repeated name is an error, because it is ambiguous.
 
 import DocumentStore
 import Foundation
 
-/// Why a text is no JSON.
+/// The reason why a text is not valid JSON.
 struct JSONError: Error, CustomStringConvertible {
   var problem: String
   var offset: Int
@@ -12,10 +12,10 @@ struct JSONError: Error, CustomStringConvertible {
 }
 
 struct JSONReader {
-  /// Objects and arrays within each other. A document's values are at most a third as deep.
+  /// The nesting limit of objects and arrays, at least three times the limit of documents.
   private static let depthMax = 256
 
-  /// Some programs begin a text with it. It says nothing.
+  /// Some programs start a text with it; it is ignored.
   static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let bytes: UnsafeRawBufferPointer
@@ -61,7 +61,7 @@ struct JSONReader {
   private mutating func object() throws(JSONError) -> JSON {
     try enter()
     var members: [JSON.Member] = []
-    // Where the names begin.
+    // The offsets of the names.
     var starts: [Int] = []
     if next() == UInt8(ascii: "}") { return leave(.object(members)) }
     while true {
@@ -110,11 +110,11 @@ struct JSONReader {
     return value
   }
 
-  /// The first member whose name one before it has.
+  /// Returns the first member with the name of an earlier one.
   private static func repeated(_ members: [JSON.Member]) -> Int? {
-    // As most objects are written.
+    // Fast path for sorted members, which most objects have.
     if JSON.areInOrder(members) { return nil }
-    // The sort is stable: of equal names, the one that came first is first.
+    // The sort is stable, so of equal names the first one comes first.
     let sorted = members.indices.sorted { members[$0].name.precedesInUTF8(members[$1].name) }
     return zip(sorted, sorted.dropFirst()).filter { members[$0].name.isSameUTF8(as: members[$1].name) }
       .map { $0.1 }.min()
@@ -132,7 +132,7 @@ struct JSONReader {
 
   // MARK: Numbers
 
-  /// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+  /// Parses `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`.
   private mutating func number() throws(JSONError) -> String {
     let start = offset
     _ = skip(UInt8(ascii: "-"))
@@ -161,7 +161,7 @@ struct JSONReader {
 
   // MARK: Text
 
-  /// From the opening quotation mark to behind the closing one.
+  /// Parses from the opening quotation mark to the closing one.
   private mutating func string() throws(JSONError) -> String {
     offset += 1
     let start = offset
@@ -184,7 +184,7 @@ struct JSONReader {
     return text
   }
 
-  /// The same for a string with an escape at `offset`.
+  /// Continues a string with an escape at `offset`.
   private mutating func escaped(_ start: Int) throws(JSONError) -> String {
     var content = [UInt8](bytes[start..<offset])
     while offset < bytes.count {
@@ -218,7 +218,7 @@ struct JSONReader {
     UInt8(ascii: "f"): "\u{c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
   ]
 
-  /// `\uXXXX`, or two of them for what is beyond 16 bits.
+  /// Parses `\uXXXX`, or a surrogate pair of two.
   private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }
@@ -243,7 +243,7 @@ struct JSONReader {
 
   // MARK: Bytes
 
-  /// The next byte that is no white space, which stays.
+  /// Skips white space and returns the next byte without consuming it.
   private mutating func next() -> UInt8? {
     while offset < bytes.count {
       switch bytes[offset] {

@@ -1,4 +1,4 @@
-// The manual page, in roff, from the command table.
+// The manual page in roff, generated from the command table.
 
 enum ManualPage {
   static func text(_ commands: [any Command.Type]) -> String {
@@ -33,7 +33,7 @@ enum ManualPage {
     return lines + [".PP", ".nf"] + command.notes.map(escaped) + [".fi"]
   }
 
-  /// Hyphens and quotes stay what they are, every system reads it, and no line is taken for a request.
+  /// Escapes hyphens, quotes and non-ASCII letters, and keeps a leading dot from being read as a request.
   private static func escaped(_ text: String) -> String {
     let text = text.unicodeScalars.map { scalar in
       switch scalar {

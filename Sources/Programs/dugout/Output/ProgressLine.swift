@@ -1,19 +1,19 @@
-// One line on standard error that says how far a command is, where a person looks.
+// A progress line on standard error, for interactive use.
 
 import ByteStore
 import Foundation
 import StoreTools
 
-/// Nothing of it goes to a file or a pipe. It takes one row, whatever there is to say: of a line that goes on in the
-/// next row, only the end could be taken away again.
+/// Draws progress in one row of a terminal, and nothing to a file or a pipe. A longer line would wrap,
+/// and only its last row could be erased.
 final class ProgressLine {
   private static let barCells = 24
-  /// A shorter one says nothing.
+  /// A shorter bar would not be readable.
   private static let barCellsMin = 8
-  /// Between two drawings, for slow terminals and fast commands.
+  /// The minimum time between two drawings, for slow terminals and fast commands.
   static let pause = Duration.milliseconds(100)
 
-  /// Of the terminal, as it is now; nil where nobody looks.
+  /// The current width of the terminal; nil if there is none.
   private let width: () -> Int?
   private let now: () -> ContinuousClock.Instant
   private let write: (String) -> Void
@@ -28,7 +28,8 @@ final class ProgressLine {
     self.write = write
   }
 
-  /// Runs `body`, and takes the line away however it ends. It is not wanted where results go to the same terminal.
+  /// Runs `body` and erases the line afterwards, however `body` ends. `isWanted` is false if results go
+  /// to the same terminal.
   static func during<Result>(
     isWanted: Bool = true, _ body: (ProgressLine) throws -> Result
   ) rethrows -> Result {
@@ -50,14 +51,14 @@ final class ProgressLine {
     draw(Int(100 * Double(done) / Double(total)), what)
   }
 
-  /// Of what nobody knows the end.
+  /// Shows an activity whose total is unknown.
   func show(_ what: String) { draw(nil, what) }
 
   private func draw(_ percent: Int?, _ what: String) {
     let moment = now()
     if let shown {
       let isNew = shown.percent != percent || shown.what != what
-      // The end is always seen.
+      // The last state is always drawn.
       let isEnd = percent == 100 && shown.percent != 100
       guard isNew, isEnd || moment - shown.since >= Self.pause else { return }
     }
@@ -66,7 +67,7 @@ final class ProgressLine {
     write("\r\(Self.row(percent, ShownText.escaped(what), width: width))\u{1B}[K")
   }
 
-  /// How many, how fast, and how long it takes still if it goes on so; `begun` is what was there at the start.
+  /// Formats the count, the rate and the estimated remaining time; `begun` is the progress at the start.
   static func pace(
     documents: Int, seconds: Double, done: UInt64, begun: UInt64 = 0, of total: UInt64
   ) -> String {
@@ -77,13 +78,13 @@ final class ProgressLine {
     return "\(text), \(Wording.duration(seconds: left)) left"
   }
 
-  /// The bar gives way first, and then the end of the text. The last column stays free: some terminals are in the next
-  /// row once it is written.
+  /// Formats the row. If space is short, the bar shrinks first, then the text. The last column stays
+  /// empty, because some terminals wrap when it is written.
   static func row(_ percent: Int?, _ what: String, width: Int) -> String {
     let room = width - 1
     guard let percent else { return what.shortened(toColumns: room) }
     let text = " \(percent) %  \(what)"
-    // Between its brackets.
+    // The cells between the brackets.
     let cells = max(barCellsMin, min(barCells, room - 2 - text.columns))
     let full = min(cells, max(0, percent) * cells / 100)
     let bar = String(repeating: "#", count: full) + String(repeating: ".", count: cells - full)

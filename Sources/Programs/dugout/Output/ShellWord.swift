@@ -1,7 +1,7 @@
-// Words as a shell takes them, for lines that people copy.
+// Quotes words for a POSIX shell, for commands that users copy.
 
 enum ShellWord {
-  /// In single quotes if it has anything but letters, digits and `_./-`, so that a shell takes it as it is.
+  /// Adds single quotes unless the word has only letters, digits and `_./-`.
   static func quoted(_ text: String) -> String {
     guard text.isEmpty || !text.utf8.allSatisfy(isPlain) else { return text }
     return alwaysQuoted(text)

@@ -1,18 +1,18 @@
-// Stored names and texts as a person sees them: what would steer a terminal is written out.
+// Escapes stored names and texts for display, so that they cannot control the terminal.
 //
 //   \n \r \t      as in JSON
-//   \u001b        every other control character, U+007F to U+009F among them
+//   \u001b        every other control character, including U+007F to U+009F
 
 enum ShownText {
-  /// In one line: a stored text has no say in how lines end.
+  /// Escapes all control characters, so that stored text cannot add lines.
   static func escaped(_ text: String) -> String { written(text) { isControl($0) } }
 
-  /// For text that lines were put together of already: these ends of lines, tabs and our own emphasis stay. What is
-  /// stored comes through `escaped` before, wherever it is printed; this holds what an error quotes.
+  /// Escapes control characters in composed text, except line breaks, tabs and our own emphasis. Stored
+  /// text is escaped by `escaped` before; this covers text that error messages quote.
   static func harmless(_ text: String) -> String {
     guard text.utf8.contains(0x1B) else { return unsteered(text) }
     var (rest, result) = (text[...], "")
-    // Each byte is looked at once, however many marks there are, and of whichever kind.
+    // Each byte is examined once, whatever the number and kind of marks.
     while let start = rest.utf8.firstIndex(of: 0x1B) {
       let mark = [emphasis, plain].first { rest.utf8[start...].starts(with: $0.utf8) }
       let end = rest.utf8.index(start, offsetBy: mark?.utf8.count ?? 1)
@@ -26,7 +26,7 @@ enum ShownText {
     written(text) { isControl($0) && $0 != "\n" && $0 != "\t" }
   }
 
-  /// What emphasises, and what ends that.
+  /// The sequences that start and end emphasis.
   static let emphasis = "\u{1B}[1m"
   static let plain = "\u{1B}[0m"
 
@@ -35,7 +35,7 @@ enum ShownText {
   }
 
   private static func written(_ text: String, _ isWritten: (Unicode.Scalar) -> Bool) -> String {
-    // Those from U+0080 on begin with 0xC2, as do some letters.
+    // Control characters from U+0080 on start with 0xC2, as some letters do.
     guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0xC2 }) else { return text }
     var result = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -48,7 +48,7 @@ enum ShownText {
     return String(result)
   }
 
-  /// As JSON has it.
+  /// Escapes a scalar as in JSON.
   static func escape(_ scalar: Unicode.Scalar) -> String {
     switch scalar {
     case "\n": return "\\n"

@@ -1,4 +1,4 @@
-// Copies of stores, as backup and restore make them.
+// Copies stores for backup and restore.
 
 import ByteStore
 import DocumentStore
@@ -8,13 +8,13 @@ import StoreTools
 enum StoreCopy {
   struct Outcome {
     var report: BackupReport
-    /// What a copy that was cut off had left in the directory is gone.
+    /// Whether an interrupted copy in the target directory was replaced.
     var replacesCutOff: Bool
   }
 
-  /// Copies one committed state to a new or an empty directory outside of the store, or to one where that was cut off,
-  /// and verifies all that lives in it. `refusal` says what is wrong with a directory in which something else was found,
-  /// where the error does not say it better.
+  /// Copies one committed state to a directory outside the store, and verifies all live data in the copy.
+  /// The directory must be new, empty, or contain an interrupted copy. `refusal` returns a better error
+  /// for a directory that contains something else, or nil.
   static func make(
     of directory: String, at target: String, refusal: (String) -> CommandFailure?
   ) throws -> Outcome {
@@ -25,7 +25,7 @@ enum StoreCopy {
         do throws(DocumentStoreError) {
           return .success(try store.backup(to: target, progress: line.show))
         } catch {
-          // A directory that is unsuitable by its file system holds no such file.
+          // A directory that is unsuitable because of its file system does not contain the file.
           guard case .unsuitableDirectory(let evidence) = error, let found = evidence.found,
             FileManager.default.fileExists(atPath: "\(target)/\(found)"), let refusal = refusal(found)
           else { throw error }
@@ -64,7 +64,7 @@ enum StoreCopy {
       : "all bytes verified; \(report.undecodable.count) of the records cannot be decoded"
   }
 
-  /// The copy is what the store is, and a part of it can be decoded in neither. Nil if there is no such part.
+  /// Returns a failure if documents are undecodable: the copy is exact, so they are undecodable there, too.
   static func failure(_ outcome: Outcome) -> CommandFailure? {
     let undecodable = outcome.report.undecodable
     guard !undecodable.isEmpty else { return nil }

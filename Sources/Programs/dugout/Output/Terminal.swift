@@ -1,9 +1,9 @@
-// Where output goes: results to standard output, complaints and progress to standard error.
+// Output: results to standard output, errors and progress to standard error.
 
 import Foundation
 
 enum Terminal {
-  /// Ends the program if nobody takes the output: a full disk, or a reader that has gone.
+  /// Ends the program if the output cannot be written, because the disk is full or the reader has exited.
   static func print(_ text: String) {
     do {
       try FileHandle.standardOutput.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
@@ -17,17 +17,17 @@ enum Terminal {
     try? FileHandle.standardError.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
   }
 
-  /// Colours only where a person looks, and has not asked for none.
+  /// Emphasizes text on a terminal, unless the user has disabled colours.
   static func emphasised(_ text: String) -> String {
     let wantsNone = ProcessInfo.processInfo.environment["NO_COLOR"].map { !$0.isEmpty } ?? false
     guard !wantsNone, isatty(STDOUT_FILENO) == 1 else { return text }
     return ShownText.emphasis + text + ShownText.plain
   }
 
-  /// Where a terminal does not say how wide it is.
+  /// The width if a terminal does not report its own.
   static let usualWidth = 80
 
-  /// In columns, as they are now; nil if it is no terminal.
+  /// Returns the current width in columns; nil if it is not a terminal.
   static func width(of descriptor: Int32) -> Int? {
     guard isatty(descriptor) == 1 else { return nil }
     var size = winsize()

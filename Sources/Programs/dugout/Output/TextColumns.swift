@@ -1,7 +1,7 @@
-// How much room a text takes in a terminal, and what of it fits.
+// The width of text in terminal columns, and truncation to a width.
 
 extension Character {
-  /// How many columns it takes in a terminal, as nearly all of them see it.
+  /// The number of columns in almost all terminals.
   var columns: Int {
     guard let scalar = unicodeScalars.first else { return 0 }
     switch scalar.value {
@@ -14,10 +14,10 @@ extension Character {
 }
 
 extension String {
-  /// In a terminal.
+  /// The number of columns in a terminal.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 
-  /// All of it, or as much as fits with a sign that there is more.
+  /// Truncates the text to the width, with an ellipsis if something is cut off.
   func shortened(toColumns room: Int) -> String {
     guard columns > room else { return self }
     guard room > 0 else { return "" }
@@ -29,6 +29,6 @@ extension String {
     return start + "…"
   }
 
-  /// With blanks behind it.
+  /// Pads the text with spaces.
   func filled(toColumns room: Int) -> String { self + String(repeating: " ", count: max(0, room - columns)) }
 }

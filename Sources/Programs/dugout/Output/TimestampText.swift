@@ -1,9 +1,9 @@
-// Moments as text, after RFC 3339.
+// Parses timestamps of RFC 3339.
 
 import DocumentStore
 
 enum TimestampText {
-  /// Such as `2026-03-01T12:00:00.5+01:00`; nil for anything else.
+  /// Parses text such as `2026-03-01T12:00:00.5+01:00`; returns nil if it is invalid.
   static func parse(_ text: String) -> StoredTimestamp? {
     let pattern = #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)/#
     guard let match = text.wholeMatch(of: pattern), let year = Int64(match.1), let month = Int64(match.2),
@@ -33,7 +33,7 @@ enum TimestampText {
   }
 
   private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    // Leap days of all years before this one.
+    // The leap days of all earlier years.
     let before = year - 1
     let leaps = before / 4 - before / 100 + before / 400
     let inYear = (1..<month).reduce(Int64(0)) { $0 + days(inMonth: $1, year) }

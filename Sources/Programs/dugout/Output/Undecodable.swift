@@ -1,10 +1,10 @@
-// Records that cannot be decoded, as commands tell of them.
+// Reports of records that cannot be decoded.
 
 import DocumentStore
 
-/// Records that a command has passed over, each once.
+/// The undecodable records that a command has skipped, without duplicates.
 struct Undecodable {
-  /// More are counted only.
+  /// Only this many names are listed.
   static let namesMax = 20
 
   private(set) var paths: [DocumentPath] = []
@@ -16,7 +16,7 @@ struct Undecodable {
 
   var names: [String] { paths.map(\.description) }
 
-  /// Nil if there are none. `what` says what became of the others.
+  /// Returns a failure, or nil if there are no such records. `what` describes the treatment of the others.
   func failure(_ what: String) -> CommandFailure? {
     guard !paths.isEmpty else { return nil }
     return CommandFailure(
@@ -29,10 +29,10 @@ struct Undecodable {
     return "\(Wording.count(count, "record")) cannot be decoded: \(listed)\(rest)."
   }
 
-  /// Advice about records with these names. Only a document can be deleted or overwritten.
+  /// Returns advice about the records with these names. Only documents can be deleted or overwritten.
   static func advice(_ names: [String]) -> String {
     let salvage = "\"dugout salvage\" sets all of them aside."
-    // The path of a document has at least two names. No other name of a record has a slash.
+    // A document's path has at least two segments, and no other record has a slash in its name.
     guard names.contains(where: { $0.contains("/") }) else { return salvage }
     return "To delete or to overwrite such a document mends it, and \(salvage)"
   }

@@ -1,18 +1,18 @@
-// What a command is, and what can go wrong with one.
+// The interface of a command, its arguments and its failures.
 
-/// One row of the command table: its name, its help, and what it does.
+/// An entry of the command table: name, help and implementation.
 protocol Command: SendableMetatype {
   static var name: String { get }
   static var summary: String { get }
-  /// What follows the name on the command line.
+  /// The text after the name in the usage line.
   static var usage: String { get }
-  /// Options and the sentence that explains each. One that takes a value has a word for it, `--limit N`, and one that
-  /// may stand there several times has a word with dots: `--delete FIELD…`.
+  /// The options, each with its description. An option with a value ends with a word for it, as in
+  /// `--limit N`. The word of a repeatable option ends with dots, as in `--delete FIELD…`.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
-  /// What else one has to know before running it.
+  /// Additional help text.
   static var notes: [String] { get }
-  /// How its line reads in `dugout shell`.
+  /// The form of the command's line in `dugout shell`.
   static var shellForm: ShellForm { get }
   static func run(_ arguments: Arguments) async throws
 }
@@ -22,7 +22,7 @@ extension Command {
   static var shellForm: ShellForm { .words(directoryAt: 0) }
 }
 
-/// The codes that scripts rely on.
+/// The exit codes, on which scripts rely.
 enum ExitCode: Int32 {
   case ok = 0
   case checkFailed = 1
@@ -32,21 +32,21 @@ enum ExitCode: Int32 {
   case inputOutput = 74
 }
 
-/// A command that could not do its work: the sentence for the user, and the code for scripts.
+/// A failed command: the message for the user and the exit code.
 struct CommandFailure: Error {
   var code: ExitCode
   var message: String
 }
 
-/// An option as it stands on a command line: `--limit 5`, of which this is the first word, or `--limit=5`.
+/// An option on a command line: the first word of `--limit 5`, or `--limit=5`.
 struct OptionWord {
-  /// As the command has it: `--limit N`.
+  /// The option in the command's form: `--limit N`.
   let option: String
   let name: String
-  /// Behind the sign.
+  /// The value after the equals sign.
   let value: String?
 
-  /// Nil if the command has no such option.
+  /// Returns nil if the command has no such option.
   init?(_ word: String, of command: any Command.Type) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first,
@@ -60,10 +60,10 @@ struct OptionWord {
   var takesValue: Bool { option.contains(" ") }
 }
 
-/// The words after a command's name, sorted into options and the rest.
+/// The words after a command's name, divided into options and positional arguments.
 struct Arguments {
   let positional: [String]
-  /// In the order in which they stand.
+  /// The values of each option, in order.
   private let options: [String: [String]]
 
   init(_ words: [String], of command: any Command.Type) throws {
@@ -75,7 +75,7 @@ struct Arguments {
         positional += rest
         break
       }
-      // A lone hyphen stands for standard input or output.
+      // A single hyphen means standard input or output.
       guard word.hasPrefix("-"), word != "-" else {
         positional.append(word)
         continue
@@ -91,7 +91,7 @@ struct Arguments {
         options[known.name] = []
         continue
       }
-      // Behind "--", which a shell puts there too, no option has anything to say.
+      // "--" ends the options, also where a value is missing; the shell inserts it, too.
       guard let value = known.value ?? (rest.first == "--" ? nil : rest.popFirst()) else {
         throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
       }

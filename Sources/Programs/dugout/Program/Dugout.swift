@@ -1,4 +1,4 @@
-// The command line: a table of commands, and how their failures become exit codes.
+// The command-line program: its command table, and the mapping of failures to exit codes.
 
 import Foundation
 

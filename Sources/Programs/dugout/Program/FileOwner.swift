@@ -1,9 +1,9 @@
-// Whose a file is that the system does not let this user have, and what to do about it.
+// Explains an access failure by the owner of a file, and says what to do.
 
 import Foundation
 
 enum FileOwner {
-  /// Nil if nobody can tell, or if it is not the owner that is in the way: everything is open to root.
+  /// Returns nil if the owner is unknown or is not the cause, as for root.
   static func advice(_ path: String, user: uid_t = geteuid()) -> String? {
     guard user != 0, let (place, owner) = owned(path) else { return nil }
     let shown = ShellWord.quoted(place)
@@ -15,7 +15,7 @@ enum FileOwner {
       + "or make it yours (sudo chown \(login(user) ?? "\(user)") \(shown))."
   }
 
-  /// The path, or the nearest folder above it that can be seen.
+  /// Returns the path, or its nearest ancestor that is visible, with the owner.
   private static func owned(_ path: String) -> (place: String, owner: uid_t)? {
     var place = path
     while true {

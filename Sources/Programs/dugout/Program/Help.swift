@@ -1,4 +1,4 @@
-// Help texts, all from the command table.
+// Help texts, generated from the command table.
 
 enum Help {
   static func usage(_ command: any Command.Type) -> String {
@@ -49,7 +49,7 @@ enum Help {
     page(command, usage: usage(command)) { $0 }
   }
 
-  /// Where a command is called in another way: with a usage of its own, and notes as they read there.
+  /// Formats a help page for a command in another context, with its own usage and modified notes.
   static func page(_ command: any Command.Type, usage: String, _ note: (String) -> String) -> String {
     var lines = ["\(command.summary)", "", "Usage: \(usage)"]
     if !command.options.isEmpty { lines.append("") }

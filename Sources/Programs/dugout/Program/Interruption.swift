@@ -1,26 +1,27 @@
-// Signals that end a command in good order: a question that is asked between two steps.
+// Signals that end a command in good order: a flag that is checked between two steps.
 
 import Foundation
 import Synchronization
 
-/// For each signal one at a time: signals come to the process. Those of other signals know nothing of each other.
+/// Catches signals while it exists. Signals belong to the process, so at most one object may catch each
+/// signal; objects for different signals are independent.
 final class Interruption: Sendable {
-  /// A bit for each signal that has come.
+  /// The signals that have been received, one bit each.
   private static let come = Atomic<UInt64>(0)
-  /// A bit for each signal that ends the process at once when it comes after another.
+  /// The signals whose second occurrence ends the process, one bit each.
   private static let ending = Atomic<UInt64>(0)
 
-  /// What each signal did before, as the bits of a pointer to a function.
+  /// The previous handlers, as the bits of a function pointer.
   private let previous: [(number: Int32, handler: Int)]
-  /// A bit for each of them.
+  /// The signals of this object, one bit each.
   private let mask: UInt64
 
-  /// `waits` if no further signal does more; else the second one, of whatever kind, ends the process at once, for who
-  /// cannot wait. A signal that the parent has set to be ignored, as nohup does, stays so.
+  /// Installs the handlers. With `waits`, further signals have no effect. Otherwise a second signal of any of
+  /// the kinds ends the process at once. A signal that the parent ignores, as under nohup, stays ignored.
   init(by signals: [Int32], waits: Bool = true) {
     previous = signals.map { ($0, Self.current($0)) }.filter { $0.1 != Self.bits(SIG_IGN) }
     mask = previous.reduce(0) { $0 | Self.bit($1.number) }
-    // Made here: the handler does nothing but note that it was called.
+    // Touched here first, because the handler must not initialize anything.
     Self.come.bitwiseAnd(~mask, ordering: .relaxed)
     Self.ending.bitwiseAnd(~mask, ordering: .relaxed)
     if !waits { Self.ending.bitwiseOr(mask, ordering: .relaxed) }
@@ -45,16 +46,16 @@ final class Interruption: Sendable {
 
   private static func bit(_ number: Int32) -> UInt64 { 1 << UInt64(number) }
 
-  /// What the signal does now. Asked, and not found out by a change: one that comes meanwhile is not lost.
+  /// Returns the current handler. Read without a change, so that a concurrent signal is not lost.
   private static func current(_ number: Int32) -> Int {
     var action = sigaction()
     guard sigaction(number, nil, &action) == 0 else { return bits(SIG_IGN) }
-    // The handler is the first member, under a name that differs from system to system.
+    // The handler is the first member; its name differs between systems.
     return withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
   }
 
-  /// Two of the handlers are small numbers, and one of them is none at all. A pointer to a C function that may be none
-  /// is one word, as an `Int` is, on all systems: the casts change no bit.
+  /// SIG_DFL and SIG_IGN are small numbers, and one of them is the null pointer. An optional C function
+  /// pointer has the size of an `Int` on all systems, so the casts change no bit.
   private static func bits(_ handler: Handler?) -> Int { unsafeBitCast(handler, to: Int.self) }
 
   private static func handler(_ bits: Int) -> Handler? { unsafeBitCast(bits, to: Handler?.self) }

@@ -1,18 +1,18 @@
-// Lines out of pieces, as they come from a file or a pipe: a line is handed out as soon as its end is there.
+// Splits a stream of chunks into lines, each available as soon as its end has arrived.
 
 struct LineBuffer {
   enum Step {
-    /// Without the byte that ends it; `byteCount` with it.
+    /// A line without its final newline; `byteCount` includes it.
     case line(ArraySlice<UInt8>, byteCount: Int)
-    /// No line is whole yet.
+    /// No complete line is available.
     case needsMore
-    /// The line is longer than it may be.
+    /// The line exceeds the limit.
     case tooLong
     case end
   }
 
   private let lineBytesMax: Int
-  /// What came; before `start`, it was handed out, and before `searched`, no line ends behind that.
+  /// The buffered bytes. Those before `start` have been returned, and there is no newline before `searched`.
   private var bytes: [UInt8] = []
   private var start = 0
   private var searched = 0
@@ -20,11 +20,11 @@ struct LineBuffer {
 
   init(lineBytesMax: Int) { self.lineBytesMax = lineBytesMax }
 
-  /// How much is in memory.
+  /// The number of buffered bytes.
   var bytesHeld: Int { bytes.count }
 
   mutating func next() -> Step {
-    // No byte is looked at twice, however long a line is.
+    // Each byte is examined once, however long a line is.
     if let end = bytes[searched...].firstIndex(of: 0x0A) { return take(upTo: end, of: end + 1) }
     searched = bytes.count
     if isAtEnd { return start < bytes.count ? take(upTo: bytes.count, of: bytes.count) : .end }
@@ -36,7 +36,7 @@ struct LineBuffer {
     return .line(bytes[start..<end], byteCount: next - start)
   }
 
-  /// What was asked for; nothing is the end.
+  /// Appends the requested bytes; an empty piece is the end of the input.
   mutating func append(_ piece: some Collection<UInt8>) {
     bytes.removeSubrange(..<start)
     (start, searched) = (0, bytes.count)

@@ -1,4 +1,4 @@
-// Opening a store for a command, and turning the engine's errors into exit codes.
+// Opens a store for a command, and maps the engine's errors to exit codes.
 
 import ByteStore
 import DocumentStore
@@ -7,11 +7,11 @@ import OfflineSync
 import StoreTools
 
 enum StoreAccess {
-  /// The store of the shell that a command runs in: it is open already, and stays so.
+  /// The open store of the shell that runs the command, which stays open.
   @TaskLocal static var session: DocumentStore?
 
-  /// Opens the store that must be in `directory`, runs `body`, and closes it however that ends. A command that only
-  /// reads leaves every file as it is, and one that writes documents leaves caches of remotes alone.
+  /// Opens the existing store in `directory`, runs `body`, and closes the store in any case. With
+  /// `readOnly`, no file changes. With `writesDocuments`, a cache of a remote is refused.
   static func withStore<Result>(
     _ directory: String, readOnly: Bool = false, creates: Bool = false, writesDocuments: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
@@ -38,13 +38,13 @@ enum StoreAccess {
     }
   }
 
-  /// Whether a store is the cache of a remote, with a queue of what waits for it.
+  /// Whether a store is the cache of a remote, with a queue of pending writes.
   static func isCache(_ store: DocumentStore) throws(DocumentStoreError) -> Bool {
     try LocalView(over: store).isOfClient()
   }
 
-  /// Behind the back of the queue, the remote would never hear of a write, and the cache would keep it for what the
-  /// remote has.
+  /// Refuses direct writes to a cache. They bypass the queue, so the remote would never receive them, and
+  /// the cache would take them for the remote's state.
   private static func refuseCache(_ store: DocumentStore) throws(DocumentStoreError) {
     guard try isCache(store) else { return }
     throw .failedPrecondition(
@@ -62,7 +62,8 @@ enum StoreAccess {
     }
   }
 
-  /// Runs `body`; its errors become those of a command, which makes a store where there is none or needs one.
+  /// Runs `body` and converts its errors. `creates` says whether the command creates a store if there is
+  /// none.
   static func translating<Result>(
     _ directory: String? = nil, creates: Bool = false, _ body: () throws(DocumentStoreError) -> Result
   ) throws -> Result {
@@ -73,7 +74,7 @@ enum StoreAccess {
     }
   }
 
-  /// What happened, and what to do next where the error itself does not say so.
+  /// Composes the message, with advice where the error has none.
   private static func message(
     for error: DocumentStoreError, _ directory: String?, _ creates: Bool
   ) -> String {
@@ -93,20 +94,20 @@ enum StoreAccess {
       let isDenied = evidence.code == EACCES || evidence.code == EPERM
       let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
       return ended(error.description) + (advice.map { " " + $0 } ?? "")
-    // The name belongs to something else.
+    // The name is occupied by another file.
     case .unsuitableDirectory(let evidence) where evidence.expected != nil:
       return "\(error) \"dugout check\" lists all that is in the way, and \"dugout salvage\" sets it aside."
-    // Of the store's own limits it says itself what to do.
+    // An error about the store's own limits contains its advice.
     case .full(let evidence) where evidence.code != nil:
       return "\(ended(error.description)) \(room), and run the same command again."
     default: return ended(error.description)
     }
   }
 
-  /// What to do on a full disk.
+  /// The advice for a full disk.
   static let room = "Free some space on the disk"
 
-  /// A sentence, also of a call to the system that failed.
+  /// Ends the text with a full stop unless it has one, as for errors of system calls.
   static func ended(_ text: String) -> String {
     [".", "?", "!"].contains { text.hasSuffix($0) } ? text : text + "."
   }

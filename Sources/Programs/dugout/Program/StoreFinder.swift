@@ -1,5 +1,7 @@
-// Stores near a directory that is none: an app's store lies some folders below the one that the app names, and a
-// name that was mistyped has a neighbour that is meant.
+// Finds stores near a directory that is not a store.
+//
+// An app's store is some folders below the directory that the app names, and a mistyped name may resemble
+// that of a store.
 
 import Foundation
 
@@ -8,21 +10,21 @@ enum StoreFinder {
   private static let depthMax = 3
   private static let lookedAtMax = 1000
 
-  /// Every store has this file.
+  /// The file that every store has.
   static let mark = "MANIFEST"
-  /// A backup that was cut off has this one, and says itself what to do.
+  /// The file of an interrupted backup, whose error message contains the advice.
   private static let backupMark = "BACKUP"
 
   static func isStore(_ directory: String) -> Bool {
     FileManager.default.fileExists(atPath: "\(directory)/\(mark)")
   }
 
-  /// Whether a backup or a restore into the directory was cut off, so that the next one clears it.
+  /// Whether the directory contains an interrupted backup or restore, which the next one clears.
   static func isCutOffCopy(_ directory: String) -> Bool {
     !isStore(directory) && FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)")
   }
 
-  /// Where the directory of a store should be, there is a file.
+  /// Returns advice for a path that is a file where a store's directory is expected.
   static func advice(file path: String) -> String? {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue
@@ -49,7 +51,7 @@ enum StoreFinder {
     return found.sorted()
   }
 
-  /// Stores in the same folder whose name is one slip of the finger away.
+  /// Returns the stores in the parent folder whose name differs by one typing error.
   private static func stores(near directory: String) -> [String] {
     let path = directory.count > 1 && directory.hasSuffix("/") ? String(directory.dropLast()) : directory
     let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
@@ -62,7 +64,7 @@ enum StoreFinder {
     }.prefix(foundMax).map { path[..<start] + $0 }
   }
 
-  /// A store of which the rest of the name is no folder: somebody has put a path of documents behind it.
+  /// Returns the store that a prefix of the path names; the user may have appended a document's path.
   private static func storeAbove(_ directory: String) -> (store: String, rest: String)? {
     var place = directory.lastIndex(of: "/")
     while let slash = place, slash != directory.startIndex {
@@ -75,8 +77,8 @@ enum StoreFinder {
     return nil
   }
 
-  /// What to do about a directory that is no store: for a command that makes one, or for one that needs one. Nil where
-  /// the error has said it.
+  /// Returns advice about a directory that is not a store, or nil if the error contains it. `creates`
+  /// says whether the command creates a store.
   static func advice(_ directory: String, creates: Bool) -> String? {
     guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
     if let (store, rest) = storeAbove(directory) {

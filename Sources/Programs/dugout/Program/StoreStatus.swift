@@ -1,4 +1,4 @@
-// How a store is doing, as `dugout stat` tells it.
+// The status of a store, as `dugout stat` prints it.
 
 import ByteStore
 import DocumentStore
@@ -7,13 +7,13 @@ import Foundation
 struct StoreStatus {
   var directory: String
   var storeID: RandomID
-  /// Nil if what they are counted by cannot be read.
+  /// Nil if the records that count them cannot be read.
   var documents: Int?
   var statistics: Statistics
   var recovery: RecoveryReport
-  /// Of documents whose time is over, how many cannot be read, by the ids of collections with times to live.
+  /// For each collection id with a time to live, the number of expired documents that cannot be read.
   var unreadableExpired: [String: Int?]
-  /// Of files of a storage, which are in a folder of their own. Nil if they cannot be looked at.
+  /// The storage's files, which have their own folder; nil if they cannot be read.
   var contents: ContentStatistics?
   var isCache: Bool
 
@@ -28,14 +28,14 @@ struct StoreStatus {
     isCache = (try? StoreAccess.isCache(store)) ?? false
   }
 
-  /// For the pages of commands that count them.
+  /// Shared by the help of all commands that count records.
   static let records =
     "A record is a document, or what the store keeps beside them, such as names of fields and files of the storage."
 
-  /// So many are looked at, of each collection.
+  /// The number of expired documents to examine in each collection.
   private static let expiredMax = 1000
 
-  /// A snapshot that is older was forgotten, or so it seems.
+  /// An older snapshot was probably never closed.
   static let snapshotSecondsMax = 600.0
 
   // MARK: For the eye
@@ -122,7 +122,7 @@ struct StoreStatus {
       + "\(Wording.count(recovery.commitsReplayed, "commit")) replayed, \(dropped)"
   }
 
-  /// What somebody should know, with what to do where there is something.
+  /// Conditions that the user should know about, with advice where it exists.
   private var warnings: [String] {
     var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
     if isCache {
@@ -198,7 +198,7 @@ extension Statistics {
 }
 
 extension Statistics.Segments {
-  /// The free ends of pages among them.
+  /// Includes the unused ends of pages.
   var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
 }
 

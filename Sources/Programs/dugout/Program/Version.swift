@@ -1,4 +1,4 @@
-// What this program is, and what it was built with.
+// The versions of this program and of its components.
 
 import ByteStore
 

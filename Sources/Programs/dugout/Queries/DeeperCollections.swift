@@ -1,26 +1,28 @@
-// Collections that nobody comes to from document to document: those below a document that is not there, such as
-// version/1/user where nothing was ever written to version/1.
+// Finds collections below documents that do not exist.
+//
+// An example is version/1/user if version/1 was never written. Listings from document to document do not
+// reach it.
 
 import DocumentStore
 
 struct DeeperCollections {
-  /// So many are listed.
+  /// The maximum number of collections to list.
   static let foundMax = 100
-  /// Of the collections with one id, so many are looked at.
+  /// The maximum number of collections to examine for each id.
   static let lookedAtMax = 200
 
   private(set) var found: [(path: CollectionPath, documents: Int)] = []
-  /// The id of collections of which not all were looked at.
+  /// An id of which not all collections were examined.
   private(set) var omitted: String?
 
-  /// Those below a collection or a document, or anywhere for no segments. What lies directly below the document itself
-  /// is not among them.
+  /// Finds the collections below a collection or a document, or all of them if `segments` is empty.
+  /// Direct subcollections of the document itself are not included.
   init(below segments: [String], in store: DocumentStore) throws(DocumentStoreError) {
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
       do throws(DocumentStoreError) {
         try look(for: id, below: segments, in: store)
       } catch {
-        // A list of what can be read helps more than none.
+        // A partial list is more useful than an error.
         guard case .corrupted = error else { throw error }
         omitted = omitted ?? id
       }
@@ -28,7 +30,7 @@ struct DeeperCollections {
     found.sort { $0.path.description < $1.path.description }
   }
 
-  /// From collection to collection in the order of the paths, past the documents of each.
+  /// Jumps from collection to collection in path order, and skips the documents of each.
   private mutating func look(
     for id: String, below segments: [String], in store: DocumentStore
   ) throws(DocumentStoreError) {
@@ -60,7 +62,7 @@ struct DeeperCollections {
     omitted = omitted ?? id
   }
 
-  /// The path of the first document of an answer, which need not be one that can be decoded.
+  /// Returns the path of a query's first document, which may be undecodable.
   private static func firstPath(
     _ query: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> DocumentPath? {
@@ -72,7 +74,8 @@ struct DeeperCollections {
     return path
   }
 
-  /// Whether there are collections with the same id below its documents, which stand between them.
+  /// Whether collections with this id exist below its documents; their documents are interleaved in path
+  /// order.
   private static func isNested(
     _ collection: CollectionPath, _ group: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> Bool {
@@ -83,15 +86,16 @@ struct DeeperCollections {
 
   // MARK: Places in the order of paths
 
-  /// Comes before all other ids.
+  /// Precedes all other ids.
   private static let firstID = "__id\(Int64.min)__"
 
-  /// Before everything below a collection, or at a document.
+  /// Precedes everything below a collection, or equals a document.
   private static func start(of segments: [String]) -> StoredValue {
     .string((segments.count % 2 == 0 ? segments : segments + [firstID]).joined(separator: "/"))
   }
 
-  /// Behind everything below a collection: nothing is between an id and the same with a zero byte.
+  /// Follows everything below a collection, because nothing is between an id and that id with a zero byte
+  /// appended.
   private static func end(of collection: CollectionPath) -> StoredValue {
     .string("\(collection)\0/\(firstID)")
   }

@@ -1,4 +1,4 @@
-// The answer of a query a page at a time: no more of it is in memory, and between two pages somebody may ask to end it.
+// Reads the result of a query page by page, so that memory use is bounded and the command can be interrupted.
 
 import DocumentStore
 
@@ -8,24 +8,24 @@ struct DocumentPages {
   let store: DocumentStore
   let query: StructuredQuery
 
-  /// So many documents, or fewer, are in all pages.
+  /// Returns an upper bound of the number of documents in all pages.
   func documentsMax() throws(DocumentStoreError) -> Int {
     switch query.limit {
-    // To count those in it would read as much as the pages do.
+    // Counting the matches would read as much as the pages do.
     case .first(let count), .last(let count): min(count, store.count)
     case nil: try store.count(query)
     }
   }
 
-  /// Hands over the pages in order, and with each the documents of it that cannot be decoded. `goOn` is asked before
-  /// each is read, and ends it by throwing.
+  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `goOn` is
+  /// called before each page and can end the iteration by throwing.
   func forEach(
     goOn: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,
     _ body: ([StoredDocument]) -> Void
   ) throws(DocumentStoreError) {
     switch query.limit {
     case .last:
-      // The last one comes first: nothing can be handed over before all are there.
+      // The query runs in reverse order, so all pages have to be read before the first one is passed on.
       var pages: [[StoredDocument]] = []
       try read(query.executableForm, goOn, skipped) { pages.append($0) }
       for page in pages.reversed() { body(page.reversed()) }
@@ -50,7 +50,7 @@ struct DocumentPages {
       do throws(DocumentStoreError) {
         rest = try rest.starting(.after, last)
       } catch {
-        // No page begins at a time that a remote has still to set.
+        // A page cannot start at a pending timestamp, so the rest is read at once.
         let all = rest.limit == nil ? rest : try rest.limited(to: .first(count + left))
         let (documents, undecodable) = try store.decodableDocuments(all)
         skipped(undecodable)

@@ -1,4 +1,4 @@
-// Fields among the options of a command, and numbers that are added to them.
+// Parses fields and increments in command options.
 
 import DocumentStore
 
@@ -18,7 +18,7 @@ enum FieldArgument {
         + "backticks. " + why)
   }
 
-  /// `FIELD=N`. A name between backticks may have the sign, and a number has none.
+  /// Parses `FIELD=N`. A quoted name may contain an equals sign, and a number cannot.
   static func increment(_ text: String, of option: String) throws -> FieldTransform {
     guard let sign = text.lastIndex(of: "="), let number = number(text[text.index(after: sign)...]) else {
       throw CommandFailure(
@@ -29,7 +29,7 @@ enum FieldArgument {
     return FieldTransform(try field(String(text[..<sign]), of: option), .increment(number))
   }
 
-  /// What is endless or NaN would leave nothing of the number that is there.
+  /// Refuses infinities and NaN, because adding them destroys the stored number.
   private static func number(_ text: Substring) -> StoredNumber? {
     guard let value = try? QueryText.value(String(text)), let number = StoredNumber(value) else { return nil }
     if case .double(let double) = number, !double.isFinite { return nil }
@@ -38,12 +38,12 @@ enum FieldArgument {
 }
 
 extension Arguments {
-  /// Of an option that takes a field; none without it.
+  /// Returns the fields of an option; empty if it is absent.
   func fields(of option: String) throws -> [StoredFieldPath] {
     try values(of: option).map { try FieldArgument.field($0, of: option) }
   }
 
-  /// Of an option that takes a field and a number.
+  /// Returns the increments of an option; empty if it is absent.
   func increments(of option: String) throws -> [FieldTransform] {
     try values(of: option).map { try FieldArgument.increment($0, of: option) }
   }

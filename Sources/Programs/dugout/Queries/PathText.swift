@@ -1,21 +1,22 @@
-// Paths as people write them.
+// The text form of paths.
 //
 //   path := ["/"] name ("/" name)* ["/"]
-//   name := letters | "`" letters "`"        between backticks, a letter behind a backslash is what it is; a backtick
-//                                            elsewhere is a letter
+//   name := letters | "`" letters "`"        between backticks, a backslash escapes the next letter; a backtick
+//                                            in any other place is a letter
 //
-// In a query a blank ends a path; on the command line an argument is one, with or without backticks.
+// In a query, a space ends a path. On the command line an argument is a whole path, with or without
+// backticks.
 
 import ByteStore
 import DocumentStore
 
 struct PathText {
-  /// Between all slashes, empty ones too.
+  /// The parts between the slashes, including empty ones.
   private(set) var names: [String] = []
-  /// A backtick opens a name, and none ends it.
+  /// Whether a backtick opens a name and no backtick ends it.
   private(set) var isOpen = false
 
-  /// By scalars: a slash and a combining mark after it are one character, which is no slash.
+  /// Splits at scalars, because a slash with a combining mark is one character that differs from a slash.
   init(_ text: String) {
     var name = ""
     var isEscaped = false
@@ -38,14 +39,14 @@ struct PathText {
     names.append(name)
   }
 
-  /// The names of a path; none for an empty text.
+  /// Returns the segments of a path; empty for an empty text.
   static func segments(_ text: String) throws(TextProblem) -> [String] {
     let path = PathText(text)
     guard !path.isOpen else {
       throw TextProblem(message: "a backtick opens a name and none ends it", place: 0)
     }
     var segments = path.names[...]
-    // One slash at each end says nothing.
+    // A slash at the start and one at the end are ignored.
     if segments.first?.isEmpty == true { segments.removeFirst() }
     if segments.last?.isEmpty == true { segments.removeLast() }
     guard !segments.contains(where: \.isEmpty) else {
@@ -54,7 +55,7 @@ struct PathText {
     return Array(segments)
   }
 
-  /// How a name is written where blanks and quotes mean something.
+  /// Quotes a name for contexts where spaces and quotes have a meaning.
   static func quoted(_ name: String) -> String {
     guard
       name.unicodeScalars.contains(where: { $0.properties.isWhitespace || "`'\"".unicodeScalars.contains($0) }
@@ -63,14 +64,14 @@ struct PathText {
     return "`" + name.replacing("\\", with: "\\\\").replacing("`", with: "\\`") + "`"
   }
 
-  /// How a path is printed for people: an argument of a command that says the same means the same, but for names with
-  /// control characters, of which no terminal gets any.
+  /// Formats a path for people. The text is valid as an argument of a command, except for names with
+  /// control characters, which are escaped.
   static func printed(_ names: [String]) -> String {
     ShownText.escaped(names.map { $0.unicodeScalars.first == "`" ? quoted($0) : $0 }.joined(separator: "/"))
   }
 }
 
-/// Paths among the arguments of a command.
+/// Parses paths among the arguments of a command.
 enum PathArgument {
   static func segments(_ text: String) throws -> [String] {
     do throws(TextProblem) {
@@ -81,7 +82,7 @@ enum PathArgument {
     }
   }
 
-  /// A file or a directory of the system, which would take a path up to its first NUL for the whole.
+  /// Validates a path of the file system. The system would silently end it at the first NUL.
   static func file(_ text: String) throws -> String {
     guard StorePath.isValidPath(text) else {
       throw CommandFailure(
@@ -91,7 +92,7 @@ enum PathArgument {
     return text
   }
 
-  /// `hint` says what the user may have meant.
+  /// Parses a document path. `hint` is added to the error.
   static func document(_ text: String, hint: String? = nil) throws -> DocumentPath {
     let end = " A document's path looks like users/ada." + (hint.map { " " + $0 } ?? "")
     do {
@@ -103,6 +104,6 @@ enum PathArgument {
     }
   }
 
-  /// Whether documents of users can be in collections with this id; what else a store keeps is in others.
+  /// Whether the id is valid for a user's collection, and not one of the store's own.
   static func isCollectionID(_ id: String) -> Bool { (try? CollectionPath([id])) != nil }
 }

@@ -1,8 +1,8 @@
-// Queries and values as people write them.
+// The text form of queries and values.
 //
 //   query  := source ["where" or] ["order" "by" order ("," order)*] ["start" ("at" | "after") values]
 //             ["end" ("at" | "before") values] ["limit" ["last"] number]
-//   source := path | "group" id               of names, which stand between backticks if they have blanks
+//   source := path | "group" id               of names, between backticks if they have spaces
 //   or     := and ("or" and)*
 //   and    := term ("and" term)*
 //   term   := "(" or ")" | field operator value
@@ -10,13 +10,14 @@
 //   order  := field ["asc" | "desc"]
 //   field  := word ("." word)* | "__name__"   the last is the id of a document, or in a group its path
 //   value  := text | number | "true" | "false" | "null" | "nan" | "infinity" | "[" values "]"
-//             | "{" key ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")" | "ref" "(" text ")"
-//             | "geo" "(" number "," number ")" | "vector" "(" values ")"
+//             | "{" key ":" value, … "}" | "timestamp" "(" text ")" | "bytes" "(" text ")"
+//             | "ref" "(" text ")" | "geo" "(" number "," number ")" | "vector" "(" values ")"
 //
-//   key    := text | word                     what no word can have stands between backticks, as in a field
+//   key    := text | word                     other names are quoted with backticks, as in a field
 //
-// JSON is a value. Keywords may be written in capitals. Brackets may be nested 100 deep, which is more than any document
-// or query takes. A query sorts by 100 fields at most. A text may be of any length, which is what reading it takes time for.
+// Any JSON is a value. Keywords are case-insensitive. Brackets may be nested 100 deep, more than any
+// document or query allows. A query has at most 100 sort fields. The length of a text is unlimited,
+// because parsing takes linear time.
 
 import DocumentStore
 import Foundation
@@ -31,7 +32,7 @@ enum QueryText {
     }
   }
 
-  /// What a document or a field is to have.
+  /// Parses the value of a document or a field.
   static func value(_ text: String) throws -> StoredValue {
     try complaining(about: text) {
       var parser = Parser(try QueryTokens.all(of: text))
@@ -41,7 +42,7 @@ enum QueryText {
     }
   }
 
-  /// A field's path, bare or with backticks.
+  /// Parses a field path, plain or with backticks.
   static func field(_ text: String) throws -> StoredFieldPath {
     if text == "__name__" { return .documentID }
     return try text.contains("`") ? StoredFieldPath(canonical: text) : StoredFieldPath(dotted: text)
@@ -59,7 +60,7 @@ enum QueryText {
 
   private static let lettersShown = 240
 
-  /// In one line, as much of a text as people look through, and an arrow below the place.
+  /// Shows an excerpt of the text on one line, and an arrow below the position.
   private static func shown(_ text: String, _ place: Int) -> String {
     var letters = text.map { $0.isNewline ? " " : $0 }
     var place = place
@@ -77,7 +78,7 @@ enum QueryText {
     return "  \(String(letters))\n  \(String(repeating: " ", count: place))^"
   }
 
-  /// Where a query begins: paths have letters that nothing else has.
+  /// Parses the source of a query, whose paths have letters that other tokens do not have.
   private struct Source {
     private let letters: [Character]
     private(set) var place = 0
@@ -96,7 +97,7 @@ enum QueryText {
         guard names.count == 1 else {
           throw TextProblem(message: "the id of a group is one name, such as posts", place: start)
         }
-        // What a store keeps beside the documents is in groups with reserved ids.
+        // The store's own documents are in groups with reserved ids.
         return try valid(at: start) { .collectionGroup(try CollectionPath(names).id) }
       }
       let segments = try segments(first, at: start)
@@ -120,18 +121,18 @@ enum QueryText {
       do { return try scope() } catch { throw TextProblem(message: "\(error)", place: start) }
     }
 
-    /// To the next blank that is not between backticks.
+    /// Reads up to the next space that is not between backticks.
     private mutating func word() throws -> (String, Int) {
       while place < letters.count, letters[place].isWhitespace { place += 1 }
       let start = place
       var isQuoted = false
       while place < letters.count, isQuoted || !letters[place].isWhitespace {
-        // Elsewhere in a name it is a letter.
+        // In any other place a backtick is a letter.
         let isFirst = place == start || letters[place - 1] == "/"
         let next = place + 1 < letters.count ? letters[place + 1] : " "
         let isLast = next == "/" || next.isWhitespace
         if letters[place] == "`", isQuoted ? isLast : isFirst { isQuoted.toggle() }
-        // What is behind it ends no name.
+        // An escaped letter cannot end a name.
         if isQuoted, letters[place] == "\\", place + 1 < letters.count { place += 1 }
         place += 1
       }
@@ -147,22 +148,22 @@ enum QueryText {
   private struct Parser {
     private static let depthMax = 100
     private static let bracketLimit = "brackets may be nested \(depthMax) deep"
-    /// What a document takes, which is less than what is read.
+    /// The nesting limit of documents, which is lower than that of the parser.
     private static let valueLimit = "Maps and arrays may be nested \(valueDepthMax) deep"
     private static let valueDepthMax = 20
-    /// More filters and orders no query runs with.
+    /// The limit of filters and orders in a query.
     private static let ordersMax = QueryLimits().partsMax
     private static let orderLimit = "a query sorts by \(ordersMax) fields at most"
 
     private var tokens: ArraySlice<QueryToken>
-    /// Brackets around what comes next.
+    /// The number of open brackets.
     private var depth = 0
-    /// Those of them that are maps and arrays.
+    /// The number of open maps and arrays.
     private var valueDepth = 0
 
     init(_ tokens: [QueryToken]) { self.tokens = tokens[...] }
 
-    /// The last one is the end, and stays.
+    /// The next token. The final end token is never consumed.
     private var next: QueryToken { tokens[tokens.startIndex] }
 
     private mutating func pop() -> QueryToken {
@@ -191,7 +192,7 @@ enum QueryText {
       guard take(symbol: symbol) else { throw expected(symbol) }
     }
 
-    /// What lies within a bracket that stands at `place`. It is read by what calls itself, and so not without bound.
+    /// Parses the content of a bracket at `place`. Bounded, because the parser is recursive.
     private mutating func nested<Result>(
       at place: Int, isValue: Bool = false, _ body: (inout Parser) throws -> Result
     ) throws -> Result {
@@ -222,7 +223,7 @@ enum QueryText {
         repeat {
           let place = next.place
           let order = try order()
-          // Each is added to a copy of the query.
+          // Checked first, because each order copies the query.
           guard query.explicitOrders.count < Self.ordersMax else {
             throw TextProblem(message: Self.orderLimit, place: place)
           }
@@ -361,14 +362,14 @@ enum QueryText {
       case "-nan", "+nan": return nil
       default: break
       }
-      // As in JSON: Swift would also read 0x10, and make 1e400 infinite.
+      // As in JSON: `Double` would also accept 0x10 and turn 1e400 into infinity.
       guard text.allSatisfy({ !$0.isLetter || $0 == "e" || $0 == "E" }), let number = Double(text),
         number.isFinite
       else { return nil }
       return .double(number)
     }
 
-    /// Digits alone, and more than 64 bits hold.
+    /// Whether the text is an integer that exceeds 64 bits.
     private static func isLargeInteger(_ text: String) -> Bool {
       let digits = text.first == "-" || text.first == "+" ? text.dropFirst() : text[...]
       return !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isNumber } && Int64(text) == nil
@@ -409,7 +410,7 @@ enum QueryText {
         }
         return .bytes([UInt8](data))
       case ("ref", _) where arguments.count == 1:
-        // One that an app has made names its project and its database too.
+        // A reference that an app created includes its project and database.
         if case .string(let text) = arguments[0], let whole = DocumentJSON.reference(text) {
           return .reference(whole)
         }
@@ -456,7 +457,8 @@ enum QueryText {
       return StoredMap(entries)
     }
 
-    /// Of the next field, which stays. Between backticks a word is what it is in a query; in quotes they are letters.
+    /// Returns the name of the next field without consuming it. Backticks have their meaning as in a
+    /// query; in a quoted string they are letters.
     private func name() throws -> String {
       switch next.kind {
       case .string(let name): return name

@@ -1,9 +1,9 @@
-// The text of a query or a value, cut into tokens.
+// Splits the text of a query or a value into tokens.
 
-/// What is wrong with a text, and where.
+/// A syntax error and its position.
 struct TextProblem: Error {
   var message: String
-  /// In letters from the start.
+  /// The offset in letters.
   var place: Int
 }
 
@@ -90,7 +90,7 @@ struct QueryTokens {
     return text
   }
 
-  /// Names with dots between them; what a name cannot have bare stands between backticks.
+  /// Reads names separated by dots; a name with other letters is quoted with backticks.
   private mutating func word() throws -> String {
     let start = place
     var text = ""
@@ -145,7 +145,7 @@ struct QueryTokens {
     }
   }
 
-  /// Four hexadecimal digits; two such make a letter beyond them, as in JSON.
+  /// Reads four hexadecimal digits, or a surrogate pair of two such escapes, as in JSON.
   private mutating func unicode(_ start: Int) throws -> Character {
     var units = [try hexadecimal(start)]
     if UTF16.isLeadSurrogate(units[0]), peek() == "\\", peek(1) == "u" {

@@ -1,4 +1,4 @@
-// What the tour stores, and how both of its processes open it.
+// The documents of the tour, and the configuration of both of its processes.
 
 import Ballcap
 import FirebaseFirestore
@@ -15,7 +15,7 @@ struct QuickstartUser: Codable, Modelable {
 enum QuickstartApp {
   static func configure(_ folder: URL) {
     FirebaseApp.configure(options: FirebaseOptions(directory: folder))
-    // A command-line program serves no main loop: callbacks need another queue.
+    // A command-line program runs no main loop, so callbacks need another queue.
     let settings = FirestoreSettings()
     settings.dispatchQueue = DispatchQueue(label: "dugout.quickstart")
     Firestore.firestore().settings = settings
@@ -29,7 +29,7 @@ enum QuickstartWriter {
     let ada = Document<QuickstartUser>(
       id: "ada", from: QuickstartUser(name: "Ada", age: 36, tags: ["mathematics"]))
     ada.save { error in
-      // No cleaning up, no flushing, not even a return: nothing after this line runs.
+      // Nothing is flushed or closed, and no code after this line runs.
       Terminal.print(error.map { "failed: \($0)" } ?? "users/ada is saved")
       kill(getpid(), SIGKILL)
     }

@@ -1,4 +1,4 @@
-// The tour, step by step: each does what it says, and says what it did.
+// The steps of the tour: each performs an operation and prints what it did.
 
 import Ballcap
 import ByteStore
@@ -30,7 +30,7 @@ struct QuickstartTour {
     tell("Or stay:    \(program) shell \(ShellWord.quoted(directory))")
   }
 
-  /// As it can be called again, from any folder: by its name alone only if that was enough this time.
+  /// The command to call this program from any folder: its plain name only if the user called it that way.
   private static var program: String {
     let called = CommandLine.arguments[0]
     return called.contains("/") ? ShellWord.quoted(Bundle.main.executablePath ?? called) : called
@@ -96,7 +96,7 @@ struct QuickstartTour {
   private func listen() async throws {
     Self.headline("4. A listener is told what is there, and then every change, as it is committed.")
     var isFirst = true
-    // The loop ends with the second snapshot, and the listening with the loop.
+    // The loop ends with the second snapshot, and that removes the listener.
     for try await snapshot in users.whereField("age", isGreaterThan: 80).snapshots {
       for change in snapshot.documentChanges {
         Self.tell("\(Self.word(change.type)) \(change.document.documentID): \(change.document["age"] ?? "")")
@@ -125,7 +125,7 @@ struct QuickstartTour {
     Self.tell("counters/visits: 100")
   }
 
-  /// The remote is another database in this process: nothing goes over a network.
+  /// The remote is another database in this process, without a network.
   private func goOffline() async throws {
     Self.headline("6. A client with a server behind it goes offline, writes all the same, and comes back.")
     let server = try DocumentStore.openInMemory()

@@ -1,4 +1,4 @@
-// What a terminal sends when a key is pressed.
+// Decodes the byte sequences that terminals send for keys.
 //
 //   key := UTF-8 letter | control character | ESC "[" parameters final | ESC "O" final | ESC letter
 
@@ -8,25 +8,25 @@ enum Key: Equatable {
   case left, right, up, down, home, end, wordLeft, wordRight
   case deleteToStart, deleteToEnd, deleteWord
   case clearScreen
-  /// Ctrl-C: the line is given up.
+  /// Ctrl-C: abandons the line.
   case interrupt
-  /// Ctrl-D: the end, on an empty line.
+  /// Ctrl-D: ends the input if the line is empty.
   case endOfInput
 }
 
-/// Makes keys of bytes, which may come one at a time.
+/// Decodes keys from single bytes.
 struct KeyDecoder {
   private enum State {
     case ground
     case escape
     case sequence([UInt8])
-    /// Of a letter, and how many of its bytes are to come.
+    /// A partial letter, and the number of its missing bytes.
     case letter([UInt8], missing: Int)
   }
 
   private var state = State.ground
 
-  /// The key that is complete with this byte, if there is one.
+  /// Returns the key that this byte completes, if any.
   mutating func take(_ byte: UInt8) -> Key? {
     switch state {
     case .ground: return ground(byte)
@@ -46,7 +46,7 @@ struct KeyDecoder {
       }
     case .sequence(let parameters):
       guard (0x40...0x7E).contains(byte) else {
-        // Longer ones do not exist; nobody makes us keep them.
+        // No key has a longer sequence, so further bytes are dropped.
         state = parameters.count < 16 ? .sequence(parameters + [byte]) : .ground
         return nil
       }

@@ -1,29 +1,29 @@
-// A line while it is typed: keys in, and what has become of the line out. It knows no terminal.
+// The state of a line that is being edited: takes keys, returns outcomes. Independent of the terminal.
 
-/// What could stand where the cursor is.
+/// The possible completions at the cursor.
 struct Completion: Equatable {
-  /// How much of what is typed they replace, in letters before the cursor.
+  /// The number of letters before the cursor that a candidate replaces.
   var replaced: Int
-  /// Whole words, in their order.
+  /// Complete words in order.
   var candidates: [String]
 }
 
 struct LineEditor {
   enum Outcome: Equatable {
     case editing
-    /// To be shown above the line, which goes on.
+    /// Candidates to print above the line; editing continues.
     case candidates([String])
     case clearScreen
     case done(String)
-    /// The line was given up.
+    /// The user abandoned the line.
     case cancelled
     case ended
   }
 
   private(set) var letters: [Character] = []
-  /// Before the letter at this place.
+  /// The index of the letter after the cursor.
   private(set) var cursor = 0
-  /// Earlier lines, and at their end what was typed before going back to them.
+  /// Earlier lines; the last position is the line that was typed before browsing.
   private let history: [String]
   private var place: Int
   private var typed = ""
@@ -67,15 +67,15 @@ struct LineEditor {
     let isPlain = new.allSatisfy(Self.standsAlone) && letters[around].allSatisfy(Self.standsAlone)
     letters.insert(contentsOf: new, at: cursor)
     cursor += new.count
-    // Where a long line is pasted, to look at all of it for each letter would take long.
+    // Skipped for plain letters, because rescanning a long pasted line for each letter takes quadratic time.
     if isPlain { return }
-    // A combining mark may have become one with the letter before it.
+    // A combining mark may have merged with the letter before it.
     let joined = Array(String(letters))
     cursor -= letters.count - joined.count
     letters = joined
   }
 
-  /// It never becomes one with a letter beside it that stands alone too.
+  /// Whether the letter never merges with a neighbour of this kind.
   private static func standsAlone(_ letter: Character) -> Bool { letter.isASCII && !letter.isNewline }
 
   private mutating func delete(_ range: Range<Int>) {
@@ -118,7 +118,7 @@ struct LineEditor {
 }
 
 extension [String] {
-  /// What all of them begin with; nil if there is none of them.
+  /// The common prefix of all elements; nil if there are none.
   fileprivate var sharedPrefix: String? {
     guard var shared = first else { return nil }
     for text in dropFirst() { shared = String(zip(shared, text).prefix { $0 == $1 }.map(\.0)) }

@@ -1,28 +1,28 @@
-// A terminal that hands over every key as it is pressed.
+// A terminal in raw mode, which delivers each key at once.
 
 import Foundation
 
 enum RawTerminal {
-  /// Whether a person sits at both ends.
+  /// Whether input and output are both terminals.
   static var isThere: Bool {
     isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }
 
-  /// Runs `body` while nothing is echoed and no key is a signal; then everything is as before, however it ends.
+  /// Runs `body` without echo and without signals from keys, and restores the terminal in any case.
   static func during<Result>(_ body: () throws -> Result) rethrows -> Result {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else { return try body() }
     var raw = before
     cfmakeraw(&raw)
-    // What other threads print still has whole lines.
+    // Other threads may print meanwhile, so newlines still return the carriage.
     raw.c_oflag |= tcflag_t(OPOST)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &raw)
     defer { tcsetattr(STDIN_FILENO, TCSADRAIN, &before) }
     return try body()
   }
 
-  /// The next byte; nil at the end.
+  /// Returns the next byte; nil at the end of the input.
   static func byte() -> UInt8? {
     var byte: UInt8 = 0
     while true {
@@ -32,6 +32,6 @@ enum RawTerminal {
     }
   }
 
-  /// In columns.
+  /// The width in columns.
   static var width: Int { Terminal.width(of: STDOUT_FILENO) ?? Terminal.usualWidth }
 }

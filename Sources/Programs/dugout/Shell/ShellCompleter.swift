@@ -1,9 +1,9 @@
-// What could come next on a line of the shell: commands, options, paths and fields, from the store itself.
+// Completes commands, options, paths and fields in the shell, from the contents of the store.
 
 import DocumentStore
 
 struct ShellCompleter {
-  /// More are no help.
+  /// A longer list is of no use.
   static let candidatesMax = 100
   private static let fieldsFrom = 20
   private static let keywords = [
@@ -12,12 +12,13 @@ struct ShellCompleter {
 
   let store: DocumentStore
 
-  /// For what stands before the cursor. Damage that is met on the way is left to the command that is typed.
+  /// Returns the completions at the end of the text. Errors are ignored here, because the command itself
+  /// reports them.
   func completion(_ text: String) -> Completion {
     let words = Self.words(text)
     let word = words.last ?? ""
     let before = words.dropLast().filter { !$0.isEmpty }
-    // What nobody can type is not typed for them, nor drawn.
+    // Names with control characters can be neither typed nor displayed.
     let candidates = ((try? candidates(word, before)) ?? []).filter {
       !$0.unicodeScalars.contains(where: ShownText.isControl)
     }
@@ -26,13 +27,13 @@ struct ShellCompleter {
       candidates: Array(candidates.filter { Self.begins($0, with: word) }.prefix(Self.candidatesMax)))
   }
 
-  /// Also a name that needs backticks, of which the first letters were typed without.
+  /// Whether the candidate starts with the word; the backticks of a quoted name may be missing in the word.
   private static func begins(_ candidate: String, with word: String) -> Bool {
     candidate.hasPrefix(word)
       || (candidate.contains("`") && candidate.replacing("`", with: "").hasPrefix(word))
   }
 
-  /// Between blanks that are not between backticks.
+  /// Splits at spaces that are not between backticks.
   private static func words(_ text: String) -> [String] {
     var words = [""]
     var (isQuoted, isEscaped) = (false, false)
@@ -70,14 +71,14 @@ struct ShellCompleter {
     switch command?.shellForm {
     case .text(let wordsBefore)? where before.count > 1 + wordsBefore:
       return try query(Array(before.dropFirst(1 + wordsBefore)))
-    // The first word of an export is a file.
+    // The first argument of an export is a file.
     case .text? where name != "export" || before.count > 1: return try paths(word)
     case .words? where ["ls", "get"].contains(name) && before.count == 1: return try paths(word)
     default: return []
     }
   }
 
-  /// What stands after the collection: keywords, and the fields that its first documents have.
+  /// Returns keywords and the fields of the collection's first documents.
   private func query(_ words: [String]) throws -> [String] {
     let source = words[0].lowercased() == "group" ? words.prefix(2).joined(separator: " ") : words[0]
     guard source != "group" else { return try groups() }
@@ -117,7 +118,7 @@ struct ShellCompleter {
     return documents.isEmpty ? try deeper(parent) : documents
   }
 
-  /// Nothing leads to these but their whole paths.
+  /// Returns collections that can only be reached by their complete path.
   private func deeper(_ parent: [String]) throws -> [String] {
     try DeeperCollections(below: parent, in: store).found.map {
       $0.path.segments.map(PathText.quoted).joined(separator: "/")

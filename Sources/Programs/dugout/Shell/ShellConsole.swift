@@ -1,12 +1,12 @@
-// The place where a line is typed while live queries print above it.
+// The line editor on a terminal, with output of live queries above the line.
 
 import ByteStore
 import Foundation
 
-/// Draws the line that is being typed, and lets others print without tearing it. From any thread.
+/// Draws the edited line, and prints other output above it. Usable from any thread.
 final class ShellConsole: Sendable {
   private struct Shown {
-    /// Prompt and line with the cursor in its place; nil while nobody types.
+    /// The prompt and the line with its cursor; nil while no line is edited.
     var line: String?
   }
 
@@ -24,7 +24,8 @@ final class ShellConsole: Sendable {
     }
   }
 
-  /// Reads a line from a terminal: nil at the end, empty if it was given up.
+  /// Reads a line from the terminal. Returns nil at the end of the input, and an empty line if the user
+  /// abandoned it.
   func line(_ prompt: String, history: [String], completing complete: (String) -> Completion) -> String? {
     var editor = LineEditor(history: history)
     var keys = KeyDecoder()
@@ -66,7 +67,7 @@ final class ShellConsole: Sendable {
 
   // MARK: Drawing
 
-  /// One row, whatever the length of the line: the part of it around the cursor.
+  /// Renders one row: the part of the line around the cursor that fits.
   static func rendered(_ prompt: String, _ letters: [Character], _ cursor: Int, _ width: Int) -> String {
     let room = max(8, width - prompt.count - 1)
     var start = cursor

@@ -1,11 +1,11 @@
-// How the line of a command reads inside the shell, which knows the store.
+// The form of a command's line inside the shell, where the store is already known.
 
-/// Nobody has to name the directory there, or to put a query in quotes.
+/// In the shell the directory is left out, and queries need no quotes.
 enum ShellForm {
-  /// The same words as on the command line; the directory is put at this place among the arguments.
+  /// The words of the command line; the directory is inserted at this position.
   case words(directoryAt: Int)
-  /// So many words, and then the rest of the line as one argument.
+  /// This many words, and then the rest of the line as one argument.
   case text(wordsBefore: Int)
-  /// The command has no place in a shell.
+  /// The command is not available in the shell.
   case none
 }

@@ -1,12 +1,12 @@
-// The lines of earlier sessions, in a file that only its owner can read: lines have data in them.
+// The lines of earlier sessions, in a file that only its owner can read, because lines contain data.
 //
-// Shells at the same time share it: each adds its lines at the end, and only whoever opens it removes old ones.
+// Concurrent shells share the file: each appends its lines, and only opening it removes old ones.
 
 import Foundation
 
 struct ShellHistory {
   static let linesMax = 1000
-  /// Names another file, or none if it is empty.
+  /// The environment variable with the path of the file; empty for none.
   static let variable = "DUGOUT_HISTORY"
 
   private(set) var lines: [String]
@@ -19,7 +19,7 @@ struct ShellHistory {
     if let path, all.count > Self.linesMax { Self.cut(path) }
   }
 
-  /// After the rules of the platform: `$XDG_STATE_HOME/dugout/history`, or `~/.local/state/dugout/history`.
+  /// The platform's default: `$XDG_STATE_HOME/dugout/history`, or `~/.local/state/dugout/history`.
   static func path(_ environment: [String: String]) -> String? {
     if let path = environment[variable] { return path.isEmpty ? nil : path }
     let home = environment["HOME"].map { $0 + "/.local/state" }
@@ -27,8 +27,7 @@ struct ShellHistory {
     return state.map { $0 + "/dugout/history" }
   }
 
-  /// One that is the same as the line before it is not kept twice. Without a file, or if it cannot be written, the
-  /// session goes on: nobody's data is at stake.
+  /// Adds a line unless it equals the previous one. Errors are ignored, because the history is not essential.
   mutating func add(_ line: String) {
     guard !line.isEmpty, line != lines.last, !line.contains("\n") else { return }
     lines = lines.suffix(Self.linesMax - 1) + [line]
@@ -40,11 +39,11 @@ struct ShellHistory {
     try? file.write(contentsOf: Data((line + "\n").utf8))
   }
 
-  /// Leaves the newest lines in the file.
+  /// Keeps only the newest lines of the file.
   private static func cut(_ path: String) {
     guard let file = locked(path, O_RDWR, LOCK_EX), let data = try? file.readToEnd() else { return }
     let newest = Data(lines(of: data).suffix(linesMax).map { $0 + "\n" }.joined().utf8)
-    // Whoever ends this between two steps leaves some lines twice, and takes none away.
+    // An interruption between the two steps leaves some lines twice and loses none.
     guard (try? file.seek(toOffset: 0)) != nil, (try? file.write(contentsOf: newest)) != nil else { return }
     try? file.truncate(atOffset: UInt64(newest.count))
   }
@@ -53,8 +52,8 @@ struct ShellHistory {
     String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  /// Whoever adds a line shares the file with all who do; whoever cuts it is alone. The lock goes with the handle. On a file
-  /// system without locks, a line may be lost that comes while another shell cuts.
+  /// Opens and locks the file: shared to append a line, exclusive to cut the file. Closing the handle
+  /// releases the lock. On a file system without locks, a line that is appended during a cut may be lost.
   private static func locked(_ path: String, _ flags: Int32, _ lock: Int32) -> FileHandle? {
     let descriptor = open(path, flags | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }

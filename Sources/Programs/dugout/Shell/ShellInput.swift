@@ -1,9 +1,9 @@
-// Lines from a pipe or a file, each handed out as soon as it is there: whoever writes them may wait for an answer.
+// Reads lines from a pipe or a file, each as soon as it is complete: the writer may wait for an answer.
 
 import Foundation
 
 struct ShellInput {
-  /// Beyond that it is no command, and nobody has to hold it.
+  /// No command is longer, so longer lines are not buffered.
   static let lineBytesMax = 16 << 20
   private static let chunkBytes = 1 << 16
 
@@ -17,7 +17,7 @@ struct ShellInput {
     buffer = LineBuffer(lineBytesMax: lineBytesMax)
   }
 
-  /// Without what ends it. Nil behind the last one.
+  /// Returns the next line without its end; nil after the last one.
   mutating func next() throws -> String? {
     while true {
       switch buffer.next() {
@@ -33,7 +33,7 @@ struct ShellInput {
     }
   }
 
-  /// What is there, once anything is; empty at the end.
+  /// Returns the available bytes, at least one; empty at the end of the input.
   private func piece() throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Self.chunkBytes)
     while true {

@@ -1,18 +1,19 @@
-// A line of the shell, cut into a command and what it is called with.
+// Parses a line of the shell into a command and its arguments.
 //
-//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`, which keep backticks
+//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`, which keep
+//                                     their backticks
 //
-// In a query or in fields the quotes are part of the text, unless they are around all of it, and words that are options
-// are taken out wherever they stand outside of quotes.
+// In a query or in fields, quotes are part of the text, unless they enclose all of it. Words that are
+// options are extracted wherever they are outside of quotes.
 
 struct ShellLine: Equatable {
   struct Word: Equatable {
-    /// As it was typed.
+    /// The word as typed.
     var raw: String
-    /// Without the quotes.
+    /// The word without quotes.
     var value: String
 
-    /// Whether it is one text in quotes and nothing else.
+    /// Whether the whole word is one quoted text.
     fileprivate var isQuoted: Bool {
       guard let quote = raw.first, quote == "\"" || quote == "'" else { return false }
       var letters = raw.dropFirst()
@@ -27,7 +28,7 @@ struct ShellLine: Equatable {
   var command: String
   var words: [Word]
 
-  /// Nil for a line with nothing on it, or with a comment.
+  /// Returns nil for an empty line or a comment.
   init?(_ text: String) throws {
     var words = try Self.split(text)
     guard let first = words.first, !first.raw.hasPrefix("#") else { return nil }
@@ -36,7 +37,7 @@ struct ShellLine: Equatable {
     self.words = words
   }
 
-  /// The words after the command's name, as they would stand on a command line with the directory.
+  /// Returns the words after the command's name, as they would be on a command line with the directory.
   func arguments(of command: any Command.Type, in directory: String) -> [String]? {
     switch command.shellForm {
     case .none: return nil
@@ -49,12 +50,13 @@ struct ShellLine: Equatable {
       let before = rest.prefix(wordsBefore).map(\.value)
       rest.removeFirst(before.count)
       let text = Self.text(of: rest)
-      // What follows is no option, whatever it looks like.
+      // No option follows, so a text that looks like one is taken literally.
       return options + ["--", directory] + before + (text.isEmpty ? [] : [text])
     }
   }
 
-  /// A query, or fields. Who is used to the command line puts quotes around it, and none begins with one.
+  /// Returns a query or fields. Quotes around all of it are removed, because users of the command line
+  /// add them and no query starts with one.
   static func text(of words: [Word]) -> String {
     if words.count == 1, words[0].isQuoted { return words[0].value }
     return words.map(\.raw).joined(separator: " ")
@@ -70,7 +72,7 @@ struct ShellLine: Equatable {
         others.append(word)
         continue
       }
-      // Behind the sign there may be quotes.
+      // The value after the equals sign may be quoted.
       options.append(known?.value == nil ? word.raw : word.value)
       if known?.takesValue == true, known?.value == nil, let value = rest.popFirst() {
         options.append(value.value)
@@ -90,7 +92,7 @@ struct ShellLine: Equatable {
         word = nil
         continue
       }
-      // Taken out, so that the texts have one owner and grow in place.
+      // Removed from the variable during the change, so that the texts grow in place.
       var current = word.take() ?? Word(raw: "", value: "")
       current.raw.append(letter)
       if letter == quote {

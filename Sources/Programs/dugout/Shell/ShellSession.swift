@@ -1,4 +1,4 @@
-// One session of the shell: a store that stays open, the commands of the table, and live queries.
+// A session of the shell: an open store, the commands of the table, and live queries.
 
 import ByteStore
 import DocumentStore
@@ -7,7 +7,7 @@ import Foundation
 final class ShellSession {
   enum Next { case goesOn, ends }
 
-  /// What only a session can do. The rest is the command table.
+  /// The commands that only a session has, in addition to the command table.
   private static let own: [(usage: String, meaning: String)] = [
     ("watch QUERY", "Prints what a query finds, and then every change of it, as it is committed"),
     ("watch", "Lists the queries that are watched"),
@@ -36,7 +36,7 @@ final class ShellSession {
     watches = ShellWatches(store, announce)
   }
 
-  /// Carries a line out, and returns when everything that follows from it has been printed.
+  /// Runs a line. Returns when all output that it causes has been printed.
   func run(_ text: String) async throws -> Next {
     guard let line = try ShellLine(text) else { return .goesOn }
     defer { watches.wait() }
@@ -67,7 +67,7 @@ final class ShellSession {
         try await command.run(Arguments(arguments, of: command))
       }
     } catch var failure as CommandFailure {
-      // What is wrong with them is told in the form that a line has here.
+      // Replaces the usage in the error by the shell's form.
       failure.message.replace(Help.usage(command), with: "\(command.name) \(Self.usage(of: command))")
       throw failure
     }
@@ -95,14 +95,14 @@ final class ShellSession {
     Terminal.print(Help.page(command, usage: "\(command.name) \(Self.usage(of: command))", Self.note))
   }
 
-  /// An example reads as a line of the shell: without the program, the directory and quotes around a query or fields.
+  /// Converts an example to a line of the shell: without program, directory and quotes.
   private static func note(_ note: String) -> String {
     guard note.hasPrefix("  dugout ") else { return note }
     return "  "
       + note.dropFirst(9).replacing(" data ", with: " ", maxReplacements: 1).replacing("'", with: "")
   }
 
-  /// Without the directory.
+  /// The usage without the directory.
   private static func usage(of command: any Command.Type) -> String {
     command.usage.replacing("DIR ", with: "").replacing(" DIR", with: "").replacing("DIR", with: "")
   }
@@ -167,7 +167,7 @@ private final class ShellWatches {
     entries = []
   }
 
-  /// Until what has been committed is printed.
+  /// Blocks until all commits so far have been printed.
   func wait() {
     store.waitForFollowing()
     queue.sync {}

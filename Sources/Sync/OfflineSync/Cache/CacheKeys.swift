@@ -1,34 +1,37 @@
-// Where a client's store keeps what is no document of a user.
+// The keys under which a client's store keeps everything that is not a user's document.
 //
-// At its own path a document stands as the user sees it: with what is pending. So queries over what is local use the
-// indexes that queries use anyway. Beside it, under names that no user can write:
+// A document's own path holds the user's view of it: the remote's state with the pending writes applied.
+// Local queries therefore use the ordinary indexes. The rest is stored under names that users cannot write:
 //
-//   __remote__/<path>               a document as the remote has it, unless it is the one at its own path
+//   __remote__/<path>               a document as the remote has it, unless its own path already holds that
 //     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
-//     g: there if it is assumed (SyncedDocument), f: the fields, if writes are pending
-//   __queue__/<user>:<id>           a batch that was not answered: b: bytes (BatchCodec), or n: how many parts have them
-//   __queue__/<user>:<id>/__parts__/<n>  b: some of the bytes of a batch, and nothing without it
-//   __bases__/<user>:<path>         what the writes that wait were made on, if the remote has something else by now and
-//                                   somebody merges: as in __remote__
-//   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
+//     g: present if the content is assumed (SyncedDocument), f: the fields, if writes are pending
+//   __queue__/<user>:<id>           a batch without an answer: b: its bytes (BatchCodec), or n: the number
+//                                   of its parts
+//   __queue__/<user>:<id>/__parts__/<n>  b: a part of a batch's bytes; ignored if the batch is missing
+//   __bases__/<user>:<path>         the version on which pending writes are based, if the remote has a
+//                                   newer one and a resolver is set: fields as in __remote__
+//   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken,
+//                                   t: readTime
 //   __targets__/<id>/__keys__/<path>  a document of the target
-//   __orphans__/<path>              s: when the last target let go of it
-//   __sync__/globals                c: client, b: last batch, t: last target, s: sequence, v: last version, u: user
-//   __sync__/upload                 there while documents from before the remote go into the queue
-//   __sync__/unfinished             there while a step is written that is too much for one commit: t: the targets that
-//                                   it changes, b: the batches that it writes in parts
+//   __orphans__/<path>              s: sequence number at which the last target released the document
+//   __sync__/globals                c: client, b: last batch, t: last target, s: sequence, v: last version,
+//                                   u: user
+//   __sync__/upload                 exists while documents from before the remote was attached are queued
+//   __sync__/unfinished             exists while a step is written that exceeds one commit: t: the targets
+//                                   that it changes, b: the batches that it writes in parts
 //   __sync__/tokens                 a stream token for each user
 //
-//   <path> and <user> are escaped (EscapedName.swift); a user begins with "=", and no user is "-"
+//   <path> and <user> are escaped (EscapedName.swift); a user's name starts with "=", and "-" means no user
 
 internal import DocumentStore
 
 enum CacheKeys {
   static let globals = DocumentPath(unchecked: ["__sync__", "globals"])
   static let tokens = DocumentPath(unchecked: ["__sync__", "tokens"])
-  /// Documents of the store's own are on their way into the queue.
+  /// Exists while documents from before the remote was attached are moved into the queue.
   static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
-  /// Only a part of a step is there.
+  /// Exists while only a part of a step is written.
   static let unfinished = DocumentPath(unchecked: ["__sync__", "unfinished"])
   static let queue = CollectionPath(unchecked: ["__queue__"])
   static let remotes = CollectionPath(unchecked: ["__remote__"])
@@ -79,7 +82,7 @@ enum CacheKeys {
 
   static func queueName(_ user: String?) -> String { user.map { "=" + EscapedName.encode($0) } ?? "-" }
 
-  /// Nil for what is no name of a queue.
+  /// Returns nil if the text is not the name of a queue.
   static func user(queueName: String) -> String?? {
     if queueName == "-" { return .some(nil) }
     return queueName.hasPrefix("=") ? EscapedName.decode(String(queueName.dropFirst())) : nil

@@ -1,20 +1,20 @@
-// From what is to be written to a commit, or to several if it is too much for one.
+// Turns the writes of a transaction into one commit, or into several if they exceed one commit.
 //
-// A write of a user is seen as a whole or not at all. What nobody sees yet is written first: the parts of its batch,
-// which are nothing without it, and what the remote has of its documents, which is what stands at their own paths until
-// then. The rest is one commit.
+// A user's write becomes visible atomically. Invisible entries are therefore committed first: the parts
+// of its batch, which are ignored while the batch is missing, and the remote's version of its documents,
+// which equals their own paths until then. The rest is one commit.
 //
-// Anything else comes in this order, so that nothing vouches for what may be missing:
+// All other steps use this order, so that no entry refers to one that may be missing:
 //
-//   1. what documents are kept for, and what the writes of them were made on
-//   2. documents, each with what the remote has of it
-//   3. what they are kept for no more
-//   4. batches as they are now, those that have left, and then what those were made on
-//   5. targets, with how far they are known
-//   6. tokens and numbers
+//   1. entries that keep documents from being evicted, and the bases of pending writes
+//   2. documents, each with the remote's version
+//   3. removal of entries that keep documents
+//   4. batches that changed, batches that were removed, and then the bases of removed batches
+//   5. targets, with their versions and resume tokens
+//   6. tokens and counters
 //
-// Of either, the first commit puts a note that the last one removes: LocalStore+Mending.swift says what becomes of a
-// step that a crash has cut off. Commits happen in their order, also where a power loss takes some of them back.
+// In both cases the first commit adds a marker that the last one removes. LocalStore+Mending.swift repairs a
+// step that a crash interrupted. Commits take effect in order, and a power loss can only drop the last ones.
 
 internal import DocumentStore
 
@@ -35,7 +35,7 @@ extension CacheTransaction {
     }
   }
 
-  /// The last one takes those before it along to stable storage.
+  /// Syncing the last commit makes the earlier ones durable, too.
   private func commit(
     _ commits: [[Mutation]], _ durability: StoreDurability?
   ) throws(DocumentStoreError) {
@@ -45,7 +45,7 @@ extension CacheTransaction {
     }
   }
 
-  /// What stands at its own path, and beside it.
+  /// Appends the writes of a document's own path and of its `__remote__` entry.
   private func appendWrites(of path: DocumentPath, _ queue: WriteQueue, to mutations: inout [Mutation]) {
     guard let entry = remotes[path] else { return }
     let isPending = queue.isAbout(path)
@@ -58,7 +58,7 @@ extension CacheTransaction {
     }
   }
 
-  /// What this step is about, for who finds only a part of it.
+  /// The marker that lists the targets and batches of this step, for recovery after a crash.
   private var unfinished: Mutation {
     var targets = Set<Int64>()
     var batches = Set<String>()
@@ -82,7 +82,7 @@ extension CacheTransaction {
 
   // MARK: In parts
 
-  /// When a note is written. Documents come behind the first ones.
+  /// The position of a note in the commit order. Documents follow the `keeping` notes.
   private enum Turn: CaseIterable { case keeping, leaving, queued, answered, forgotten, targets, numbers }
 
   private func turn(of path: DocumentPath) -> Turn {
@@ -101,7 +101,7 @@ extension CacheTransaction {
   private func parts(_ queue: WriteQueue) -> [[Mutation]] {
     var parts = CommitParts(of: sizes.part)
     parts.append([unfinished])
-    // Sorted, so that the same step is the same commits each time.
+    // Sorted, so that a given step always produces the same commits.
     let turns = Dictionary(grouping: Self.sorted(notes.keys), by: turn(of:))
     for turn in Turn.allCases {
       for group in groups(turns[turn] ?? []) { parts.append(group) }
@@ -116,7 +116,7 @@ extension CacheTransaction {
     return parts.commits
   }
 
-  /// A batch goes with its parts.
+  /// A batch and its parts form one group.
   private func groups(_ paths: [DocumentPath]) -> [[Mutation]] {
     var groups: [[Mutation]] = []
     for path in paths {
@@ -144,7 +144,8 @@ extension CacheTransaction {
     do throws(DocumentStoreError) {
       try commit(parts.commits + [mutations + [.delete(CacheKeys.unfinished)]], durability)
     } catch {
-      // Whether that commit is there, the next opening tells; any other error says that it is not.
+      // After `outcomeUnknown`, the next open finds out whether the commit exists. After any other error
+      // it does not exist.
       if case .outcomeUnknown = error { throw error }
       var removals = CommitParts(of: sizes.part)
       for mutation in unseen { removals.append([.delete(mutation.path)]) }
@@ -160,7 +161,7 @@ extension CacheTransaction {
     switch path.segments[0] {
     case CacheKeys.queue.segments[0]: return path.segments.count > 2
     case CacheKeys.remotes.segments[0]:
-      // Others say what a document cannot say already.
+      // An entry without fields, or one that replaces another, is visible.
       return fields["f"] != nil && remotes[CacheKeys.path(path.id)]?.hasNote == false
     default: return false
     }

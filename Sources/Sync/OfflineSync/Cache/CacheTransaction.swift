@@ -1,10 +1,12 @@
-// One change of a client's store: what is read for it, and what is to be written.
+// One change of a client's store: the documents read for it, and the entries to write.
 //
-//   touched path   its document as the remote has it, or what is pending of it, is different: at the commit
-//                    writes pending     __remote__ has the remote's, its own path the local one
-//                    nothing pending    its own path has the remote's; __remote__ has what a document cannot say
+//   touched path   the remote's version or the pending writes of the document have changed. The commit writes
+//                    with pending writes       the remote's version to __remote__, the local view to its
+//                                              own path
+//                    without pending writes    the remote's version to its own path, and to __remote__ only
+//                                              the facts that a stored document cannot express
 //
-// CacheTransaction+Commit.swift says what becomes of it.
+// CacheTransaction+Commit.swift performs the commit.
 
 internal import ByteStore
 internal import DocumentStore
@@ -15,18 +17,18 @@ struct CacheTransaction {
   private(set) var remotes: [DocumentPath: Entry] = [:]
   private(set) var touched: Set<DocumentPath> = []
   private(set) var notes: [DocumentPath: Mutation] = [:]
-  /// Documents that lost what held them.
+  /// Documents that lost a reference and may have to be evicted.
   var orphans: Set<DocumentPath> = []
-  /// Nobody may see a part of it.
+  /// Whether the step must become visible atomically.
   var isSeenAtOnce = false
 
   struct Entry {
     var document: SyncedDocument
-    /// As it was when the transaction began.
+    /// The document when the transaction began.
     let before: SyncedDocument
-    /// There is something in `__remote__`.
+    /// Whether `__remote__` has an entry for the document.
     let hasNote: Bool
-    /// As the user sees it after the commit, if that is known without going through all that is pending.
+    /// The user's view after the commit, if it is known without applying all pending batches.
     var visible: SyncedDocument?
   }
 
@@ -37,12 +39,12 @@ struct CacheTransaction {
 
   // MARK: Documents
 
-  /// As the remote had it last.
+  /// Returns the last version of the document from the remote.
   mutating func remote(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     try entry(path).document
   }
 
-  /// The same before this transaction.
+  /// Returns the remote's version as it was before this transaction.
   mutating func remoteBefore(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     try entry(path).before
   }
@@ -56,7 +58,7 @@ struct CacheTransaction {
     return entry
   }
 
-  /// As the user sees it before this transaction.
+  /// Returns the user's view before this transaction.
   mutating func seen(
     _ path: DocumentPath, isPending: Bool
   ) throws(DocumentStoreError) -> SyncedDocument {
@@ -74,7 +76,8 @@ struct CacheTransaction {
     touched.insert(document.path)
   }
 
-  /// What is pending of it is different, or what it is laid over; how it looks then, if somebody knows.
+  /// Marks a document whose pending writes or base version changed. `visible` is its new view, if the
+  /// caller knows it.
   mutating func touch(
     _ path: DocumentPath, visible: SyncedDocument? = nil
   ) throws(DocumentStoreError) {
@@ -83,7 +86,7 @@ struct CacheTransaction {
     touched.insert(path)
   }
 
-  /// The documents that are different now, as the remote has them.
+  /// The remote's versions of all touched documents.
   var changedRemotes: [SyncedDocument] { touched.compactMap { remotes[$0]?.document } }
 
   // MARK: Notes
@@ -100,9 +103,9 @@ struct CacheTransaction {
   }
 }
 
-/// What `__remote__` says of a document.
+/// The encoding of a document's entry in `__remote__`.
 enum RemoteNote {
-  /// Nil if the document at its own path says it all.
+  /// Returns nil if the document at its own path expresses everything.
   static func fields(_ document: SyncedDocument, isPending: Bool) -> StoredMap? {
     let state: Int64
     switch document.content {
@@ -119,7 +122,7 @@ enum RemoteNote {
     ])
     if document.isAssumed { note["g"] = .boolean(true) }
     if isPending, let fields = document.fields {
-      // As bytes: it may be as deep as a document can be already.
+      // Encoded as bytes, because the fields may already have the maximum nesting depth.
       var bytes: [UInt8] = []
       BatchCodec.append(fields, to: &bytes)
       note["f"] = .bytes(bytes)

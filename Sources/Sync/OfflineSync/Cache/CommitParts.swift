@@ -1,12 +1,12 @@
-// How much one commit of a client may have, and more than that, cut into several.
+// The size limits of a client's commits, and the division of larger steps into several commits.
 
 internal import DocumentStore
 
-/// In bytes of what is written. Tests have smaller ones.
+/// Sizes in bytes of encoded writes. Tests use smaller ones.
 package struct CommitSizes: Sendable {
-  /// What takes no more is one commit. A frame of the log has room for more: the shapes of documents come on top.
+  /// The largest step that is one commit. A WAL frame holds more, because the shapes of documents add to it.
   package var wholeMax: Int
-  /// Of each commit of what takes more, and of each value that a batch is kept in.
+  /// The maximum size of each commit of a divided step, and of each part of a large batch.
   package var part: Int
 
   package init(wholeMax: Int = 14 << 20, part: Int = 4 << 20) {
@@ -15,7 +15,7 @@ package struct CommitSizes: Sendable {
   }
 }
 
-/// Writes in their order, put into commits.
+/// Groups of writes, packed into commits in order.
 struct CommitParts {
   private let bytesMax: Int
   private var bytes = 0
@@ -23,7 +23,7 @@ struct CommitParts {
 
   init(of bytesMax: Int) { self.bytesMax = bytesMax }
 
-  /// All of them into one commit, which has no others if they are too much by themselves.
+  /// Adds all writes of a group to one commit. A group that exceeds the limit gets a commit of its own.
   mutating func append(_ group: [Mutation]) {
     let size = group.commitBytes
     if commits.isEmpty || bytes + size > bytesMax {
@@ -36,23 +36,23 @@ struct CommitParts {
 }
 
 extension [Mutation] {
-  /// What they take in a commit at most.
+  /// The maximum size of these writes in a commit.
   var commitBytes: Int { reduce(0) { $0 + $1.commitBytes } }
 }
 
 extension Mutation {
-  /// What frames a key, its value and its names, and the head of a record.
+  /// The framing of a key with its value and names, plus a record header.
   private static let frameBytes = 40
 
-  /// What it takes in a commit at most.
+  /// The maximum size of this write in a commit.
   var commitBytes: Int {
     let name = path.segments.reduce(Self.frameBytes) { $0 + $1.utf8.count + 3 }
-    // The change feed names the documents of users, too.
+    // The change feed repeats the names of users' documents.
     let names = path.isReserved ? name : 2 * name
     return switch change {
     case .set(let fields, _), .patch(let fields, _, _), .place(let fields, _, _):
       names + fields.recordBytesMax
-    // Removals are part of the request, which may have less than a commit.
+    // A deletion is smaller in the commit than in the request, so the request's size counts.
     case .delete, .verify: max(names, name * 3 / 2)
     }
   }

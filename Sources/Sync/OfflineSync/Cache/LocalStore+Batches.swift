@@ -1,9 +1,9 @@
-// Batches in the store: each is one value, or several parts if it is large.
+// Storage of batches: a small batch is one value, a large one is split into parts.
 
 internal import DocumentStore
 
 extension LocalStore {
-  /// A batch of the current user's queue, new or changed.
+  /// Writes a new or changed batch of the current user's queue.
   func put(_ batch: PendingBatch, _ transaction: inout CacheTransaction) {
     let path = CacheKeys.batch(batch.id, of: user)
     let bytes = BatchCodec.encode(batch)
@@ -31,7 +31,7 @@ extension LocalStore {
     for number in first..<count { transaction.remove(CacheKeys.part(number, of: path)) }
   }
 
-  /// All bytes of a batch of any user.
+  /// Reads all bytes of a batch of any user.
   func bytes(ofBatch stored: StoredDocument) throws(DocumentStoreError) -> [UInt8] {
     var bytes = stored.bytes("b")
     let count = Int(clamping: stored.integer("n"))

@@ -1,13 +1,15 @@
-// What comes packed: documents, and queries whose answers are known up to some moment.
+// Loading bundles: documents, and queries whose results are complete up to a given read time.
 
 package import DocumentStore
 
 extension LocalStore {
-  /// The documents that are different for the user now. All of them stay as long as the bundle's own target does.
+  /// Returns the documents whose local view changed. All documents of the bundle are kept as long as its
+  /// own target.
   package func load(_ bundle: BundleContents) throws(DocumentStoreError) -> [SyncedDocument] {
     var event = RemoteEvent(version: .none)
     for document in bundle.documents {
-      // The version of none says that a write is pending, or that nothing is known.
+      // `SnapshotVersion.none` means a pending write or unknown content, so it cannot be the version of a
+      // known document.
       let version = max(SnapshotVersion(document.version), .first)
       let told = RemoteDocument(document.path, document.fields, version: version)
       event.documents[document.path] = told.synced

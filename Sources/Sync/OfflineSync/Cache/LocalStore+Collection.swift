@@ -1,15 +1,16 @@
-// Which documents can go: those in no target, no queue and no view.
+// Cache eviction: removes documents that belong to no target, no queue and no view.
 
 package import DocumentStore
 
 extension LocalStore {
-  /// What a collection did.
+  /// The number of targets and documents that a collection removed.
   package struct Collected: Sendable, Equatable {
     package var targets = 0
     package var documents = 0
   }
 
-  /// At the end of each operation: eagerly, or noted for later.
+  /// Called at the end of each operation. The eager collector removes orphans now; the LRU collector
+  /// records them.
   func releaseOrphans(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
     for path in transaction.orphans where !isHeld(path) {
       switch collector {
@@ -23,11 +24,11 @@ extension LocalStore {
     pinCounts[path] != nil || isQueued(path) || keys.values.contains { $0.contains(path) }
   }
 
-  /// The size of all that is cached, about.
+  /// The approximate size of the cache.
   package var bytes: UInt64 { store.approximateBytes }
 
-  /// Removes what was used longest ago, if the cache has more bytes than `threshold`: `percentile` of a hundred of
-  /// all that could be, and no more than `max`.
+  /// Removes the least recently used entries if the cache has at least `threshold` bytes: `percentile`
+  /// percent of all candidates, but at most `max`.
   package func collect(
     threshold: UInt64, percentile: Int = 10, max limit: Int = 1000, active: Set<TargetID>
   ) throws(DocumentStoreError) -> Collected {
@@ -61,7 +62,8 @@ extension LocalStore {
     return collected
   }
 
-  /// Removes what a query finds and what is older. How many those were.
+  /// Removes the documents that a query finds and whose version is older than the given one. Returns
+  /// their number.
   func evict(
     _ query: StructuredQuery, before version: SnapshotVersion, active: Set<TargetID>,
     unless isSeen: (DocumentPath) -> Bool
@@ -73,7 +75,8 @@ extension LocalStore {
     return gone.count
   }
 
-  /// Removes what was used longest ago of a collection that takes more bytes than it may. How many documents.
+  /// Removes the least recently used documents of a collection that exceeds its size limit. Returns their
+  /// number.
   func shrink(
     _ collection: CollectionPath, to bytesMax: UInt64, active: Set<TargetID>,
     unless isSeen: (DocumentPath) -> Bool
@@ -97,7 +100,7 @@ extension LocalStore {
     return gone.count
   }
 
-  /// When documents were last in a target that somebody used.
+  /// Returns the last use of each document, as the sequence number of a target that contained it.
   private func lastUses(
     in collection: CollectionPath
   ) throws(DocumentStoreError) -> [DocumentPath: Int64] {
@@ -121,8 +124,8 @@ extension LocalStore {
 
   private func isQueued(_ path: DocumentPath) -> Bool { queues.values.contains { $0.isAbout(path) } }
 
-  /// And with them every target that has some of them and is not active: it would not be told again of what it is known
-  /// to have.
+  /// Removes documents, and every inactive target that contains one of them. If such a target stayed, the
+  /// remote would not send these documents again, because the resume token covers them.
   private func forget(
     _ gone: Set<DocumentPath>, _ active: Set<TargetID>
   ) throws(DocumentStoreError) {

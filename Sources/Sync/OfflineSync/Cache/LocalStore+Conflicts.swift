@@ -1,18 +1,20 @@
-// What pending writes were made on, for those who merge what others have done meanwhile.
+// Conflict resolution: tracks the bases of pending writes and merges them with changes of other clients.
 //
-//   base of a document = what stands in `__bases__`, else what the remote has
+//   base of a document = its entry in `__bases__`, or else the remote's version
 //
-//   1. a write that waits builds on what the remote has: that is its base
-//   2. the remote tells something newer: what was there before is kept as the base
-//   3. the batch goes out with the base as its guard, and is refused, since the document is another one by now
-//   4. the documents are looked up; the resolver gets the base, what is here and what the remote has, and what it says
-//      takes the place of the writes; what the remote has is the base from then on
-//   5. a batch is accepted: what it made of the base is the base of those behind it
+//   1. a pending write is based on the remote's version
+//   2. when the remote sends a newer version, the previous one is kept as the base
+//   3. the batch is sent with the base as its guard, and the remote refuses it because the document has
+//      changed
+//   4. the client looks the documents up and calls the resolver with the base, the local and the remote
+//      version; the result replaces the writes, and the remote's version becomes the base
+//   5. when a batch is accepted, its effect on the base becomes the base of the later batches
 //
-// Batches with conditions are sent and guarded as all others, but the resolver is not asked about them: they go again as
-// they are, and their conditions decide. Those that follow writes which the resolver has replaced are refused. What it
-// writes behind others of them leaves the fields alone that these write: it does not know what they make of them. Not
-// those of the ones that are certain to be refused, now that the others have changed the document.
+// Batches with preconditions are sent and guarded like all others, but the resolver is not asked about
+// them. They are sent again unchanged, and their preconditions decide. Batches that follow writes which
+// the resolver replaced are refused. A resolver's write leaves out the fields that earlier batches with
+// preconditions write, because the resolver does not know their result. Batches that are certain to be
+// refused after the remote's change do not count.
 
 package import DocumentStore
 
@@ -28,19 +30,20 @@ extension LocalStore {
     }
   }
 
-  /// What a document has to be for the writes that wait to be what was meant; nil for whatever it is.
+  /// Returns the precondition under which the pending writes of a document still apply to the version
+  /// they are based on; nil for no precondition.
   package func guardOf(_ path: DocumentPath) throws(DocumentStoreError) -> Precondition? {
     let base: SyncedDocument
     if let kept = bases[user]?[path] { base = kept } else { base = try remoteDocument(path) }
     switch base.content {
     case .found: return .updateTime(base.version.timestamp)
     case .absent: return .exists(false)
-    // Who has not seen it has not built on it.
+    // The user has not seen the document, so the write does not depend on its content.
     case .unknown, .invalid: return nil
     }
   }
 
-  /// The remote has something else: what it had stays the base of all who have writes of it.
+  /// Keeps the remote's previous version as the base for every user with pending writes of the document.
   func keepBase(
     _ old: SyncedDocument, exceptOf author: String?? = nil, _ transaction: inout CacheTransaction
   ) {
@@ -51,7 +54,7 @@ extension LocalStore {
     }
   }
 
-  /// A batch was accepted.
+  /// Moves the base of a document forward after a batch was accepted.
   func advanceBase(
     _ path: DocumentPath, _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult],
     _ transaction: inout CacheTransaction
@@ -78,8 +81,8 @@ extension LocalStore {
     transaction.put(note.entries, at: CacheKeys.base(document.path, of: user))
   }
 
-  /// A batch was refused because others have changed what it builds on, and what they made of it is here. The documents
-  /// that look different now.
+  /// Resolves a batch that was refused because other clients changed its documents, after their versions
+  /// were received. Returns the documents whose local view changed.
   package func resolve(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let resolver, let batch = queue[id] else { return [] }
     var transaction = begin()
@@ -88,7 +91,7 @@ extension LocalStore {
       guard let base = bases[user]?[path] else { continue }
       dropBase(path, &transaction)
       let remote = try transaction.remote(path)
-      // Its times alone are no conflict.
+      // A difference in the times alone is no conflict.
       guard base.fields != remote.fields else { continue }
       let waiting = queue.batches(about: path)
       let open = waiting.filter { !$0.hasConditions }
@@ -122,7 +125,7 @@ extension LocalStore {
     for batch in batches {
       let new: PendingBatch
       if batch.hasConditions {
-        // It was made for what the others have made.
+        // The batch was based on the replaced writes.
         guard isReplaced, batch.follows(path) else { continue }
         new = batch.following(path, madeAt: nil)
       } else {
@@ -137,14 +140,14 @@ extension LocalStore {
     try transaction.touch(path)
   }
 
-  /// By those of the batches that can still happen.
+  /// The fields written by those of the batches that may still succeed.
   private static func fieldsWritten(
     by batches: some Sequence<PendingBatch>, over remote: SyncedDocument
   ) -> [StoredFieldPath] {
     let path = remote.path
     var document = remote
     var fields: [StoredFieldPath] = []
-    // Those that follow a patch were made for what it makes of something else.
+    // Batches that follow a patch expect the result of that patch on another version.
     var isPinned = false
     for batch in batches where batch.canHappen(on: document, isPinned: isPinned) {
       document = batch.applied(to: document)

@@ -1,14 +1,14 @@
-// What the remote has told, on its way into the cache.
+// Applies watch events of the remote to the cache.
 
 package import DocumentStore
 
 extension LocalStore {
   private static let tokenAgeMax: Int64 = 5 * 60 * 1_000_000
 
-  /// Takes up an event. The documents that are different for the user now.
+  /// Applies an event. Returns the documents whose local view changed.
   ///
-  /// A token that is new by itself is not written each time: `flush` does it, and whoever opens the store after a death
-  /// goes on from one that is some minutes old.
+  /// A new resume token alone is not written each time. `flush` writes it, so after a crash the client
+  /// may resume from a token that is some minutes old.
   package func apply(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
     var transaction = begin()
     globals.sequence += 1
@@ -77,7 +77,7 @@ extension LocalStore {
     }
   }
 
-  /// False for what is older than what is known.
+  /// Returns false if the cache has a newer version.
   private func take(
     _ document: SyncedDocument, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) -> Bool {

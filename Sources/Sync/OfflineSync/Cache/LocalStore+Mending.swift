@@ -1,11 +1,13 @@
-// What a crash has left of a step that was several commits.
+// Repairs a multi-commit step that a crash interrupted.
 //
-//   documents   one with pending writes, or that had some in the half of the step that is there, stands as the queue
-//               makes it. Others are as the remote had them, before the step or after it: either is well
-//   targets     nothing is known any more of those that the step changes: the remote tells all of them again
-//   batches     parts without their batch are removed, and what writes were made on that are there no more
+//   documents   a document with pending writes, before the step or in its written part, is computed from
+//               the queue. Other documents have the remote's version from before or after the step; both
+//               are valid
+//   targets     the resume state of all targets that the step changes is cleared, so the remote sends them
+//               in full
+//   batches     parts without their batch are removed, and bases without pending writes
 //
-// Mending is a step like others, which may be cut off as well.
+// The repair is an ordinary step, which a crash may interrupt as well.
 
 internal import DocumentStore
 
@@ -14,7 +16,7 @@ extension LocalStore {
     guard let unfinished = try store.document(at: CacheKeys.unfinished) else { return }
     var transaction = begin()
     for path in try mixedPaths() { try transaction.touch(path) }
-    // Who holds a document is to be known, whether somebody uses the target or not.
+    // All targets' documents have to be loaded, active or not, to know which documents are still referenced.
     for id in targets.keys { _ = try remoteKeys(of: id) }
     for case .integer(let number) in unfinished.list("t") {
       if let number = Int32(exactly: number) { try forget(TargetID(number), &transaction) }
@@ -35,7 +37,7 @@ extension LocalStore {
     try finish(&transaction)
   }
 
-  /// What is at their own paths may not be what the queue makes.
+  /// Returns the documents whose own paths may differ from what the queue computes.
   private func mixedPaths() throws(DocumentStoreError) -> Set<DocumentPath> {
     var paths = Set(queues.values.flatMap(\.paths))
     for note in try store.documents(StructuredQuery(.collection(CacheKeys.remotes)))
@@ -45,7 +47,7 @@ extension LocalStore {
     return paths
   }
 
-  /// Its number stays.
+  /// Clears the resume state of a target, and keeps its id.
   private func forget(
     _ id: TargetID, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {

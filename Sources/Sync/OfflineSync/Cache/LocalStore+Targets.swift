@@ -1,9 +1,9 @@
-// Targets: which queries were asked, how far their answers are known, and which documents they have.
+// Targets: the queries sent to the remote, with their resume state and their documents.
 
 package import DocumentStore
 
 extension LocalStore {
-  /// The number by which a query goes, from an earlier time or new, and what is known of it.
+  /// Returns the target of a query, existing or new.
   package func allocate(_ query: StructuredQuery) throws(DocumentStoreError) -> StoredTarget {
     try allocate(text: query.targetID)
   }
@@ -22,7 +22,7 @@ extension LocalStore {
     return target
   }
 
-  /// The documents that the remote has said to be in a target.
+  /// Returns the documents that the remote has reported for a target.
   package func remoteKeys(of id: TargetID) throws(DocumentStoreError) -> Set<DocumentPath> {
     if let known = keys[id] { return known }
     var loaded = Set<DocumentPath>()
@@ -33,7 +33,7 @@ extension LocalStore {
     return loaded
   }
 
-  /// Nobody listens to it any more.
+  /// Called when the last listener of a target was removed.
   package func release(_ id: TargetID) throws(DocumentStoreError) {
     var transaction = begin()
     for path in pins.removeValue(forKey: id) ?? [] { unpin(path, &transaction) }
@@ -61,7 +61,7 @@ extension LocalStore {
     idsByText[target.text] = nil
   }
 
-  /// What became of the documents in the views of a target.
+  /// The documents that entered and left the views of a target.
   package struct ViewReport {
     package var id: TargetID
     package var added: [DocumentPath]

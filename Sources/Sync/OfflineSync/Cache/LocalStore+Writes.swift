@@ -1,12 +1,12 @@
-// Writes, from the user to the remote's answer.
+// Pending writes, from the user's call to the remote's answer.
 
 package import DocumentStore
 
 extension LocalStore {
-  /// A batch in the queue, and the documents as they look with it.
+  /// A queued batch, and its documents' new local views.
   package typealias Written = (batch: PendingBatch, documents: [SyncedDocument])
 
-  /// Takes a batch into the queue: it is there when this returns, whatever happens then, unless less is asked for.
+  /// Adds a batch to the queue. It is durable when this returns, unless a lower durability is requested.
   package func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
@@ -41,7 +41,7 @@ extension LocalStore {
     do throws(DocumentStoreError) {
       try finish(&transaction, durability: durability)
     } catch {
-      // Its number is not used again.
+      // The batch number is not reused.
       queues[user]?.remove(batch.id)
       partCounts[CacheKeys.batch(batch.id, of: user)] = nil
       throw error
@@ -49,8 +49,9 @@ extension LocalStore {
     return (batch, documents)
   }
 
-  /// What a write is to follow may have been answered since it was read: the time that it has now is another condition.
-  /// And what waits behind it may make something else by now.
+  /// Checks a write that follows earlier pending writes. If those were answered since the read, the
+  /// document has a real update time and the precondition would be another one. Later pending writes may
+  /// also have changed the result since.
   private func following(
     _ mutation: Mutation, _ seen: SyncedDocument?
   ) throws(DocumentStoreError) -> Mutation {
@@ -64,7 +65,7 @@ extension LocalStore {
     return mutation.requiring(.asMadeBefore)
   }
 
-  /// The same for documents that are there already, and that the remote does not know.
+  /// Queues local documents that the remote does not know as a batch that uploads them.
   package func write(uploading mutations: [Mutation]) throws(DocumentStoreError) {
     guard let time = try store.snapshot().time, !mutations.isEmpty else { return }
     var transaction = begin()
@@ -78,7 +79,8 @@ extension LocalStore {
     try finish(&transaction, durability: nil)
   }
 
-  /// The remote has taken a batch. The documents as they look now.
+  /// Removes a batch that the remote accepted, and applies its result. Returns the affected documents'
+  /// local views.
   package func acknowledge(
     _ id: BatchID, _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) -> [SyncedDocument] {
@@ -87,9 +89,9 @@ extension LocalStore {
     for path in batch.paths {
       let remote = try transaction.remote(path)
       let accepted = batch.acknowledged(on: remote, version, results)
-      // The watch stream may have been faster.
+      // The watch stream may already have delivered a newer version.
       if remote.version < accepted.version {
-        // Other users of this store may wait with writes of it.
+        // Other users of this store may have pending writes of the document.
         keepBase(remote, exceptOf: user, &transaction)
         try transaction.setRemote(accepted)
       }
@@ -102,15 +104,16 @@ extension LocalStore {
     return try remove(batch, &transaction, .buffered, Acceptance(version: version, results: results))
   }
 
-  /// A batch will never happen, and whoever was told so must not see it come back: that is on stable storage when this
-  /// returns, unless less is asked for of the store. The documents as they look now.
+  /// Removes a batch that will never take effect. The removal is durable when this returns, unless the
+  /// store has a lower durability, because a batch must not reappear after its rejection was reported.
+  /// Returns the affected documents' local views.
   package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
     return try remove(batch, &transaction, nil, nil)
   }
 
-  /// Without an answer, it was refused.
+  /// Without an answer, the batch was refused.
   private func remove(
     _ batch: PendingBatch, _ transaction: inout CacheTransaction, _ durability: StoreDurability?,
     _ answer: Acceptance?
@@ -139,7 +142,8 @@ extension LocalStore {
     return documents
   }
 
-  /// Batches that are for what this one makes of a document. Returns what those were before that may be seen.
+  /// Updates the batches that follow this one in a document. Returns the earlier versions of those whose
+  /// effect may be visible.
   private func settleFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?,
     _ transaction: inout CacheTransaction

@@ -1,21 +1,23 @@
-// What a client keeps: documents, the queues of all users, targets. Every operation is one commit of the store, or
-// several if it is too much for one (CacheTransaction+Commit.swift).
+// A client's persistent state: documents, the queues of all users, and targets.
+//
+// Every operation is one commit of the store, or several if it exceeds one commit
+// (CacheTransaction+Commit.swift).
 //
 // Invariants:
-//   - What is in memory here is what the store has, but for tokens whose writing can wait (see `apply`).
-//   - A document at its own path is as the current user sees it.
+//   - Memory equals the store, except for resume tokens whose write can wait (see `apply`).
+//   - A document's own path holds the current user's view.
 //
-// A commit that fails leaves memory ahead of the store: the client has then to be opened again. Only writes of users
-// are taken back.
+// After a failed commit, memory is ahead of the store and the client has to be opened again. Only a
+// failed write of a user is rolled back in memory.
 
 package import DocumentStore
 
 package final class LocalStore {
-  /// When documents go that nothing refers to.
+  /// When unreferenced documents are removed.
   package enum Collector: Sendable {
-    /// At the end of the operation that let go of them.
+    /// At the end of the operation that removed the last reference.
     case eager
-    /// When there are too many bytes, those first that were used longest ago.
+    /// When the cache exceeds its size limit, least recently used first.
     case lru
   }
 
@@ -24,42 +26,42 @@ package final class LocalStore {
     var lastTarget: Int32 = 0
     var sequence: Int64 = 0
     var version: SnapshotVersion = .none
-    /// As whom documents at their own paths are seen.
+    /// The queue of the user whose view the documents' own paths hold.
     var queue = CacheKeys.queueName(nil)
   }
 
   package let store: DocumentStore
   let collector: Collector
   let sizes: CommitSizes
-  /// Whose batches these are, wherever they go.
+  /// The id of this client; it identifies the origin of batches at any remote.
   package private(set) var client: String
   package private(set) var user: String?
   var queues: [String?: WriteQueue] = [:]
-  /// Of batches that are kept in parts, how many those are.
+  /// The number of parts of each batch that is stored in parts.
   var partCounts: [DocumentPath: Int] = [:]
   var tokens: [String: [UInt8]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
-  /// Of targets that were used since the store was opened.
+  /// The documents of each target that was used since the store was opened.
   var keys: [TargetID: Set<DocumentPath>] = [:]
-  /// Documents in views.
+  /// The documents in the views of each target.
   var pins: [TargetID: Set<DocumentPath>] = [:]
   var pinCounts: [DocumentPath: Int] = [:]
-  /// What writes that wait were made on, where the remote has something else by now.
+  /// The versions on which pending writes are based, for documents of which the remote has a newer version.
   var bases: [String?: [DocumentPath: SyncedDocument]] = [:]
-  /// Asked when others were faster; without one, the last write wins.
+  /// Called when another client changed a document first; without a resolver, the last write wins.
   package var resolver: ConflictResolver?
   var globals = Globals()
   private var writtenGlobals = Globals()
-  /// Targets whose last state is not in the store.
+  /// Targets whose latest state is not in the store yet.
   var unwritten: Set<TargetID> = []
-  /// Documents whose writes were accepted and not shown yet; nil until somebody asks.
+  /// Documents whose accepted writes the watch stream has not shown yet; nil until it is first needed.
   private var committed: Set<DocumentPath>?
-  /// In which new batches are made.
+  /// The run that new batches belong to.
   let run: RunID
 
-  /// Opens what a store has, and makes it that of a client if it was none. `client` names a new one, `run` this opening:
-  /// no two may have the same.
+  /// Opens the client state of a store, and initializes it if there is none. `client` is the id of a new
+  /// client. `run` identifies this open and must be unique.
   package init(
     _ store: DocumentStore, user: String?, collector: Collector, client: String,
     run: RunID = RunID(.random(in: 0...UInt64.max)), sizes: CommitSizes = CommitSizes()
@@ -73,7 +75,7 @@ package final class LocalStore {
     if user != self.user { _ = try changeUser(user) }
   }
 
-  /// Writes what could wait until now.
+  /// Writes the resume tokens whose write was delayed.
   package func flush() throws(DocumentStoreError) { try flush(isNew: false) }
 
   private func flush(isNew: Bool) throws(DocumentStoreError) {
@@ -86,11 +88,11 @@ package final class LocalStore {
 
   package var queue: WriteQueue { queues[user] ?? WriteQueue() }
 
-  // The queue is not copied for what is asked of it.
+  // Accesses the queue in place, without a copy.
 
   func isPending(_ path: DocumentPath) -> Bool { queues[user]?.isAbout(path) ?? false }
 
-  /// With what is pending.
+  /// Returns the document with the pending writes applied.
   func local(_ remote: SyncedDocument) -> SyncedDocument { queues[user]?.local(remote) ?? remote }
 
   func local(
@@ -102,18 +104,18 @@ package final class LocalStore {
 
   package var lastRemoteVersion: SnapshotVersion { globals.version }
 
-  /// The queue of the current user, wherever its batches go.
+  /// The identity of the current user's queue at any remote.
   package var queueName: String { "\(client)/\(CacheKeys.queueName(user))" }
 
   // MARK: Opening
 
-  /// As whom documents at their own paths are seen in a store; nil if it is that of no client.
+  /// Returns the user whose view a store's documents hold; nil if the store has no client state.
   package static func user(of store: DocumentStore) throws(DocumentStoreError) -> String?? {
     guard let stored = try store.document(at: CacheKeys.globals) else { return nil }
     return CacheKeys.user(queueName: stored.string("u"))
   }
 
-  /// False if the store is that of no client.
+  /// Returns false if the store has no client state.
   private func load() throws(DocumentStoreError) -> Bool {
     let stored = try store.document(at: CacheKeys.globals)
     if let stored {
@@ -175,7 +177,8 @@ package final class LocalStore {
     return try transaction.remote(path)
   }
 
-  /// As the user sees it. What is pending is in what stands at its own path already, however much that is.
+  /// Returns the user's view of a document. The document's own path already includes the pending writes,
+  /// so the cost does not depend on their number.
   package func document(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     guard isPending(path), let stored = try store.document(at: path), stored.isPending else {
       return try composedDocument(path)
@@ -183,17 +186,17 @@ package final class LocalStore {
     return SyncedDocument(local: stored, isCommitted: false)
   }
 
-  /// The same, made of what the remote has and of all that is pending.
+  /// Computes the user's view from the remote's version and all pending writes.
   package func composedDocument(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     local(try remoteDocument(path))
   }
 
-  /// Whether the remote may have other fields than are known here, and the writes that wait leave some of them.
+  /// Whether the remote may have fields that are unknown here and that no pending write replaces.
   package func isAssumed(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
     try remoteDocument(path).isAssumed && !queue.batches(about: path).contains { $0.beginsAnew(path) }
   }
 
-  /// The answer of a query, as the user sees it.
+  /// Returns the result of a query in the user's view.
   package func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [SyncedDocument] {
     let committed = try knownCommitted()
     return try store.documents(query).map { stored in
@@ -216,7 +219,8 @@ package final class LocalStore {
 
   func begin() -> CacheTransaction { CacheTransaction(store, sizes) }
 
-  /// What the remote has is no loss: it will be told again.
+  /// Commits a transaction. By default the commit is only buffered, because the remote sends its data
+  /// again after a loss.
   func finish(
     _ transaction: inout CacheTransaction, durability: StoreDurability? = .buffered
   ) throws(DocumentStoreError) {
@@ -245,8 +249,8 @@ package final class LocalStore {
 
   // MARK: Users
 
-  /// The writes of the user before stay where they are, and those of the new one come into sight. The documents that
-  /// may look different.
+  /// Switches to another user. The previous user's writes stay in their queue, and the new user's writes
+  /// become visible. Returns the documents whose view may have changed.
   package func changeUser(_ user: String?) throws(DocumentStoreError) -> [SyncedDocument] {
     let before = Set(queue.paths)
     self.user = user
@@ -260,7 +264,7 @@ package final class LocalStore {
     return documents
   }
 
-  /// Where the write stream goes on.
+  /// The token with which the write stream resumes.
   package var streamToken: [UInt8] { tokens[CacheKeys.queueName(user)] ?? [] }
 
   package func setStreamToken(_ token: [UInt8]) throws(DocumentStoreError) {
@@ -271,8 +275,8 @@ package final class LocalStore {
     try finish(&transaction)
   }
 
-  /// Writes all tokens but those of users whose names are too long for a field. After a restart their streams begin
-  /// without one.
+  /// Writes the stream tokens. A user whose name is too long for a field is left out; that user's stream
+  /// starts without a token after a restart.
   func putTokens(_ transaction: inout CacheTransaction) {
     let kept = tokens.filter { $0.key.utf8.count <= PathError.nameBytesMax }
     transaction.put(kept.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)

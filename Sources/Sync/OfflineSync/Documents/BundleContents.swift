@@ -1,21 +1,21 @@
-// Documents and queries that someone has packed elsewhere.
+// The documents and queries of a loaded bundle.
 
 public import DocumentStore
 
-/// A document as a bundle has it.
+/// A document in a bundle.
 public struct BundledDocument: Sendable {
-  /// Which document.
+  /// The path of the document.
   public var path: DocumentPath
-  /// Nil if the bundle says that there is none.
+  /// The fields; nil if the bundle records that the document does not exist.
   public var fields: StoredMap?
-  /// When it was like this.
+  /// The update time of the document, or the time at which it did not exist.
   public var version: StoredTimestamp
-  /// About how many, for the size of commits.
+  /// The approximate size in bytes; determines the size of commits.
   public var byteCount: Int
-  /// The names of the queries that have found it.
+  /// The names of the queries whose results contain the document.
   public var queries: [String]
 
-  /// A document of a bundle; no fields say that there is none.
+  /// Creates a document of a bundle; without fields it is recorded as absent.
   public init(
     path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int, queries: [String] = []
   ) {
@@ -27,18 +27,18 @@ public struct BundledDocument: Sendable {
   }
 }
 
-/// A query as a bundle has it.
+/// A named query in a bundle.
 public struct BundledQuery: Sendable {
-  /// What it is asked for by.
+  /// The name under which applications look the query up.
   public var name: String
-  /// As it stands there.
+  /// The query as encoded in the bundle.
   public var text: String
-  /// What the name stands for.
+  /// The decoded query.
   public var query: StructuredQuery
-  /// When it was asked.
+  /// The time at which the query was executed.
   public var readTime: StoredTimestamp
 
-  /// A query under a name.
+  /// Creates a named query.
   public init(name: String, text: String, query: StructuredQuery, readTime: StoredTimestamp) {
     self.name = name
     self.text = text
@@ -47,18 +47,18 @@ public struct BundledQuery: Sendable {
   }
 }
 
-/// All that a bundle has.
+/// The contents of a bundle.
 public struct BundleContents: Sendable {
-  /// The bundle's own name.
+  /// The id of the bundle.
   public var id: String
-  /// When it was made.
+  /// The time at which the bundle was created.
   public var createTime: StoredTimestamp
-  /// Its documents.
+  /// The documents of the bundle.
   public var documents: [BundledDocument] = []
-  /// In their order; of two with one name, the later one counts.
+  /// The queries in their order; if two have the same name, the later one is used.
   public var queries: [BundledQuery] = []
 
-  /// A bundle without documents yet.
+  /// Creates a bundle without documents.
   public init(id: String, createTime: StoredTimestamp) {
     self.id = id
     self.createTime = createTime

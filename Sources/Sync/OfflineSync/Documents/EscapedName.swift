@@ -1,4 +1,4 @@
-// Paths and users as names of documents.
+// Escapes paths and user names for use as document names.
 //
 //   "%" is "%25", "/" is "%2f", ":" is "%3a"; all other bytes stand for themselves
 

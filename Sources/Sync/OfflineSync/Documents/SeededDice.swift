@@ -1,4 +1,4 @@
-// Random numbers that a seed decides, so that what happened once happens again (SplitMix64).
+// A seeded random number generator (SplitMix64), so that runs can be reproduced.
 
 package struct SeededDice: Sendable {
   private var state: UInt64
@@ -17,6 +17,6 @@ package struct SeededDice: Sendable {
 
   package mutating func isOne(in count: Int?) -> Bool { count.map { below(UInt64($0)) == 0 } ?? false }
 
-  /// 0 ..< 1.
+  /// A random number in 0 ..< 1.
   package mutating func fraction() -> Double { Double(next() >> 11) / Double(1 << 53) }
 }

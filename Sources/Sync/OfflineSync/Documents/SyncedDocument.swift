@@ -1,13 +1,12 @@
-// A document as a client knows it: as the remote had it last, or with the writes that are pending.
+// A document as a client knows it: the remote's last version, or that version with pending writes applied.
 
 package import DocumentStore
 
-/// What is known of the document at a path.
 package struct SyncedDocument: Sendable, Equatable {
   package enum Content: Sendable, Equatable {
-    /// Nothing is known.
+    /// The client has no information about the document.
     case invalid
-    /// It is there, and what it has is not known.
+    /// The document exists, but its content is unknown.
     case unknown
     case absent
     case found(StoredMap)
@@ -15,20 +14,20 @@ package struct SyncedDocument: Sendable, Equatable {
 
   package enum Pending: UInt8, Sendable {
     case none
-    /// A write of it has not been answered.
+    /// A write of the document has no answer yet.
     case local
-    /// All writes of it were accepted, and the watch stream has not shown the outcome yet.
+    /// All writes were accepted, and the watch stream has not delivered the result yet.
     case committed
   }
 
   package let path: DocumentPath
   package var content: Content
-  /// None while writes are pending.
+  /// `none` while writes are pending.
   package var version: SnapshotVersion
   package var createTime: SnapshotVersion
   package var pending: Pending
-  /// A patch was accepted, and the remote has said that it was made on something else than was known here: it may have
-  /// other fields, too.
+  /// Whether fields may be missing here: the remote accepted a patch but applied it to another version
+  /// than the client's.
   package var isAssumed = false
 
   package init(
@@ -48,14 +47,14 @@ package struct SyncedDocument: Sendable, Equatable {
 
   package var isValid: Bool { content != .invalid }
 
-  /// What a document has to be for this, as far as it is visible, to be what the remote has. One that is there and not
-  /// known counts as absent.
+  /// The precondition that the remote's document equals this one as far as it is visible. A document with
+  /// unknown content counts as absent.
   package var requirement: Precondition {
     guard isFound else { return .exists(false) }
     return isAssumed ? .impossible : .updateTime(version.timestamp)
   }
 
-  /// As queries see it; nil if there is nothing to see.
+  /// The document as queries read it; nil if it is absent or unknown.
   package var stored: StoredDocument? {
     fields.map {
       StoredDocument(
@@ -63,7 +62,8 @@ package struct SyncedDocument: Sendable, Equatable {
     }
   }
 
-  /// Of a store that keeps local documents: none of their writes has a version yet.
+  /// Creates the view of a document that was read from the store of local views. A document with a
+  /// pending write has no version there.
   package init(local document: StoredDocument, isCommitted: Bool) {
     let version = SnapshotVersion(document.updateTime)
     self.init(
@@ -74,6 +74,6 @@ package struct SyncedDocument: Sendable, Equatable {
 }
 
 extension StoredDocument {
-  /// Of a store that keeps local documents: a write of it has not been answered.
+  /// Whether a document read from the store of local views has a pending write.
   package var isPending: Bool { updateTime.microseconds == 0 }
 }

@@ -1,12 +1,13 @@
-// What can go wrong here.
+// The errors of OfflineSync.
 
 public import DocumentStore
 
-/// What OfflineSync throws.
+/// An error of OfflineSync.
 public enum OfflineSyncError: Error, Hashable, Sendable {
-  /// The remote said no, or could not be reached.
+  /// The remote refused the request or could not be reached.
   case remote(RemoteError)
-  /// The remote sent something that is beyond the limits. It was not stored. The listener goes on.
+  /// The remote sent data that exceeds the limits of a database. It was not stored. The listener stays
+  /// registered.
   case refused(RemoteRefusal)
   /// The store of this client failed.
   case store(DocumentStoreError)

@@ -1,25 +1,25 @@
-// Has the engine run: performs what it wants done, and tells it what happens.
+// Runs the sync engine: performs its effects and feeds it the events of users, streams and timers.
 //
-// Everything happens on one scheduler, one thing after the other. Handlers are called there, too, and must not wait:
-// whoever has something to tell users puts it on a queue of theirs.
+// All work runs on one serial scheduler. Handlers are called on it and must not block. A caller that
+// notifies users has to do so on a queue of its own.
 
 internal import ByteStore
 internal import Dispatch
 package import DocumentStore
 
-/// A client of a remote at work. Usable from any thread.
+/// A running client of a remote. Usable from any thread.
 package final class SyncDriver: @unchecked Sendable {
-  // All that changes is touched on the scheduler alone, which does one thing at a time.
+  // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
   package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
   package typealias Completion = @Sendable (OfflineSyncError?) -> Void
   package typealias QueueHandler = @Sendable (Result<QueueProgress, OfflineSyncError>) -> Void
   package typealias RejectionHandler = @Sendable (Result<Rejection, OfflineSyncError>) -> Void
 
-  /// When a write counts as done.
+  /// The point at which a write completes.
   package enum Acknowledgement: Sendable {
-    /// When it is in the queue, from where nothing but an answer takes it.
+    /// When the write is in the queue, which only an answer or a cancellation removes it from.
     case local
-    /// When the remote has accepted it.
+    /// When the remote has accepted the write.
     case server
   }
 
@@ -31,25 +31,25 @@ package final class SyncDriver: @unchecked Sendable {
   private var writeStream: (number: Int, stream: any WriteStream)?
   private var timers: [SyncTimer: Int] = [:]
   private var listeners: [ListenerID: Handler] = [:]
-  /// Of the listeners, those that wait for one answer.
+  /// Listeners that wait for a single result.
   private var reads = WaitingReads()
-  /// Of these, those that have a state already which is not enough for them.
+  /// Reads that have received a snapshot which does not satisfy them yet.
   private var unsatisfied: Set<ListenerID> = []
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
   private var queueListeners: [ListenerID: QueueHandler] = [:]
-  /// What they were told last.
+  /// The progress that queue listeners were last notified of.
   private var toldProgress: QueueProgress?
   private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
-  /// What was rejected while nobody listened, for the first who does. What an earlier run has left in the queue may be
-  /// answered as soon as the store is open.
+  /// Rejections that occurred without a listener, for the first one to register. The remote may answer
+  /// the writes of an earlier run as soon as the store is open.
   private var missedRejections: [Rejection] = []
   private static let missedRejectionsMax = 100
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
   private var lastNumber = 0
-  /// To which writes are added that come next. Held while the order of calls is decided.
+  /// The open group, which the next writes join. Locked while a call is assigned its place in the order.
   private let gathering = Locked<WriteGroup?>(nil)
-  /// Why nothing works any more.
+  /// The error that stopped the client; nil while it works.
   private var failure: OfflineSyncError?
   private let numbers = ListenerNumbers()
 
@@ -65,7 +65,7 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in attempt { () throws(DocumentStoreError) in try engine.start() } }
   }
 
-  /// A remote keeps streams until they are closed.
+  /// A remote keeps streams open until they are closed.
   deinit {
     watchStream?.stream.close()
     writeStream?.stream.close()
@@ -73,7 +73,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   // MARK: Users
 
-  /// `taken` is called once it is in the queue, or will never be.
+  /// Queues a write. `taken` is called when the write is in the queue or has failed to get there.
   package func write(
     _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server,
     taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
@@ -88,7 +88,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Writes that came while others were being written: one sync for all of them.
+  /// Queues the writes of a group, with one sync for all of them.
   private func take(_ group: WriteGroup) {
     let issued = gathering.withLock { open in
       if open === group { open = nil }
@@ -109,7 +109,8 @@ package final class SyncDriver: @unchecked Sendable {
         finish(issued[place], users[place].call, result)
       }
     } catch {
-      // Which of them are there, the next opening tells. Those that wait for the remote are told with all others.
+      // The next open finds out which of the writes exist. Writes that wait for the remote were completed
+      // by `fail`.
       fail(.store(error))
       end(issued.map { ($0, $0.acknowledgement == .local ? .store(error) : nil) })
     }
@@ -121,11 +122,12 @@ package final class SyncDriver: @unchecked Sendable {
     write.taken()
     switch result {
     case .success(let effects):
-      // A handler may have stopped all of it; the write is in the queue.
+      // A handler may have stopped the client; the write is in the queue all the same.
       if failure == nil { perform(effects) }
       if write.acknowledgement == .local { write.completion(nil) }
     case .failure(let error):
-      // Nothing has happened. A handler of one before may have stopped all of it, which has told it then.
+      // The write was not queued. If a handler of an earlier write stopped the client, that has completed
+      // this write already.
       if write.acknowledgement == .local || writes.removeValue(forKey: call) != nil {
         write.completion(.store(error))
       }
@@ -139,7 +141,8 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Behind all calls before this one: a write that comes later is not done together with those.
+  /// Runs the body after all earlier calls, and closes the open group so that later writes do not run
+  /// before it.
   private func enqueue(_ body: @escaping @Sendable () -> Void) {
     gathering.withLock { open in
       open = nil
@@ -147,7 +150,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// A query that is beyond the limits is answered with that, and no other call learns of it.
+  /// Registers a listener. A query that exceeds the limits fails alone, without effect on other calls.
   package func listen(
     to query: StructuredQuery, _ rules: ListenRules, _ handler: @escaping Handler
   ) -> ListenerID {
@@ -164,7 +167,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private static func complaint(about query: StructuredQuery) -> OfflineSyncError? {
     do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
-    // It is kept with what is known of its answer.
+    // The query's text is stored with its target.
     let bytes = query.targetID.utf8.count
     guard bytes > queryBytesMax else { return nil }
     return .store(.invalidArgument("The query has \(bytes) bytes, and the limit is \(queryBytesMax)."))
@@ -191,7 +194,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// How far the queue is: once now, and then after each step that changes it.
+  /// Calls the handler with the progress of the queue: now, and after each step that changes it.
   package func listenToQueue(_ handler: @escaping QueueHandler) -> ListenerID {
     let id = numbers.next()
     scheduler.run { [self] in
@@ -207,7 +210,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   package func unlistenToQueue(_ id: ListenerID) {
     scheduler.run { [self] in
-      // Whoever is let go of may end the database, and come here again.
+      // Releasing a handler may close the database, which calls back into this object.
       let gone = queueListeners.removeValue(forKey: id)
       withExtendedLifetime(gone) {}
     }
@@ -221,8 +224,8 @@ package final class SyncDriver: @unchecked Sendable {
     for handler in queueListeners.values { handler(.success(progress)) }
   }
 
-  /// Each write of the current user that the remote rejects from now on, and the last ones of those that were rejected
-  /// while nobody listened.
+  /// Calls the handler for each rejected write of the current user from now on, and for the latest
+  /// rejections that occurred without a listener.
   package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
     let id = numbers.next()
     scheduler.run { [self] in
@@ -248,7 +251,7 @@ package final class SyncDriver: @unchecked Sendable {
     missedRejections = Array((missedRejections + [rejection]).suffix(Self.missedRejectionsMax))
   }
 
-  /// Those of other users wait until they are back.
+  /// Rejections of other users are kept until those users return.
   private func tellMissedRejections() {
     guard !rejectionListeners.isEmpty, !missedRejections.isEmpty else { return }
     let missed = missedRejections.filter { $0.user == engine.local.user }
@@ -256,14 +259,16 @@ package final class SyncDriver: @unchecked Sendable {
     for rejection in missed { for handler in rejectionListeners.values { handler(.success(rejection)) } }
   }
 
-  /// The first state that the remote has confirmed, or what there is once it cannot be reached.
+  /// Calls the handler once, with the first snapshot that the remote has confirmed, or with the cached
+  /// one when the remote is unreachable.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
     first(query, isEnough: { _ in true }, handler)
   }
 
-  /// The same of one document, with what the engine knows of it: who listens already sees an accepted write as one that
-  /// waits until the watch stream tells what came of it. If nobody knows that yet, it waits for the watch stream, and fails
-  /// if that cannot tell: what is written for what was not read would be refused for certain.
+  /// Reads one document together with the engine's knowledge of it. Views show an accepted write as
+  /// pending until the watch stream delivers its result, but the engine knows more. If the content is
+  /// assumed, this waits for the watch stream, and fails if the remote does not deliver it. Otherwise a
+  /// write based on that read would certainly be refused.
   package func firstKnown(
     at path: DocumentPath,
     _ handler: @escaping @Sendable (Result<(ViewSnapshot, SyncedDocument), OfflineSyncError>) -> Void
@@ -301,10 +306,10 @@ package final class SyncDriver: @unchecked Sendable {
     let id = numbers.next()
     enqueue { [self] in
       if let error = failure ?? Self.complaint(about: query) { return handler(.failure(error)) }
-      // What is under way already may tell it again before the end of the listening gets its turn.
+      // Queued events may notify this listener again before its removal takes effect.
       let isAnswered = Locked(false)
       listeners[id] = { [weak self] result in
-        // Whoever does not count among the reads any more has waited long enough.
+        // A read that is no longer in `reads` has timed out, so it accepts any snapshot.
         if case .success = result, let self, reads.contains(id), !isEnough(engine) {
           unsatisfied.insert(id)
           return
@@ -316,7 +321,8 @@ package final class SyncDriver: @unchecked Sendable {
         guard isFirst else { return }
         self?.reads.remove(id)
         self?.unsatisfied.remove(id)
-        // First: whoever hears the answer and listens then finds no listening of this read.
+        // Removed before the handler runs, so that a listener which the handler adds does not share a
+        // view with this read.
         self?.unlisten(id)
         handler(result)
       }
@@ -326,7 +332,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// A remote that is connected and says nothing is as good as none: what is here is the answer then.
+  /// A connected remote that does not answer counts as unreachable; the read then gets the cached result.
   private func watchReads() {
     guard !reads.isEmpty, timers[.readSilence] == nil else { return }
     start(.readSilence, engine.options.silence)
@@ -350,7 +356,8 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Any event of a user that nobody waits for; `done` when it has been taken up, or with why it could not be.
+  /// Sends an event that needs no result. `done` is called when the engine has processed it, or with the
+  /// error that prevented that.
   package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
     enqueue { [self] in
       handle(event)
@@ -358,7 +365,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// The same, while the caller's thread waits.
+  /// Calls the body with the engine and blocks until it has returned.
   package func inspectNow<Value: Sendable>(
     _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value {
@@ -375,15 +382,15 @@ package final class SyncDriver: @unchecked Sendable {
     return try result.get()
   }
 
-  /// Looks at the engine where nobody changes it.
+  /// Calls the body with the engine while nothing else changes it.
   package func inspect(_ body: @escaping @Sendable (SyncEngine) -> Void) {
     enqueue { [self] in body(engine) }
   }
 
-  /// Ends the streams and returns. Who waits for one answer is told that there will be none; writes stay in the queue.
-  /// Listeners are told nothing more.
+  /// Closes the streams and returns. Pending reads and completions fail; writes stay in the queue.
+  /// Listeners are not notified.
   package func stop() {
-    // The last reference to a database may be that of a listener, which is let go of here.
+    // A listener that is released here may hold the last reference to the database.
     if scheduler.isCurrent { return end() }
     let isStopped = DispatchSemaphore(value: 0)
     enqueue { [self] in
@@ -394,7 +401,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func end() {
-    // What could wait until now; without it, more is asked again.
+    // Writes the delayed resume tokens. Without them the next run resumes from older ones and receives more.
     if failure == nil { try? engine.local.flush() }
     let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
     failure = end
@@ -403,7 +410,7 @@ package final class SyncDriver: @unchecked Sendable {
     letGo()
   }
 
-  /// As if the process had died: nothing is done any more, and the store is left as it is.
+  /// Simulates a crash: all work stops, and the store stays as it is.
   package func abandon() {
     failure = .remote(RemoteError(.cancelled, "The client is gone."))
     letGo()
@@ -487,7 +494,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func take(_ event: WatchStreamEvent, _ number: Int) {
-    // One that was closed has nothing to say any more.
+    // Events of a closed stream are ignored.
     guard watchStream?.number == number else { return }
     switch event {
     case .opened:
@@ -528,8 +535,8 @@ package final class SyncDriver: @unchecked Sendable {
 
   // MARK: The end
 
-  /// The store has failed: what memory has may be ahead of it. Everybody is told; opening it again goes on from what
-  /// it has.
+  /// Stops for good after a store failure, because memory may be ahead of the store. All handlers receive
+  /// the error. The next open starts from the state of the store.
   private func fail(_ error: OfflineSyncError) {
     failure = error
     for listener in listeners.values { listener(.failure(error)) }
@@ -547,7 +554,7 @@ package final class SyncDriver: @unchecked Sendable {
     timers = [:]
     reads = WaitingReads()
     unsatisfied = []
-    // Whoever is let go of may end the database, and come here again.
+    // Releasing a handler may close the database, which calls back into this object.
     let gone = (listeners, syncListeners, queueListeners, rejectionListeners, writes, waits)
     listeners = [:]
     syncListeners = [:]
@@ -559,7 +566,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 }
 
-/// Numbers for listeners, from any thread.
+/// Unique listener ids, usable from any thread.
 private final class ListenerNumbers: Sendable {
   private let last = Locked(0)
 

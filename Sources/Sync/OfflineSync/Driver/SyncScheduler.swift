@@ -1,4 +1,4 @@
-// When things happen: on a queue and by real clocks, or as a test has it.
+// The execution of tasks and timers: on a dispatch queue with the system clock, or under a test's control.
 
 package import Dispatch
 
@@ -10,14 +10,14 @@ import Musl
 import Glibc
 #endif
 
-/// One thing after the other, now or later.
+/// A serial executor with timers.
 package protocol SyncScheduler: Sendable {
   /// Microseconds since 1970.
   func now() -> Int64
-  /// After what was given before.
+  /// Runs the body after all bodies that were submitted before.
   func run(_ body: @escaping @Sendable () -> Void)
   func run(after microseconds: Int64, _ body: @escaping @Sendable () -> Void)
-  /// Whoever asks is one of those things: to wait for another one would last for ever.
+  /// Whether the caller runs on this scheduler. If so, waiting for another body would deadlock.
   var isCurrent: Bool { get }
 }
 

@@ -1,13 +1,13 @@
-// Reads that wait for what a remote confirms, and when they have waited long enough.
+// Reads that wait for the remote's confirmation, and the rule when they time out.
 //
-// Nothing here knows a clock: time goes by in ticks, one after the other as long as anybody waits.
+// Time is counted in ticks, which follow one another while a read waits; there is no clock here.
 //
-//   overdue  =  two whole ticks in which the remote has said nothing at all,
-//               or twelve, however much it says about other things
+//   overdue  =  two whole ticks without any message of the remote,
+//               or twelve ticks in total
 
 struct WaitingReads {
   private struct Wait {
-    /// The tick during which it began counts as none.
+    /// -1, because the tick during which the wait began does not count.
     var ticks = -1
     var silentTicks = -1
   }
@@ -27,10 +27,10 @@ struct WaitingReads {
 
   mutating func remove(_ id: ListenerID) { waits[id] = nil }
 
-  /// The remote has said something.
+  /// Records that the remote has sent something.
   mutating func hear() { hasHeard = true }
 
-  /// A tick is over: who has waited long enough.
+  /// Ends a tick and returns the reads that have timed out.
   mutating func overdue() -> [ListenerID] {
     for id in waits.keys {
       waits[id]?.ticks += 1

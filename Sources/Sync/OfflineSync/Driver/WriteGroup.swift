@@ -1,8 +1,8 @@
-// Writes that are made durable together.
+// A group of writes that are made durable by one sync.
 
 internal import DocumentStore
 
-/// A write of a user on its way into the queue.
+/// A user's write before it is queued.
 struct IssuedWrite: Sendable {
   let mutations: [Mutation]
   let acknowledgement: SyncDriver.Acknowledgement
@@ -10,16 +10,16 @@ struct IssuedWrite: Sendable {
   let completion: SyncDriver.Completion
 }
 
-/// Writes between which nobody has asked for anything else.
+/// Consecutive writes without any other call between them.
 final class WriteGroup: @unchecked Sendable {
-  // Unchecked, because it is only touched under the lock of its driver's `gathering`.
+  // Unchecked, because it is only touched under the lock of the driver's `gathering`.
   private static let countMax = 100
 
   private(set) var writes: [IssuedWrite]
 
   init(_ first: IssuedWrite) { writes = [first] }
 
-  /// False if it is full.
+  /// Returns false if the group is full.
   func add(_ write: IssuedWrite) -> Bool {
     guard writes.count < Self.countMax else { return false }
     writes.append(write)

@@ -1,10 +1,10 @@
-// The state of both streams.
+// The state of the watch stream, the write stream and limbo resolution.
 
 internal import DocumentStore
 
 enum StreamPhase: Hashable {
   case stopped
-  /// Until the next attempt.
+  /// Waits for the backoff timer.
   case waiting
   case opening
   case open
@@ -16,9 +16,9 @@ struct WatchSide {
   var phase = StreamPhase.stopped
   var hasFailed = false
   var backoff: Backoff
-  /// Lives as long as the stream.
+  /// Replaced with each new stream.
   var aggregator = WatchAggregator()
-  /// All that is to be followed, whether there is a stream or not.
+  /// All targets to watch, whether a stream is open or not.
   var targets: [TargetID: TargetData] = [:]
   var isIdleTimerRunning = false
 }
@@ -30,18 +30,19 @@ struct WriteSide {
   var isHandshakeComplete = false
   var hasFailed = false
   var backoff: Backoff
-  /// The first batches of the queue: sent, or to be sent on the open stream.
+  /// The first batches of the queue: sent, or to be sent when the stream is open.
   var pipeline: [PendingBatch] = []
-  /// The batch whose documents are being looked up, since others have changed them. Nothing is sent until then.
+  /// The batch whose documents are being looked up because other clients changed them. Nothing is sent
+  /// until then.
   var lookup: BatchID?
   var isIdleTimerRunning = false
 }
 
-/// Documents that are being asked for one by one.
+/// Limbo documents, each of which is resolved by its own target.
 struct LimboSide {
   struct Resolution {
     let path: DocumentPath
-    /// The remote has said that it is there.
+    /// Whether the remote has reported that the document exists.
     var isReceived = false
   }
 
@@ -49,12 +50,12 @@ struct LimboSide {
   var active: [DocumentPath: TargetID] = [:]
   var resolutions: [TargetID: Resolution] = [:]
   var enqueued = PathQueue()
-  /// The targets whose views want to know.
+  /// For each limbo document, the targets whose views contain it.
   var references: [DocumentPath: Set<TargetID>] = [:]
-  /// The same by target.
+  /// The inverse of `references`: the limbo documents of each target.
   var pathsOfTargets: [TargetID: Set<DocumentPath>] = [:]
 
-  /// False if nobody else wants to know of it any more.
+  /// Returns false if no other target refers to the document.
   mutating func removeReference(to path: DocumentPath, of target: TargetID) -> Bool {
     pathsOfTargets[target]?.remove(path)
     if pathsOfTargets[target]?.isEmpty == true { pathsOfTargets[target] = nil }
@@ -68,12 +69,13 @@ struct LimboSide {
   }
 }
 
-/// Documents in the order in which they came, each once. Nothing here takes as long as there are many.
+/// A FIFO queue of distinct documents. The cost of every operation is independent of the queue's length
+/// (amortized).
 struct PathQueue {
   private var items: [(number: Int, path: DocumentPath)] = []
   private var start = 0
   private var lastNumber = 0
-  /// An item with another number has left.
+  /// The valid number of each path. An item with another number has been removed.
   private var numbers: [DocumentPath: Int] = [:]
 
   var isEmpty: Bool { numbers.isEmpty }

@@ -1,16 +1,17 @@
-// What always holds between two events.
+// Invariants that hold between two events.
 
 package import DocumentStore
 
 extension SyncEngine {
-  /// The target of a query that someone listens to.
+  /// Returns the target of a query that has a listener.
   package func target(of query: StructuredQuery) -> TargetID? { views[query.canonicalID]?.target }
 
-  /// Documents that are being asked for one by one, and those that will be.
+  /// The limbo documents that have a target.
   package var activeLimbo: [DocumentPath: TargetID] { limbo.active }
   package var enqueuedLimbo: [DocumentPath] { limbo.enqueued.all }
 
-  /// Nil if all is as it should be. Looks at all that listeners see, and runs their queries again.
+  /// Returns a description of a violated invariant, or nil. Checks everything that listeners see and runs
+  /// their queries again.
   package func brokenInvariant() throws(DocumentStoreError) -> String? {
     let queue = local.queue
     if let broken = queue.brokenInvariant() { return broken }

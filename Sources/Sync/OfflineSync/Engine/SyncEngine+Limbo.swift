@@ -1,5 +1,7 @@
-// Limbo: documents that match here and that the remote does not list are asked for one by one. Either the remote has
-// them and they are different there, or they are gone.
+// Limbo resolution: finds out about documents that match locally but that the remote does not list.
+//
+// The engine watches each such document by a target of its own. The remote then either sends a different
+// version or reports that the document is gone.
 
 internal import DocumentStore
 
@@ -41,7 +43,7 @@ extension SyncEngine {
     }
   }
 
-  /// Which of the documents that are asked for one by one the remote has.
+  /// Records which limbo documents the remote has reported as existing.
   func noteReceived(_ event: RemoteEvent) {
     for (id, change) in event.targetChanges where limbo.resolutions[id] != nil {
       if !change.added.isEmpty {
@@ -52,13 +54,13 @@ extension SyncEngine {
     }
   }
 
-  /// The remote does not follow a target any more.
+  /// Handles the removal of a target by the remote.
   func rejectListen(_ id: TargetID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let resolution = limbo.resolutions[id] else {
       try local.release(id)
       return try forget(id, error)
     }
-    // Whoever may not see a document does not have it.
+    // A document that the user may not read counts as absent.
     limbo.resolutions[id] = nil
     limbo.active[resolution.path] = nil
     try pumpLimbo()
@@ -70,13 +72,13 @@ extension SyncEngine {
 
   func apply(_ event: RemoteEvent) throws(DocumentStoreError) {
     noteReceived(event)
-    // Before a listening ends that the document was asked for with.
+    // Mapped first, because applying the event may end the limbo target that the refusal belongs to.
     let refusals = heard(event.refusals)
     try emit(try local.apply(event), event)
     tell(refusals)
   }
 
-  /// What the client believes to be in a target.
+  /// Returns the documents that the client assumes to be in a target.
   func remoteKeys(of id: TargetID) -> Set<DocumentPath> {
     if let resolution = limbo.resolutions[id] { return resolution.isReceived ? [resolution.path] : [] }
     let texts = textsOfTargets[id] ?? []

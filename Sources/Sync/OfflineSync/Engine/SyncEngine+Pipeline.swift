@@ -1,4 +1,4 @@
-// The write stream: the first batches of the queue are on their way, and answered in their order.
+// The write stream: sends the first batches of the queue and processes their answers in order.
 
 internal import DocumentStore
 
@@ -23,8 +23,9 @@ extension SyncEngine {
     }
   }
 
-  /// What a batch that follows another is for is known when that was answered. With a resolver, what any batch builds on
-  /// is known once the batches before it of the same documents were: somebody else may come in between.
+  /// Whether a batch has to wait for an answer. A batch that follows another gets its precondition from
+  /// that batch's answer. With a resolver, every batch waits for earlier batches of its documents,
+  /// because another client's write may come in between.
   private func waitsForAnswer(_ batch: PendingBatch) -> Bool {
     if writing.pipeline.contains(where: batch.follows) { return true }
     guard local.resolver != nil else { return false }
@@ -42,7 +43,7 @@ extension SyncEngine {
           mutations: batch.mutations, firstOpen: first, guards: try guards(of: batch))))
   }
 
-  /// None of a document that a batch before this one is about, which has not been answered.
+  /// Returns the guards of a batch. A document with an earlier unanswered batch gets no guard.
   private func guards(of batch: PendingBatch) throws(DocumentStoreError) -> [DocumentPath: Precondition] {
     guard local.resolver != nil else { return [:] }
     var guards: [DocumentPath: Precondition] = [:]
@@ -91,9 +92,9 @@ extension SyncEngine {
   func writeAnswered(
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) throws(DocumentStoreError) {
-    // Before the handshake nothing was sent that could be answered.
+    // Before the handshake nothing was sent, so there is nothing to answer.
     guard writing.phase == .open, writing.isHandshakeComplete, !writing.pipeline.isEmpty else { return }
-    // A handshake does not show that the stream is well: the write itself may be what fails each time.
+    // Reset here and not at the handshake: a write may be what breaks the stream each time.
     writing.backoff.reset()
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
@@ -113,7 +114,7 @@ extension SyncEngine {
     if error?.code == .resourceExhausted { writing.backoff.wait() }
     if let error, !writing.pipeline.isEmpty {
       if wasReady, error.code.isPermanentForWrites {
-        // It is the write that is wrong, not the connection.
+        // The remote rejects this write; the connection works.
         let batch = writing.pipeline.removeFirst()
         writing.backoff.reset()
         writing.hasFailed = false
@@ -127,7 +128,7 @@ extension SyncEngine {
 
   // MARK: Conflicts
 
-  /// Others were faster. Nothing is sent again before it is known what they did.
+  /// Another client changed a document first. The pipeline stops until the current versions are known.
   func writeOvertaken() throws(DocumentStoreError) {
     guard writing.phase == .open, writing.isHandshakeComplete, let batch = writing.pipeline.first else {
       return
@@ -138,7 +139,7 @@ extension SyncEngine {
     writing.hasFailed = true
     writing.pipeline = []
     writing.lookup = batch.id
-    // Those alone that it is guarded by: of what was written blindly nobody asks.
+    // Only guarded documents have to be looked up. The resolver is not called for unguarded writes.
     let guarded = try guards(of: batch).keys.sorted { $0.description < $1.description }
     effects.append(.lookUp(batch.id, guarded.isEmpty ? batch.paths : guarded, user: local.user))
   }
@@ -150,16 +151,16 @@ extension SyncEngine {
     writing.lookup = nil
     switch result {
     case .success(let documents):
-      // A refused document is asked for again, as if there had been no answer.
+      // If a document was refused, the lookup counts as unanswered and happens again.
       guard try take(documents) else { break }
       try emit(try local.resolve(id), nil)
     case .failure(let error) where error.code.isPermanentForWrites:
-      // Whoever may not see what others did cannot say what becomes of the write.
+      // A user who may not read the other client's change cannot resolve the conflict.
       writing.backoff.reset()
       writing.hasFailed = false
       try reject(id, error)
     case .failure:
-      // It is refused again, and that takes longer each time.
+      // The batch is sent and refused again, with a growing backoff.
       break
     }
     try fillPipeline()

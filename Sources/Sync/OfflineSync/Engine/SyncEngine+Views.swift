@@ -1,4 +1,4 @@
-// Listening: from a query to a view, and from what has changed to what listeners are told.
+// Listeners: creates views for queries and turns changes into snapshots for listeners.
 
 internal import DocumentStore
 
@@ -37,7 +37,7 @@ extension SyncEngine {
     }
   }
 
-  /// Those who stay want what is in the cache: what the remote says is not heard of any more.
+  /// Stops watching a target whose remaining listeners only read the cache.
   private func leaveRemoteIfNobodyAsks(_ target: TargetID) throws(DocumentStoreError) {
     let texts = textsOfTargets[target] ?? []
     guard watching.targets[target] != nil, !texts.contains(where: { events.asksRemote($0) }) else { return }
@@ -73,7 +73,7 @@ extension SyncEngine {
     if asksRemote { try follow(TargetData(target, query)) }
   }
 
-  /// A target that nobody listens to any more, or that the remote has refused.
+  /// Drops the views of a target that has no listeners or that the remote has refused.
   func forget(_ target: TargetID, _ error: RemoteError?) throws(DocumentStoreError) {
     for text in textsOfTargets[target] ?? [] {
       guard let known = views[text] else { continue }
@@ -92,14 +92,15 @@ extension SyncEngine {
     for id in syncListeners { effects.append(.tellSync(id)) }
   }
 
-  /// All that follows from documents that are different now, and from what was said of targets.
+  /// Updates all views after documents or targets changed, and notifies listeners.
   func emit(_ documents: [SyncedDocument], _ event: RemoteEvent?) throws(DocumentStoreError) {
     let changed = ChangedDocuments(documents)
     var snapshots: [ViewSnapshot] = []
     var reports: [LocalStore.ViewReport] = []
     for text in viewOrder {
       guard let target = views[text]?.target else { continue }
-      // Others are still to hear what has happened while the stream was away.
+      // A view whose target is not complete on this stream still lacks changes from the time without a
+      // connection.
       let heard = watching.aggregator.hasToldAll(target) ? local.lastRemoteVersion : .none
       guard
         let (relevant, isOverdue) = views[text].map({
@@ -127,7 +128,7 @@ extension SyncEngine {
     _ text: String, _ documents: [SyncedDocument], _ change: TargetChange?, at version: SnapshotVersion,
     _ isPendingReset: Bool
   ) throws(DocumentStoreError) -> SyncView.Outcome? {
-    // Taken out, so that what it has is changed in its place and not copied.
+    // Removed from the dictionary during the update, so that the view is modified in place and not copied.
     guard var known = views.removeValue(forKey: text) else { return nil }
     defer { views[text] = known }
     var changes = known.view.compute(documents)
@@ -137,14 +138,14 @@ extension SyncEngine {
 
   // MARK: Refusals
 
-  /// Standing refusals of a target, and of the limbo documents of its views.
+  /// Returns the refusals in force of a target and of the limbo documents of its views.
   private func standingRefusals(of target: TargetID) -> [RemoteRefusal] {
     let paths = (limbo.pathsOfTargets[target] ?? []).sorted { ValueOrder.compare($0, $1) == .before }
     let ids = [target] + paths.compactMap { limbo.active[$0] }
     return ids.flatMap { watching.aggregator.refusals(of: $0) }
   }
 
-  /// Maps refusals of limbo targets to the user targets that wait for them.
+  /// Maps refusals of limbo targets to the user targets that refer to their documents.
   func heard(_ refusals: [TargetID: [RemoteRefusal]]) -> [TargetID: [RemoteRefusal]] {
     var heard: [TargetID: [RemoteRefusal]] = [:]
     for (id, refused) in refusals {
@@ -154,14 +155,14 @@ extension SyncEngine {
     return heard
   }
 
-  /// Tells listeners of these targets, except those of the cache alone.
+  /// Notifies the listeners of these targets, except those that only read the cache.
   func tell(_ refusals: [TargetID: [RemoteRefusal]]) {
     for (target, refused) in heard(refusals).sorted(by: { $0.key < $1.key }) {
       for text in textsOfTargets[target] ?? [] { tell(refused, to: text) }
     }
   }
 
-  /// Tells listeners whose views contain the refused document.
+  /// Notifies the listeners whose views contain the refused document.
   func tell(_ refusals: [RemoteRefusal]) {
     for refusal in refusals {
       guard case .document(let path) = refusal.subject else { continue }
@@ -177,7 +178,7 @@ extension SyncEngine {
 
   // MARK: Online state
 
-  /// Tells everybody, if it is different.
+  /// Notifies all listeners if the online state has changed.
   func announceOnline() {
     if !online.isTimerRunning { effects.append(.stopTimer(.onlineState)) }
     guard online.state != events.online else { return }
@@ -192,7 +193,7 @@ extension SyncEngine {
   }
 }
 
-/// Documents that are different now, found by where they are: most views are about other collections.
+/// Changed documents, indexed by path and collection, because most views are about other collections.
 struct ChangedDocuments {
   private var byPath: [DocumentPath: SyncedDocument] = [:]
   private var byCollection: [CollectionPath: [SyncedDocument]] = [:]

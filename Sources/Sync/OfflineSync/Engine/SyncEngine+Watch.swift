@@ -1,4 +1,4 @@
-// The watch stream: what is followed, and what the remote says of it.
+// The watch stream: the targets that are watched, and the remote's messages about them.
 
 internal import DocumentStore
 
@@ -147,7 +147,7 @@ extension SyncEngine {
     }
     watching.aggregator.handle(change, context)
     if let refusal = RemoteLimits.refusal(ofSnapshotAt: version) {
-      // Nothing else may follow that would tell of it.
+      // Notified at once, because no later snapshot may follow that would deliver the refusal.
       watching.aggregator.note(refusal, context)
       return tell(watching.aggregator.takeRefusals(context))
     }
@@ -165,7 +165,8 @@ extension SyncEngine {
       target.resumeToken = []
       target.readTime = .none
       watching.targets[id] = target
-      // All of it from the start: what is here and not there can be anything.
+      // The target restarts without a token, because the local documents may differ from the remote's in
+      // any way.
       sendEnd(of: id)
       target.purpose = purpose
       send(target)

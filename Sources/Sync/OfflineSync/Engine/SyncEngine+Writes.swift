@@ -1,4 +1,4 @@
-// Writes: into the queue, through the pipeline, to the answer.
+// The life of a write: into the queue, through the pipeline, to the remote's answer.
 
 internal import DocumentStore
 
@@ -11,20 +11,20 @@ extension SyncEngine {
     try follow(try local.write(mutations, at: time), call)
   }
 
-  /// What comes of a batch that is in the queue.
+  /// Continues after a batch was queued: updates views and fills the pipeline.
   func follow(_ written: LocalStore.Written, _ call: CallID?) throws(DocumentStoreError) {
     if let call { completions[local.queueName, default: [:]][written.batch.id] = call }
     try emit(written.documents, nil)
     try fillPipeline()
   }
 
-  /// The writes that were not answered, in their order.
+  /// The batches without an answer, in order.
   package var pendingBatches: [PendingBatch] { local.queue.all }
 
-  /// How many are sent, or will be as soon as the stream is open.
+  /// The number of batches that are sent or will be sent as soon as the stream is open.
   package var outstandingCount: Int { writing.pipeline.count }
 
-  /// How far the current user's queue is; costs the same however long it is.
+  /// The progress of the current user's queue. The cost is independent of the queue's length.
   package var progress: QueueProgress {
     QueueProgress(
       user: local.user, pendingCount: local.queue.count,
@@ -37,7 +37,8 @@ extension SyncEngine {
     if writing.lookup == id { writing.lookup = nil }
     if let place = writing.pipeline.firstIndex(where: { $0.id == id }) {
       writing.pipeline.remove(at: place)
-      // Answers come in the order of what was sent: this one would be missing.
+      // The remote answers in the order of sending, so the answer to this batch would be taken for that
+      // of the next one.
       stopWrite()
     }
     try reject(id, RemoteError(.cancelled, "The write was cancelled."))
@@ -55,7 +56,7 @@ extension SyncEngine {
     _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) throws(DocumentStoreError) {
     answers.accepted += 1
-    // Whoever waits is told before listeners hear what follows from it.
+    // The caller's completion runs before listeners see the result.
     complete(batch.id, nil)
     try emit(try local.acknowledge(batch.id, version, results, token: token), nil)
   }
@@ -63,7 +64,7 @@ extension SyncEngine {
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let batch = local.queue[id] else { return }
     let documents = try local.reject(id)
-    // A remote cannot reject with this code: it would be asked again.
+    // The remote cannot reject with this code, because the client treats it as transient.
     if error.code == .cancelled {
       answers.cancelled += 1
     } else {
@@ -79,7 +80,7 @@ extension SyncEngine {
     if let call = completions[local.queueName]?.removeValue(forKey: id) {
       effects.append(.finishWrite(call, error))
     }
-    // One that was cancelled was not the next to be answered: those before it are still waited for.
+    // A cancelled batch may be in the middle of the queue. Waits for it then move to the batch before it.
     let before = local.queue.previous(before: id)
     for place in waits.indices where waits[place].batch == id {
       if let before {

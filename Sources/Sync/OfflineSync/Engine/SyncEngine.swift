@@ -1,15 +1,15 @@
-// The client of a remote, as a machine that is told what happens and answers what is to be done:
+// The sync engine of a client: a state machine that turns events into effects.
 //
 //   effects = handle(event)
 //
-// It has no clock, no thread and no connection. What it keeps for later is in the local store; a call returns when
-// that has it. One call at a time.
+// It has no clock, no thread and no connection. All persistent state is in the local store, which has it
+// when a call returns. Calls must not overlap.
 //
 // Invariants:
 //   - The targets on an open watch stream are `watching.targets`.
-//   - `writing.pipeline` is the front of the user's queue, no longer than `pipelineMax`, in order.
-//   - Of each query that someone listens to there is one view; queries with the same target share what the remote
-//     says of it.
+//   - `writing.pipeline` is a prefix of the user's queue, in order, and has at most `pipelineMax` batches.
+//   - Each query with a listener has one view. Queries with equal targets share the remote's messages about
+//     it.
 
 package import DocumentStore
 
@@ -18,13 +18,15 @@ package final class SyncEngine {
     package var limboMax = 100
     package var documentsName = ""
     package var seed: UInt64 = 0
-    /// Asked when others have changed what writes build on; without one, the last write wins.
+    /// Called when other clients have changed the base of pending writes; without a resolver, the last
+    /// write wins.
     package var resolver: ConflictResolver?
-    /// A larger cache loses what was used longest ago, now and then; nil for one that keeps everything.
+    /// The maximum cache size in bytes. A larger cache periodically loses its least recently used
+    /// documents; nil means no limit.
     package var cacheBytesMax: UInt64?
-    /// The same for single collections.
+    /// The maximum cache size of single collections.
     package var budgets: [CollectionPath: UInt64] = [:]
-    /// Microseconds. A remote that says nothing for twice as long leaves reads to what is here.
+    /// Microseconds. A remote that sends nothing for twice as long counts as unreachable for pending reads.
     package var silence: Int64 = 5_000_000
 
     package init() {}
@@ -37,11 +39,11 @@ package final class SyncEngine {
 
   package let local: LocalStore
   let options: Options
-  /// By the identity of the query.
+  /// Keyed by the canonical text of the query.
   var views: [String: QueryView] = [:]
-  /// In the order in which they came.
+  /// The keys of `views`, in the order in which they were created.
   var viewOrder: [String] = []
-  /// The same by target, and none without a view.
+  /// The keys of `views` by target; a target without views has no entry.
   var textsOfTargets: [TargetID: [String]] = [:]
   var events = EventManager()
   var syncListeners: [ListenerID] = []
@@ -50,11 +52,11 @@ package final class SyncEngine {
   var writing: WriteSide
   var limbo = LimboSide()
   package internal(set) var isNetworkEnabled = true
-  /// As far as users are told.
+  /// Whether the client is offline as users see it.
   package var isOffline: Bool { online.state == .offline }
   var completions: [String: [BatchID: CallID]] = [:]
   var waits: [(batch: BatchID, call: CallID)] = []
-  /// Of the current user's writes, since the user came.
+  /// Counts of the current user's answered writes, since the last change of user.
   var answers = QueueProgress.Answers()
   var effects: [SyncEffect] = []
 
@@ -66,7 +68,7 @@ package final class SyncEngine {
     writing = WriteSide(backoff: Backoff(seed: ~options.seed))
   }
 
-  /// Takes up what an earlier run has left in the queue.
+  /// Starts the engine and continues with the queue that an earlier run left.
   package func start() throws(DocumentStoreError) -> [SyncEffect] {
     if options.cacheBytesMax != nil || !options.budgets.isEmpty {
       effects.append(.startTimer(.collection, microseconds: Self.collectionDelay))
@@ -75,8 +77,8 @@ package final class SyncEngine {
     return takeEffects()
   }
 
-  /// Throws if the store fails. After a write of a user nothing has changed then; after anything else, the client has
-  /// to be opened again.
+  /// Processes an event. Throws if the store fails. A failed write of a user has no effect; after any
+  /// other failure the client has to be opened again.
   package func handle(_ event: SyncEvent) throws(DocumentStoreError) -> [SyncEffect] {
     do throws(DocumentStoreError) {
       try take(event)
@@ -87,8 +89,9 @@ package final class SyncEngine {
     return takeEffects()
   }
 
-  /// Writes of users one after the other, all of them durable when this returns. Of each what is to be done, or why it did
-  /// not happen. Throws if it is not known which of them are there: the client has then to be opened again.
+  /// Queues several writes of users in order, all of them durable when this returns. Returns for each
+  /// write its effects, or the error that prevented it. Throws if the outcome of some is unknown; the
+  /// client then has to be opened again.
   package func take(
     _ writes: [UserWrite]
   ) throws(DocumentStoreError) -> [Result<[SyncEffect], DocumentStoreError>] {
@@ -98,7 +101,7 @@ package final class SyncEngine {
       let isLast = place == writes.count - 1
       let written: LocalStore.Written
       do throws(DocumentStoreError) {
-        // The last one takes those before it along.
+        // The sync of the last write makes the earlier ones durable, too.
         written = try local.write(write.mutations, at: write.time, isLast ? nil : .buffered)
       } catch {
         results.append(.failure(error))
@@ -175,15 +178,15 @@ package final class SyncEngine {
     _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
   }
 
-  /// Forgets documents that nobody has changed since, unless a listener sees them or a write of them is pending. How
-  /// many; whoever asks for them again gets them from the remote.
+  /// Evicts documents that have not changed since the given time, unless a view contains them or a write
+  /// of them is pending. Returns their number. A later read fetches them from the remote again.
   package func evict(
     _ query: StructuredQuery, before time: StoredTimestamp
   ) throws(DocumentStoreError) -> Int {
     try local.evict(query, before: SnapshotVersion(time), active: activeTargets, unless: isSeen)
   }
 
-  /// Has collections that take more of the cache than they may lose what was used longest ago.
+  /// Evicts the least recently used documents of each collection that exceeds its size limit.
   package func keepBudgets(_ budgets: [CollectionPath: UInt64]) throws(DocumentStoreError) {
     for (collection, bytesMax) in budgets {
       _ = try local.shrink(collection, to: bytesMax, active: activeTargets, unless: isSeen)

@@ -1,8 +1,8 @@
-// What happens to a client, and what it wants done.
+// The events that the sync engine processes, and the effects that it requests.
 
 package import DocumentStore
 
-/// A number of the driver's choice: of a write, or of one who waits.
+/// A number chosen by the driver that identifies a write or a wait.
 package struct CallID: Hashable, Comparable, Sendable {
   package let value: Int
 
@@ -11,7 +11,7 @@ package struct CallID: Hashable, Comparable, Sendable {
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// A write of a user that comes together with others.
+/// A user's write in a group.
 package struct UserWrite: Sendable {
   package var mutations: [Mutation]
   package var time: StoredTimestamp
@@ -62,19 +62,19 @@ package enum SyncEffect: Sendable {
   case handshake(token: [UInt8])
   case send(RemoteWrite)
   case closeWrite
-  /// Documents of a batch that was refused.
+  /// Requests the current versions of a refused batch's documents.
   case lookUp(BatchID, [DocumentPath], user: String?)
   case startTimer(SyncTimer, microseconds: Int64)
   case stopTimer(SyncTimer)
 
   case tell(ListenerID, ViewSnapshot)
   case failListener(ListenerID, RemoteError)
-  /// Tells a listener of a refusal. The listener stays.
+  /// Notifies a listener of a refusal. The listener stays registered.
   case refuse(ListenerID, RemoteRefusal)
   case tellSync(ListenerID)
-  /// Nil if it was accepted.
+  /// Completes a write; the error is nil if the remote accepted it.
   case finishWrite(CallID, RemoteError?)
   case finishWait(CallID, RemoteError?)
-  /// Whether anybody waits for the write or not. Here it is taken back already.
+  /// Reports a rejected write, whether a caller waits for it or not. Its local effect is already reverted.
   case rejected(Rejection)
 }

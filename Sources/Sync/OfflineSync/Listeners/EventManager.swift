@@ -1,20 +1,20 @@
-// Who listens to what, and who is told.
+// The registry of listeners: which query each one listens to, and which snapshots it receives.
 
 internal import DocumentStore
 
 struct EventManager {
-  /// What is asked of the engine below.
+  /// The consequence for the engine of adding or removing a listener.
   enum Request {
     case none
-    /// Make a view of the query, and ask the remote if wanted.
+    /// Create a view of the query, and watch it at the remote if `asksRemote` is set.
     case listen(asksRemote: Bool)
-    /// There is a view. Now ask the remote, too.
+    /// The view exists; start watching it at the remote.
     case askRemote
-    /// There are others who listen.
+    /// Other listeners remain.
     case keep
-    /// No view is needed any more.
+    /// The view is not needed any more.
     case unlisten
-    /// The view stays, and the remote is not asked any more.
+    /// Keep the view, but stop watching it at the remote.
     case leaveRemote
   }
 
@@ -26,7 +26,7 @@ struct EventManager {
     var asksRemote: Bool { listeners.contains { !$0.rules.isCacheOnly } }
   }
 
-  /// A listener and what it is to be told.
+  /// A snapshot to deliver to a listener.
   struct Telling {
     var id: ListenerID
     var snapshot: ViewSnapshot
@@ -38,13 +38,13 @@ struct EventManager {
 
   func query(of id: ListenerID) -> StructuredQuery? { textOf[id].flatMap { queries[$0]?.query } }
 
-  /// The last state of what a listener listens to, told or not, as the first one that it is told.
+  /// Returns the latest snapshot of a listener's query, delivered or not, in the form of a first snapshot.
   func last(of id: ListenerID) -> ViewSnapshot? { textOf[id].flatMap { queries[$0]?.last?.asFirst } }
 
-  /// Whether somebody listens to a query and wants to know what the remote says of it.
+  /// Whether a query has a listener that does not read the cache alone.
   func asksRemote(_ text: String) -> Bool { queries[text]?.asksRemote ?? false }
 
-  /// Listeners of a query that want the remote's answer.
+  /// Returns the listeners of a query that do not read the cache alone.
   func askingRemote(_ text: String) -> [ListenerID] {
     queries[text]?.listeners.filter { !$0.rules.isCacheOnly }.map(\.id) ?? []
   }
@@ -78,7 +78,7 @@ struct EventManager {
     return (askedRemote && !known.asksRemote ? .leaveRemote : .keep, known.query)
   }
 
-  /// Whoever comes now is not told that the remote has confirmed what is known.
+  /// Marks the last snapshot as cached, so that a new listener is not promised the remote's confirmation.
   mutating func leaveRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
 
   mutating func take(_ snapshots: [ViewSnapshot]) -> [Telling] {
@@ -112,7 +112,7 @@ struct EventManager {
     return tellings
   }
 
-  /// The query has failed: it is forgotten. Who listened.
+  /// Drops a failed query. Returns the ids of its listeners.
   mutating func fail(_ query: StructuredQuery) -> [ListenerID] {
     let ids = queries.removeValue(forKey: query.canonicalID)?.listeners.map(\.id) ?? []
     for id in ids { textOf[id] = nil }

@@ -1,6 +1,6 @@
-// What a listener wants to be told.
+// The options of a listener.
 
-/// Numbers of listeners: each is used once.
+/// The unique id of a listener.
 package struct ListenerID: Hashable, Comparable, Sendable {
   package let value: Int
 
@@ -11,9 +11,9 @@ package struct ListenerID: Hashable, Comparable, Sendable {
 
 package struct ListenRules: Sendable, Hashable {
   package var includesMetadataChanges = false
-  /// Rather nothing than something old, as long as the remote may answer.
+  /// Whether to wait for the remote instead of delivering cached documents, as long as the remote may answer.
   package var waitsForSync = false
-  /// The remote is not asked.
+  /// Whether to read only the cache, without the remote.
   package var isCacheOnly = false
 
   package init(

@@ -1,11 +1,11 @@
-// One listener, and which states of its query it is told.
+// One listener, and the rules for which snapshots it receives.
 
 struct QueryListener {
   let id: ListenerID
   let rules: ListenRules
   private var hasFirst = false
   private var online = OnlineState.unknown
-  /// The last state that came, told or not.
+  /// The latest snapshot, delivered or not.
   private var last: ViewSnapshot?
 
   init(_ id: ListenerID, _ rules: ListenRules) {
@@ -13,7 +13,7 @@ struct QueryListener {
     self.rules = rules
   }
 
-  /// What it is told of a new state; nil for nothing.
+  /// Returns the snapshot to deliver after a change of the view; nil for none.
   mutating func take(_ snapshot: ViewSnapshot) -> ViewSnapshot? {
     var snapshot = snapshot
     if !rules.includesMetadataChanges {
@@ -24,7 +24,7 @@ struct QueryListener {
     return isWorthTelling(snapshot) ? snapshot : nil
   }
 
-  /// Being offline may end the waiting for a first state.
+  /// Returns a first snapshot if the change of the online state ends the wait for one.
   mutating func take(_ state: OnlineState) -> ViewSnapshot? {
     online = state
     guard !hasFirst, let last, canBeFirst(last) else { return nil }

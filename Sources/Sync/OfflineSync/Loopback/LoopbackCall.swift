@@ -1,14 +1,14 @@
-// A question outside the streams: it may be lost on its way, and so may its answer.
+// A call outside the streams. The request and the answer can each be lost.
 
 /// Touched on the scheduler of the remote alone.
 final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
-  // See above: everything happens on the scheduler, one thing after the other.
+  // Unchecked, because all work runs on the remote's serial scheduler.
   typealias Answer = Result<Value, RemoteError>
 
   private let remote: LoopbackRemote
   private let body: @Sendable (LoopbackServer) throws(RemoteError) -> Value
   private let handler: @Sendable (Answer) -> Void
-  /// What is told in the place of an answer that is lost.
+  /// The error that takes the place of a lost answer.
   private let lossOfAnswer: RemoteError
   private var number: Int?
   private var server: LoopbackServer?
@@ -32,7 +32,7 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
     send { [self] in take() }
   }
 
-  /// The connection is gone, with what is under way.
+  /// Fails the call because the connection is lost.
   func breakOff() {
     guard !isOver else { return }
     end()

@@ -1,10 +1,10 @@
-// The two streams of a client to its loopback authority.
+// The connection of a client's two streams to its loopback authority.
 
 internal import ByteStore
 internal import DocumentStore
 
 final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
-  // Touched on the scheduler of the remote alone.
+  // Unchecked, because it is touched on the scheduler of the remote alone.
   private let remote: LoopbackRemote
   private let user: String?
   private let handler: @Sendable (WatchStreamEvent) -> Void
@@ -61,7 +61,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
     remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
   }
 
-  /// The connection is gone, with all that is under way.
+  /// Closes the stream with an error; all messages in transit are lost.
   func breakOff() {
     guard !isClosed else { return }
     end()
@@ -95,7 +95,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
     let isDocument = Self.isDocument(event)
     switch remote.fate() {
     case .isLost:
-      // Not from within what the session is doing.
+      // Deferred, because the session is in the middle of an operation.
       remote.scheduler.run { [weak self] in self?.breakOff() }
       down?.close()
     case .comesTwice where isDocument:
@@ -115,7 +115,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
     if case .changed(.document, _) = event { true } else { false }
   }
 
-  /// What is said of different documents at one moment has no order.
+  /// Document changes of one snapshot have no order among each other.
   private static func canPass(_ event: WatchStreamEvent, _ other: WatchStreamEvent) -> Bool {
     guard case .changed(.document(let path, _, _, _), _) = event,
       case .changed(.document(let before, _, _, _), _) = other
@@ -125,7 +125,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
 }
 
 final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
-  // Touched on the scheduler of the remote alone.
+  // Unchecked, because it is touched on the scheduler of the remote alone.
   private let remote: LoopbackRemote
   private let user: String?
   private let handler: @Sendable (WriteStreamEvent) -> Void
@@ -138,7 +138,7 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
   private enum Request: Sendable {
     case handshake
     case write(RemoteWrite)
-    /// What comes a second time is taken, and its answer is lost.
+    /// A duplicate: the server processes it, and its answer is lost.
     case copy(RemoteWrite)
   }
 
@@ -221,7 +221,7 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
     down?.send(event, after: remote.latency())
   }
 
-  /// After the answers that are under way.
+  /// Closes the stream after the answers in transit.
   private func close(with event: WriteStreamEvent) {
     up?.close()
     if case .isLost = remote.fate() { return breakOff() }

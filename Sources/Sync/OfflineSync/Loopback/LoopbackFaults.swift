@@ -1,20 +1,20 @@
-// What may go wrong between a client and its loopback authority.
+// The faults between a client and its loopback authority.
 
-/// What goes wrong on the way to a loopback remote.
+/// The faults that a loopback remote injects.
 public struct LoopbackFaults: Sendable {
-  /// Of each message, in microseconds.
+  /// The latency of each message, in microseconds.
   public var latency: ClosedRange<Int64> = 0...0
-  /// One message in so many is lost, and its connection with it. Each question outside the streams has a connection of
-  /// its own: if it or its answer is lost, that is `unavailable`, and for the answer of a commit
-  /// `RemoteError.unanswered`.
+  /// One in this many messages is lost, and the connection breaks. Each call outside the streams has its
+  /// own connection. If such a call or its answer is lost, the error is `unavailable`; for the answer of
+  /// a commit it is `RemoteError.unanswered`.
   public var lossOneIn: Int?
-  /// One message of a stream in so many comes twice, where that makes no difference to a correct receiver.
+  /// One in this many stream messages is duplicated, where a correct receiver must tolerate that.
   public var duplicationOneIn: Int?
-  /// Documents of one moment come in any order.
+  /// Whether document changes of one snapshot are reordered.
   public var reorders = false
-  /// One batch in so many is refused for now, with a code that says so.
+  /// One in this many batches is refused with a transient error.
   public var transientRejectionOneIn: Int?
 
-  /// Nothing goes wrong.
+  /// Creates a configuration without faults.
   public init() {}
 }

@@ -1,16 +1,18 @@
-// Which batches an authority has taken already, kept beside its documents:
+// The authority's record of the batches that it has accepted, stored beside its documents:
 //
-//   __writers__/<queue>:<run>         a: the numbers of the batches that were taken, as ranges: first, last, first, last;
-//                                     k: of these, those whose outcome is kept; f: those before it were answered
-//   __writes__/<queue>:<run>:<batch>  r: what transforms of numbers gave, one list for each mutation;
-//                                     v: the times of documents that it left as they were, 0 for the others;
-//                                     b: the times that all of them had before: 0 for what was not there, negative for
-//                                     what is gone since. Early ones have o, with 0 for what is gone or was left as it
-//                                     was, or neither
+//   __writers__/<queue>:<run>         a: the accepted batch numbers as ranges: first, last, first, last;
+//                                     k: the accepted batches whose outcome is kept;
+//                                     f: all batches below this number are answered
+//   __writes__/<queue>:<run>:<batch>  r: the results of numeric transforms, one list for each mutation;
+//                                     v: the update times of documents that it left unchanged, 0 for others;
+//                                     b: the earlier update times of all documents: 0 if absent, negative if
+//                                     deleted since. Older records have o instead, with 0 for deleted or
+//                                     unchanged documents, or neither
 //
-// It is written in the commit of the batch itself, so that its time is the commit's. `<queue>` is escaped as in
-// CacheKeys. A batch is known by its number and the run of the client that made it: copies of a client count on from
-// the same number. What a client has been answered can be forgotten, but never that it was taken.
+// The record is part of the batch's own commit, so the commit's time is the batch's time. `<queue>` is
+// escaped as in CacheKeys. The run is part of a batch's identity, because copies of a client continue
+// from the same number. An outcome can be dropped once the client has received it, but the fact of
+// acceptance stays.
 
 internal import DocumentStore
 
@@ -31,7 +33,7 @@ enum LoopbackLedger {
     path.segments[0] == "__writers__" || path.segments[0] == "__writes__"
   }
 
-  /// What was answered to a batch.
+  /// Returns the stored answer to a batch.
   static func results(_ document: StoredDocument, _ mutations: [Mutation]) -> [WriteResult] {
     let time = document.createTime
     var lists: [[StoredValue]] = []
@@ -53,11 +55,11 @@ enum LoopbackLedger {
       var version = SnapshotVersion(time)
       let before = index < befores.count ? befores[index] : nil
       let old = before.map { max(0, $0) } ?? (index < olds.count ? olds[index] : 0)
-      // Nobody is told of a document that was left as it was: it has the time that it had.
+      // A document that was left unchanged keeps its update time, and no listener is notified.
       if index < versions.count, versions[index] != 0 {
         version = SnapshotVersion(microseconds: versions[index])
       } else if let next = StoredTimestamp(microseconds: old &+ 1) {
-        // As the store dates what replaces a document whose time is ahead of the clock.
+        // The store assigns this time if the previous version is ahead of the clock.
         version = max(version, SnapshotVersion(next))
       }
       return WriteResult(
@@ -74,22 +76,23 @@ enum LoopbackLedger {
     ])
   }
 
-  /// The numbers of a list; 0 in the place of anything else.
+  /// Returns the numbers of a list, with 0 for elements of other types.
   private static func integers(_ value: StoredValue?) -> [Int64] {
     guard case .array(let values)? = value else { return [] }
     return values.map { if case .integer(let number) = $0 { number } else { 0 } }
   }
 }
 
-/// What is known of the batches of one run of a queue.
+/// The accepted batches of one run of a queue.
 struct LoopbackWriter {
-  /// Rejections and cancelled writes leave gaps. So many are remembered; what was taken long before would be refused.
+  /// Rejected and cancelled batches leave gaps between ranges. Above this number the oldest range is
+  /// dropped; a resent batch of that range would be refused.
   private static let rangesMax = 1000
 
   private var taken: [ClosedRange<Int64>] = []
-  /// Batches whose outcome is kept.
+  /// The batches whose outcome is kept.
   private(set) var kept: [Int64] = []
-  /// Those before it were answered, and were not taken if they are in no range.
+  /// All batches below this number are answered; those in no range were not accepted.
   private(set) var floor: Int64 = 0
 
   init(_ document: StoredDocument?) {
@@ -109,7 +112,7 @@ struct LoopbackWriter {
 
   func hasTaken(_ batch: BatchID) -> Bool { taken.contains { $0.contains(batch.value) } }
 
-  /// Takes a batch, and says whose outcomes can go.
+  /// Records a batch as accepted. Returns the batches whose outcome can be dropped.
   mutating func take(_ batch: BatchID, firstOpen: BatchID) -> [BatchID] {
     let number = batch.value
     if let place = taken.firstIndex(where: { $0.upperBound == number - 1 }) {

@@ -1,8 +1,8 @@
-// One direction of a connection: messages arrive in their order, after some time, or not at all.
+// One direction of a connection: messages arrive in order after a latency, until the connection breaks.
 
 /// Touched on its scheduler alone.
 final class LoopbackLine<Message: Sendable>: @unchecked Sendable {
-  // See above: everything happens on the scheduler, one thing after the other.
+  // Unchecked, because all work runs on the serial scheduler.
   private let scheduler: any SyncScheduler
   private let receive: @Sendable (Message) -> Void
   private var underWay: [Message] = []
@@ -18,7 +18,7 @@ final class LoopbackLine<Message: Sendable>: @unchecked Sendable {
   ) {
     var index = underWay.count
     if let canPass {
-      // It may overtake those that it can pass.
+      // A message may overtake earlier ones that commute with it.
       var room: UInt64 = 0
       while index > 0, room < place, canPass(underWay[index - 1]) {
         index -= 1
@@ -30,7 +30,7 @@ final class LoopbackLine<Message: Sendable>: @unchecked Sendable {
   }
 
   private func arrive() {
-    // One that took long holds up those behind it: each arrival takes the first.
+    // Each arrival delivers the first message, so a slow message delays the later ones.
     guard !isClosed, !underWay.isEmpty else { return }
     receive(underWay.removeFirst())
   }

@@ -1,10 +1,10 @@
-// Up to where a target was told, as clients keep it:
+// The resume token of the loopback authority:
 //
 //   resume token := store:u128 position:u64 time:u64      little-endian
 //
-// It is a place in the change feed of one store, and when the commit of that place was made: 0 if the feed had none yet,
-// or if who made the mark had not seen it, so that the mark holds for nobody else. A store that was set back has other
-// commits at the same places.
+// It names a position in the change feed of one store, and the time of the commit at that position. The time
+// is 0 if the feed was empty, or if the issuing server did not know it; in the latter case no other server
+// accepts the token. The time detects a restored store, which has other commits at equal positions.
 
 internal import ByteStore
 internal import DocumentStore
@@ -20,7 +20,7 @@ struct LoopbackMark: Equatable {
     self.time = time
   }
 
-  /// Nil for bytes that are no mark.
+  /// Returns nil if the bytes are not a valid token.
   init?(_ token: [UInt8]) {
     var reader = ByteReader(token.rawSpan)
     guard let store = reader.randomID(), let position = reader.uint64(), let time = reader.uint64(),

@@ -1,29 +1,30 @@
-// A remote in the same process: another database is the authority, and the way to it is as bad as wanted.
+// A remote in this process: another database is the authority, and the connection injects faults.
 
 internal import ByteStore
 public import DocumentStore
 
-/// An authority behind clients, in the same process. The database at its end is an ordinary one: what is committed
-/// there directly reaches all clients after `refresh()`, or with the next write.
+/// A remote in this process whose authority is an ordinary database. Direct commits to that database
+/// reach all clients after `refresh()`, or with the next write of a client.
 public final class LoopbackRemote: Remote, @unchecked Sendable {
-  // All that changes is touched on the scheduler, one thing after the other.
+  // Unchecked, because all mutable state is touched on the scheduler, which is serial.
   static let name = "projects/loopback/databases/(default)/documents"
 
   private let server: LoopbackServer
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
   private var dice: SeededDice
-  /// For what is asked outside the streams: how much that is makes no difference to what goes wrong on them.
+  /// A second random source for calls outside the streams, so that their number does not change the
+  /// faults on streams.
   private var callDice: SeededDice
   private var isReachable = true
   private var watchEnds: [Int: LoopbackWatchEnd] = [:]
   private var writeEnds: [Int: LoopbackWriteEnd] = [:]
-  /// How the calls that are under way are broken off.
+  /// Actions that fail the calls in transit.
   private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
   private var isTellingDue = false
 
-  /// `seed` decides what goes wrong.
+  /// Creates a remote. `seed` determines which faults occur.
   public convenience init(
     authority store: DocumentStore, faults: LoopbackFaults = LoopbackFaults(), seed: UInt64 = 0
   ) throws(DocumentStoreError) {
@@ -45,7 +46,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   // MARK: What tests decide
 
-  /// Breaks all connections, and lets none be made, until it is reachable again.
+  /// Sets whether the authority is reachable. While it is not, all connections are broken and new ones fail.
   public func setReachable(_ isReachable: Bool) {
     scheduler.run { [self] in
       self.isReachable = isReachable
@@ -56,18 +57,18 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     }
   }
 
-  /// In an order that is the same each time: dice are thrown for each.
+  /// Breaks streams in a fixed order, because each one consumes random numbers.
   private func breakOffWatching() {
     for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
   }
 
-  /// From now on this goes wrong on the way.
+  /// Changes the faults from now on.
   public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
 
-  /// From now on the authority refuses what these rules say.
+  /// Changes the rules of the authority from now on.
   public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
 
-  /// Tells clients what was committed at the authority directly.
+  /// Delivers commits that were made directly to the authority.
   public func refresh() { scheduler.run { [self] in tellSessions() } }
 
   // MARK: The protocol
@@ -157,7 +158,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   func forgetCall(_ number: Int) { calls[number] = nil }
 
-  /// Behind what is being done, and once for all of it.
+  /// Schedules one delivery after the current operation, for all changes until then.
   func tellSoon() {
     guard !isTellingDue else { return }
     isTellingDue = true
@@ -168,11 +169,11 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   }
 
   private func tellSessions() {
-    // If the authority's store fails, its clients cannot reach it.
+    // Clients see a failed authority store as a broken connection.
     do throws(DocumentStoreError) { try server.catchUp() } catch { breakOffWatching() }
   }
 
-  /// Rolls the dice: only on the scheduler.
+  /// Returns a random latency. Called on the scheduler alone.
   func latency() -> Int64 { latency(&dice) }
 
   func callLatency() -> Int64 { latency(&callDice) }
@@ -193,6 +194,6 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   func refusesForNow() -> Bool { dice.isOne(in: faults.transientRejectionOneIn) }
 
-  /// How many messages the next one may overtake.
+  /// Returns the number of messages that the next one may overtake.
   func overtakingMax() -> UInt64 { faults.reorders ? dice.below(8) : 0 }
 }

@@ -1,9 +1,9 @@
-// What an authority is asked outside the streams.
+// The authority's calls outside the streams.
 
 internal import DocumentStore
 
 extension LoopbackServer {
-  /// The documents as they are at one moment.
+  /// Reads the documents from one snapshot.
   func documents(at paths: [DocumentPath], as user: String?) throws(RemoteError) -> [RemoteDocument] {
     for path in paths { try checkRead(StructuredQuery(.document(path)), as: user) }
     do throws(DocumentStoreError) {
@@ -33,13 +33,14 @@ extension LoopbackServer {
     }
   }
 
-  /// Each call is a commit of its own: these have no numbers by which they could be known.
+  /// Commits writes. Repeated calls commit repeatedly, because these writes have no batch number to
+  /// deduplicate by.
   func commit(_ mutations: [Mutation], as user: String?) throws(RemoteError) -> SnapshotVersion {
     if let refusal = rules.mayWrite?(user, mutations) { throw refusal }
     do throws(DocumentStoreError) {
       return SnapshotVersion(try store.commit(mutations))
     } catch {
-      // Whoever tried it again could do it twice.
+      // After an unknown outcome, a retry could apply the writes twice.
       if case .outcomeUnknown = error { throw .unanswered }
       throw RemoteError(error)
     }

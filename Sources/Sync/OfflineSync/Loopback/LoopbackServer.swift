@@ -1,5 +1,6 @@
-// The authority behind a loopback remote: a store that answers reads, takes each batch once, and tells sessions what
-// has changed. It has no thread and no time; one call at a time.
+// The authority of a loopback remote: a store that answers reads, applies batches once, notifies sessions.
+//
+// It has no thread and no clock; calls must not overlap.
 
 internal import ByteStore
 public import DocumentStore
@@ -7,9 +8,9 @@ public import DocumentStore
 package final class LoopbackServer {
   package let store: DocumentStore
   let feed: FeedConsumer
-  /// Up to here the changes of the store were handed to the sessions.
+  /// The feed position up to which changes were passed to the sessions.
   private(set) var position: FeedPosition
-  /// When the commit at that position was made; 0 if that is not known.
+  /// The time of the commit at `position`; 0 if unknown.
   private var time: Int64 = 0
   private(set) var version: SnapshotVersion
   private var sessions: [ObjectIdentifier: LoopbackSession] = [:]
@@ -25,7 +26,7 @@ package final class LoopbackServer {
     do throws(DocumentStoreError) {
       time = try timeOfCommit(at: position) ?? 0
     } catch {
-      // Marks of this place hold for nobody, then.
+      // Tokens with this position are then rejected by other servers.
       guard case .feedTruncated = error else { throw error }
     }
     try catchUp()
@@ -38,7 +39,7 @@ package final class LoopbackServer {
 
   func remove(_ session: LoopbackSession) { sessions[ObjectIdentifier(session)] = nil }
 
-  /// Tells all sessions what was committed since the last time.
+  /// Passes new commits to all sessions.
   package func catchUp() throws(DocumentStoreError) {
     while true {
       let commits: [FeedCommit]
@@ -64,10 +65,11 @@ package final class LoopbackServer {
     for session in sessions.values.sorted(by: { $0.number < $1.number }) { try session.flush() }
   }
 
-  /// Where a target goes on that was told all there is now.
+  /// The resume token of a target that is up to date.
   var mark: LoopbackMark { LoopbackMark(store: store.storeID, position: position, time: time) }
 
-  /// Whether the feed has come by this place, as it is now. Throws `feedTruncated` if that is not kept any more.
+  /// Whether the feed contains the commit that a token names. Throws `feedTruncated` if the feed does not
+  /// keep it any more.
   func hasPassed(_ mark: LoopbackMark) throws(DocumentStoreError) -> Bool {
     guard mark.store == store.storeID, mark.position <= position else { return false }
     if mark == self.mark { return true }
@@ -75,7 +77,8 @@ package final class LoopbackServer {
     return try mark.time == timeOfCommit(at: mark.position)
   }
 
-  /// Nil where the feed has none. Throws `feedTruncated` if what was there is not kept any more.
+  /// Returns nil if the feed has no commit at the position. Throws `feedTruncated` if it does not keep
+  /// the commit any more.
   private func timeOfCommit(at position: FeedPosition) throws(DocumentStoreError) -> Int64? {
     guard position > .start else { return nil }
     let before = FeedPosition(position.value - 1)
@@ -83,7 +86,7 @@ package final class LoopbackServer {
     return commit?.position == position ? commit?.time.microseconds : nil
   }
 
-  /// What a change has made of its document.
+  /// Returns the document as a feed change left it.
   func document(
     of change: FeedChange, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> RemoteDocument {
@@ -98,12 +101,13 @@ package final class LoopbackServer {
 
   // MARK: Writes
 
-  /// The outcome of a batch: it happens once, however often it comes. Nil if one of its guards does not hold.
+  /// Applies a batch once, however often it arrives, and returns its outcome. Returns nil if a guard does
+  /// not hold.
   package func take(
     _ write: RemoteWrite, as user: String?
   ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
     do {
-      // What was taken once is not up to the rules any more.
+      // The rules do not apply to a batch that was already accepted.
       if let refusal = rules.mayWrite?(user, write.mutations), try !hasTaken(write.id) { throw refusal }
       return try commit(write)
     } catch is Overtaken {
@@ -128,7 +132,7 @@ package final class LoopbackServer {
       var writer = LoopbackWriter(try transaction.document(at: LoopbackLedger.writer(write.id)))
       if writer.hasTaken(write.id.batch) { return }
       guard write.id.batch.value >= writer.floor else {
-        // A copy that was on its way for long, of one that was rejected or cancelled.
+        // A delayed duplicate of a batch that was rejected or cancelled.
         throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
       }
       for (path, precondition) in write.guards {
@@ -147,7 +151,7 @@ package final class LoopbackServer {
           base = try transaction.document(at: mutation.path)
           originals[mutation.path] = base
         }
-        // The time is not known yet; times are put in when the outcome is read.
+        // The commit time is not known yet; `LoopbackLedger.results` fills it in.
         let outcome = try mutation.outcome(on: base, at: SnapshotVersion.none.timestamp)
         documents[mutation.path] = .some(outcome.document)
         results.append(
@@ -166,7 +170,8 @@ package final class LoopbackServer {
       for mutation in write.mutations {
         let after = documents[mutation.path] ?? nil
         let old = originals[mutation.path]?.updateTime.microseconds ?? 0
-        // One that became another on the way has a new time, whatever it is in the end.
+        // A document that changed in between gets a new update time, even if its final state equals the
+        // original.
         let isSame = after != nil && after == originals[mutation.path]
         versions.append(isSame ? old : 0)
         befores.append(after == nil ? -old : old)
@@ -177,7 +182,7 @@ package final class LoopbackServer {
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
   }
 
-  /// What a batch builds on is not so any more.
+  /// Thrown if a guard of a batch does not hold.
   private struct Overtaken: Error {}
 
   private static func holds(_ precondition: Precondition, _ document: StoredDocument?) -> Bool {
@@ -188,10 +193,11 @@ package final class LoopbackServer {
     }
   }
 
-  /// Of a batch that was taken, answered and forgotten: a copy of its client has not heard. Its documents are as they
-  /// are now, with a version that the watch stream overrides, and that nothing was ever changed at. The same is said to
-  /// have been there before: so what a patch has made counts as assumed until the watch stream tells, and what follows the
-  /// batch was made for another state.
+  /// Returns the answer to a batch that was accepted, answered and dropped; a copy of its client sends it
+  /// again. The results carry the documents' current values, with a version at which nothing was ever
+  /// changed, so the watch stream overrides it. `versionBefore` has that version, too. A patch's result
+  /// therefore counts as assumed until the watch stream delivers the document, and batches that follow
+  /// are refused.
   private func forgottenOutcome(
     of write: RemoteWrite
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
@@ -206,15 +212,14 @@ package final class LoopbackServer {
   }
 }
 
-/// Who may do what: for tests, and for authorities that have rules.
+/// Access rules of the authority, for tests and for authorities that need them.
 public struct LoopbackRules: Sendable {
-  /// An error refuses the writes.
+  /// Returns an error to refuse the writes.
   public var mayWrite: (@Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?)?
-  /// An error refuses to answer the query: that of a listener or of an aggregate, or one for each document that somebody
-  /// looks up.
+  /// Returns an error to refuse a query: of a listener, of an aggregation, or for each document of a lookup.
   public var mayRead: (@Sendable (_ user: String?, _ query: StructuredQuery) -> RemoteError?)?
 
-  /// Nothing is refused.
+  /// Creates rules that refuse nothing.
   public init() {}
 }
 
@@ -227,7 +232,7 @@ extension RemoteDocument {
 }
 
 extension RemoteError {
-  /// As a server would answer.
+  /// Maps a store's error to the code that a server would return.
   init(_ error: DocumentStoreError) {
     let code: Code =
       switch error {

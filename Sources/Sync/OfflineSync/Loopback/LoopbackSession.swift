@@ -1,16 +1,16 @@
-// One watch stream at its server's end: its targets, and what the client was told of each.
+// The server side of one watch stream: its targets, and the state that the client was sent of each.
 //
-// A target that comes with a token (LoopbackMark.swift) is told what has changed since then. That is enough for a query
-// without a limit; one with a limit is told all of its answer again, since what left it need not have changed. So is one
-// whose token is of another store, or of a place that the feed has forgotten. If the counts differ afterwards, an
-// existence filter says so.
+// A target with a resume token (LoopbackMark.swift) receives the changes since then. This does not
+// suffice for a query with a limit: a document that enters the result need not have changed, so the whole
+// result is sent again. That also happens if the token belongs to another store or to a position that the
+// feed does not keep. If the counts differ afterwards, the session sends an existence filter.
 
 internal import DocumentStore
 
 final class LoopbackSession {
   private struct Target {
     let query: StructuredQuery
-    /// What the client was told to be in it.
+    /// The documents that the client was told are in the target.
     var keys: Set<DocumentPath>
 
     var hasLimit: Bool { query.limit != nil }
@@ -51,7 +51,7 @@ final class LoopbackSession {
     target.keys = Set(answer.map(\.path))
     let isResumed = target.hasLimit ? false : try resume(request, target.keys)
     if !isResumed {
-      // What it knows already, by a token or from a bundle, may not be so any more.
+      // The client's state from a token or a bundle may be outdated.
       let knowsSomething = !request.resumeToken.isEmpty || request.readTime != .none
       if knowsSomething { say(.target(.reset, [request.id]), .none) }
       for document in answer {
@@ -64,7 +64,7 @@ final class LoopbackSession {
     toldPosition = server.position
   }
 
-  /// False if it is not known what has changed since the token.
+  /// Returns false if the changes since the token are not known.
   private func resume(
     _ request: WatchTarget, _ keys: Set<DocumentPath>
   ) throws(DocumentStoreError) -> Bool {
@@ -121,15 +121,15 @@ final class LoopbackSession {
     changed[document.path] = document
   }
 
-  /// Some changes are not known: all targets are told from the start.
+  /// Marks all targets for a full resend, because some changes are unknown.
   func startAgain() { isToldNothing = false }
 
-  /// Tells what was noted, and up to when that is all.
+  /// Sends the noted changes, and then the version up to which they are complete.
   func flush() throws(DocumentStoreError) {
     if !isToldNothing {
       isToldNothing = true
       for id in targets.keys.sorted() { try tellAll(id) }
-      // Only when all of them were told: it is said of all.
+      // Sent after all targets, because the version applies to all of them.
       if !targets.isEmpty { say(.target(.noChange, [], resumeToken: token), server.version) }
     }
     guard toldPosition < server.position else { return }
@@ -155,7 +155,7 @@ final class LoopbackSession {
     guard !relevant.isEmpty else { return }
     var keys = target.keys
     if target.hasLimit {
-      // Whoever left may have made room for one that has not changed.
+      // A document that left the result may have made room for one that has not changed.
       let answer = try server.store.documents(target.query)
       keys = Set(answer.map(\.path))
       for document in answer where !target.keys.contains(document.path) {

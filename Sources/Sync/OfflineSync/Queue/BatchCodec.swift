@@ -1,6 +1,7 @@
-// A batch as bytes.
+// The binary encoding of a batch.
 //
-//   batch     := form:u8=1 id:i64 run:u64 time:i64 count:varint mutation{count} count:varint mutation{count}   base first
+//   batch     := form:u8=1 id:i64 run:u64 time:i64 count:varint mutation{count} count:varint mutation{count}
+//                                                       the base first, then the mutations
 //   mutation  := kind:u8 precondition path fields mask transforms
 //   kind      := 0 set | 1 patch | 2 delete | 3 verify
 //   precondition := 0 | 1 exists | 2 exists not | 3 time:i64
@@ -11,8 +12,9 @@
 //   operation := 0 | (1...3 | 4 | 5) bytes              a record with the operand in the field "v"
 //   text, bytes := size:varint byte{size}
 //
-// A precondition with the time 0 is `asMadeBefore`, one with -1 `impossible`. What is verified in the base is the ground
-// (PendingBatch+Following). Integers are little-endian. Form 0 had no run: it is read as 0.
+// A precondition with time 0 is `asMadeBefore`, one with time -1 is `impossible`. A verification in the
+// base is the ground (PendingBatch+Following). Integers are little-endian. Form 0 had no run; it is
+// decoded as run 0.
 
 internal import ByteStore
 internal import DocumentStore
@@ -103,7 +105,7 @@ enum BatchCodec {
 
   // MARK: Decoding
 
-  /// Nil for bytes that are no batch.
+  /// Returns nil if the bytes are not a valid batch.
   static func decode(_ bytes: [UInt8]) -> PendingBatch? {
     var reader = ByteReader(bytes.rawSpan)
     guard let tag = reader.uint8(), tag == form || tag == formWithoutRun, let id = reader.uint64(),

@@ -1,8 +1,8 @@
-// Numbers of batches as they ascend: new ones come at the end, and old ones mostly leave at the front.
+// An ascending list of batch ids. New ids are appended, and most removals happen at the front.
 
 struct BatchList: Sendable {
   private var items: [BatchID] = []
-  /// Those before it have left.
+  /// All ids before this index have been removed.
   private var start = 0
 
   var count: Int { items.count - start }
@@ -21,7 +21,7 @@ struct BatchList: Sendable {
     items.append(id)
   }
 
-  /// False if it is not there.
+  /// Returns false if the id is not in the list.
   @discardableResult
   mutating func remove(_ id: BatchID) -> Bool {
     guard contains(id) else { return false }
@@ -38,7 +38,7 @@ struct BatchList: Sendable {
     return true
   }
 
-  /// Those before a number, and those from it on.
+  /// Returns the ids before the given one, and the ids from it on.
   func split(at id: BatchID) -> (before: ArraySlice<BatchID>, rest: ArraySlice<BatchID>) {
     let place = place(of: id)
     return (items[start..<place], items[place...])
@@ -55,7 +55,7 @@ struct BatchList: Sendable {
     return place > start ? items[place - 1] : nil
   }
 
-  /// The first place whose number is not before this one.
+  /// Returns the first index whose id is not less than the given one.
   private func place(of id: BatchID) -> Int {
     var low = start
     var high = items.count

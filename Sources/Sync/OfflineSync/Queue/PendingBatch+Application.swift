@@ -1,4 +1,4 @@
-// What a batch makes of a document: here while it is pending, and once more when the remote has taken it.
+// The effect of a batch on a document: while it is pending, and again when the remote has accepted it.
 //
 //   local document = remote document + pending mutations, in their order
 
@@ -7,7 +7,8 @@ internal import DocumentStore
 extension PendingBatch {
   // MARK: While pending
 
-  /// The document with all mutations of it. Those whose precondition does not hold leave it alone.
+  /// Returns the document after all mutations of this batch. A mutation whose precondition fails has no
+  /// effect.
   func applied(to document: SyncedDocument) -> SyncedDocument {
     var document = document
     for mutation in base(of: document.path) { document.apply(mutation, at: time) }
@@ -15,20 +16,20 @@ extension PendingBatch {
     return document
   }
 
-  /// Whatever the document was, it is the same afterwards.
+  /// Whether the document's state after this batch is independent of its earlier state.
   func decidesAll(of path: DocumentPath) -> Bool {
     guard let last = mutations(of: path).last?.mutation, last.precondition == .none else { return false }
     switch last.change {
     case .set(_, let transforms):
-      // A time that is pending has what was there before.
+      // A pending server timestamp includes the previous value.
       return !transforms.contains { $0.operation == .serverTimestamp }
     case .delete: return true
     case .patch, .verify, .place: return false
     }
   }
 
-  /// Whether none of its conditions rules out that it happens. One that follows others needs them to be made as they were
-  /// read: whether they are, `isPinned` says.
+  /// Whether all preconditions that can be checked locally hold. A mutation that follows others requires
+  /// their exact result; `isPinned` says whether they guarantee it.
   func canHappen(on document: SyncedDocument, isPinned: Bool) -> Bool {
     var document = document
     return mutations(of: document.path).allSatisfy { _, mutation in
@@ -41,8 +42,9 @@ extension PendingBatch {
 
   // MARK: Accepted
 
-  /// The document as the remote has it now, as far as that can be known. Without a version it is dated just after what
-  /// was known of it, so that whatever the watch stream tells next takes its place.
+  /// Returns the remote's document after it accepted this batch, as far as the client can know it. If the
+  /// remote gave no version, the document gets the one just after its known version, so that the next
+  /// watch message replaces it.
   func acknowledged(
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
@@ -56,7 +58,7 @@ extension PendingBatch {
         mutation, version: result.version == .none ? version : result.version, result.transformResults)
       switch mutation.change {
       case .set, .delete:
-        // Known to the last field, whatever was there.
+        // A set or a deletion determines all fields, whatever the document was before.
         (isNew, document.isAssumed) = (true, false)
       case .patch: if !isNew { document.isAssumed = !isKnown }
       case .verify, .place: break
@@ -131,7 +133,7 @@ extension SyncedDocument {
     return fields
   }
 
-  /// Arrays are made here, whatever the remote answers; all else comes from it.
+  /// Arrays are computed locally, whatever the remote answers. All other values come from the remote.
   private static func transform(
     _ fields: StoredMap, _ transforms: [FieldTransform], _ results: [StoredValue],
     at version: SnapshotVersion
@@ -151,12 +153,12 @@ extension SyncedDocument {
 }
 
 extension FieldTransform.Operation {
-  /// `before` is what the field had before the mutation, `value` what it has now.
+  /// `before` is the field's value before the mutation, `value` its current value.
   fileprivate func pendingValue(
     of value: StoredValue?, before: StoredValue?, at time: StoredTimestamp
   ) -> StoredValue {
     guard self == .serverTimestamp else { return self.value(from: value, at: time) }
-    // Through a chain of pending times to the last real value.
+    // A chain of pending timestamps keeps the last real value.
     if case .pendingTimestamp(_, let previous) = before { return .pendingTimestamp(time, previous: previous) }
     return .pendingTimestamp(time, previous: before)
   }

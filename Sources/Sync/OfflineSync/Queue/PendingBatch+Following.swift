@@ -1,70 +1,76 @@
-// Writes of what the writes before them make.
+// Writes that depend on the results of earlier pending writes.
 //
-// Whoever changes a document depending on what is in it can ask that it is unchanged since it was read. While writes of
-// it wait, what was read has no time yet: it is what the last of them makes. Then the condition is `asRead`, and the write
-// follows those before it that are about the document:
+// A transaction can require that a document is unchanged since it was read. While writes of the document
+// are pending, the read returned the result of the last one, which has no update time yet. The
+// precondition is then `asRead`, and the write follows the earlier pending writes of the document:
 //
-//   0. it is taken if they make just what was read; meanwhile one may have been answered, and others may have changed
-//      what is under the next one. From then on its condition is `asMadeBefore`; and its base says what lies under all
-//      of them, the ground
-//   1. it is sent when they were answered, and not sooner
-//   2. when the last of them that makes something of the document was accepted, its time takes the place of the condition
-//   3. if one of them is refused or cancelled, nothing can satisfy the condition any more, and the write is refused too;
-//      unless one behind that leaves nothing of what was before, or has a condition of its own which says what it was
-//   4. the same if one of them was accepted that has changed something else than was read. A write with a condition has
-//      not, and what is set or deleted was read as it is now. A patch without one changes what others have made, too:
-//      what it was made on, as the remote says, has to be the ground. If the remote does not say that, or an earlier
-//      program not what the ground was, nobody knows, and it is taken for what was read
-//   5. what was accepted is the ground of what is left
-//   6. the watch stream may have been faster than the answer: then the ground was made of what is answered now, and what
-//      was read is what they all make of that once more. If twice is as good as once, it is as it was read, unless others
-//      came between two of them, which 4 finds with the next answer, or behind them, which the remote finds
+//   0. the queue accepts the write if the pending writes still give what was read; meanwhile some may have
+//      been answered, and the remote's version may have changed. The precondition then becomes
+//      `asMadeBefore`, and the base records the version below all pending writes, the ground
+//   1. the write is not sent before the writes that it follows are answered
+//   2. when the last of them that leaves the document in place is accepted, its update time becomes the
+//      precondition
+//   3. if one of them is refused or cancelled, the precondition cannot hold any more and the write is
+//      refused, too. It is not refused if a later write replaces the whole document or has a precondition of
+//      its own on its state
+//   4. the write is also refused if a write that it follows was applied to another state than the one read.
+//      A write with a precondition cannot be, and a set or a deletion does not depend on the state. A patch
+//      without a precondition can: the version that it was applied to, as the remote reports it, must equal
+//      the ground. If the remote does not report that version, or an earlier release did not record the
+//      ground, the states count as equal
+//   5. when a write is accepted, its result becomes the ground of the remaining ones
+//   6. the watch stream may deliver a result before the answer. The ground then already includes the
+//      answered write, and what was read applies it twice. If the writes are idempotent, the result is what
+//      was read, unless other clients wrote in between. Step 4 detects a write between two of them with the
+//      next answer, and the remote detects a write after them
 
 package import DocumentStore
 
 extension Precondition {
-  /// What documents with pending writes have as their time, and what no remote has.
+  /// The precondition that stands for the result of earlier pending writes. Its time 0 is the update time
+  /// of a document with pending writes, and no document at the remote has it.
   package static let asMadeBefore = Precondition.updateTime(SnapshotVersion.none.timestamp)
-  /// The same for who has read these fields: whoever takes the write compares. Only for this process.
+  /// The precondition of a write that is based on these fields, which contain pending writes. The queue
+  /// compares the fields when it accepts the write. Valid in this process only.
   package static func asRead(_ fields: StoredMap) -> Precondition {
     var bytes: [UInt8] = []
     BatchCodec.append(fields, to: &bytes)
     var hasher = Hasher()
     hasher.combine(bytes)
-    // Before all times that documents have, and behind the two that mean something else.
+    // A time before all real update times, and below the two special values.
     let mark = Int64(truncatingIfNeeded: hasher.finalize()) & (1 << 48 - 1)
     return .updateTime(SnapshotVersion(microseconds: -2 - mark).timestamp)
   }
 
-  /// It is about what writes make that wait.
+  /// Whether the precondition refers to the result of pending writes.
   var isAboutPending: Bool {
     if case .updateTime(let time) = self { time.microseconds <= 0 && self != .impossible } else { false }
   }
 
-  /// Nothing was ever changed then, and what waits has no such time either.
+  /// A precondition that never holds: no document has this update time, pending or not.
   package static let impossible = Precondition.updateTime(SnapshotVersion(microseconds: -1).timestamp)
 }
 
-/// What a remote has answered to a batch that it has taken.
+/// A remote's answer to an accepted batch.
 struct Acceptance {
   let version: SnapshotVersion
   let results: [WriteResult]
 }
 
 extension PendingBatch {
-  /// Whether it is for what batches before it make of the document.
+  /// Whether this batch depends on the result of earlier batches in the document.
   func follows(_ path: DocumentPath) -> Bool {
     mutations(of: path).contains { $0.mutation.precondition == .asMadeBefore }
   }
 
-  /// Whether this batch is one of those.
+  /// Whether this batch depends on the result of the other one.
   func follows(_ other: PendingBatch) -> Bool {
     mutations.contains { mutation in
       mutation.precondition == .asMadeBefore && other.paths.contains(mutation.path)
     }
   }
 
-  /// Whether there is a document behind it that a batch can follow.
+  /// Whether the document exists after this batch, so that a later batch can follow it.
   func makes(_ path: DocumentPath) -> Bool {
     guard let last = mutations(of: path).last?.mutation, last.precondition != .impossible else {
       return false
@@ -75,21 +81,22 @@ extension PendingBatch {
     }
   }
 
-  /// Whether there is something in it that can go wrong for those that follow.
+  /// Whether this batch changes the document, so that it affects batches that follow.
   func changes(_ path: DocumentPath) -> Bool {
     let mutations = mutations(of: path)
     return mutations.last?.mutation.precondition != .impossible
       && mutations.contains { $0.mutation.change != .verify }
   }
 
-  /// Whether it changes nothing of a document that is there.
+  /// Whether this batch has no effect on an existing document.
   func leavesAlone(_ path: DocumentPath) -> Bool {
     mutations(of: path).allSatisfy {
       $0.mutation.change == .verify || $0.mutation.precondition == .exists(false)
     }
   }
 
-  /// The same batch, once what it is for has a time, or will never be.
+  /// Returns this batch with the version of the result that it follows, or with an impossible
+  /// precondition for nil.
   func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
     let settled = version.map { Precondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
@@ -101,8 +108,8 @@ extension PendingBatch {
 
   // MARK: What lies under it
 
-  /// What lay under the writes that it follows when it was made, or lies there by now; nil if an earlier program has
-  /// made it, which did not say.
+  /// Returns the version below the pending writes that this batch follows: as of its creation, or as
+  /// updated since. Nil if an earlier release wrote the batch without a ground.
   private func ground(of path: DocumentPath) -> Precondition? {
     base(of: path).first { $0.change == .verify }?.precondition
   }
@@ -113,8 +120,8 @@ extension PendingBatch {
       id: id, run: run, time: time, base: others + [.verify(path, ground)], mutations: mutations)
   }
 
-  /// Whether the remote, which has accepted it, has made of the document what this batch makes of one for which `known`
-  /// holds. Nil if that is not said.
+  /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the
+  /// remote's answer does not tell.
   func wasMade(of known: Precondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
     if beginsAnew(path) { return true }
     for (place, mutation) in mutations(of: path) {
@@ -138,28 +145,30 @@ extension PendingBatch {
     return true
   }
 
-  /// Whether twice is as good as once.
+  /// Whether applying this batch twice gives the result of applying it once.
   fileprivate func isRepeatable(_ path: DocumentPath) -> Bool {
     !mutations(of: path).contains { _, mutation in
       mutation.transforms.contains { if case .increment = $0.operation { true } else { false } }
     }
   }
 
-  /// The same of those that follow it, which have read more than this.
+  /// Whether this accepted batch gave the result that the follower is based on. An unknown state counts
+  /// as equal.
   fileprivate func wasMade(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
     wasMade(of: follower.ground(of: path), path, answer.results) ?? true
   }
 
-  /// Whether the watch stream had told what it has made, or more, before a batch was made that follows it.
+  /// Whether the watch stream had delivered this batch's result, or a later version, before the follower
+  /// was created.
   fileprivate func wasTold(to follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
     guard case .updateTime(let time)? = follower.ground(of: path) else { return false }
     return SnapshotVersion(time) >= version(of: path, answer)
   }
 
-  /// Whether what it makes, if it is accepted, is the same whatever was made before it.
+  /// Whether the result of this batch, if accepted, is independent of the earlier state.
   func pins(_ path: DocumentPath) -> Bool { wasMade(of: nil, path, []) ?? false }
 
-  /// Whether it leaves nothing of what was before it.
+  /// Whether this batch replaces the whole document without a precondition.
   func beginsAnew(_ path: DocumentPath) -> Bool {
     mutations(of: path).contains { _, mutation in
       guard mutation.precondition == .none else { return false }
@@ -170,7 +179,7 @@ extension PendingBatch {
     }
   }
 
-  /// The document as this batch has left it.
+  /// Returns the ground for later batches after this one was accepted.
   private func ground(of path: DocumentPath, after answer: Acceptance) -> Precondition {
     guard makes(path) else { return .exists(false) }
     let version = version(of: path, answer)
@@ -184,28 +193,29 @@ extension PendingBatch {
     return answer.results[last].version
   }
 
-  /// The same batch, once one of those that it follows was accepted, and not the last one.
+  /// Returns this batch after a batch that it follows, but not the last one, was accepted.
   fileprivate func moved(behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
     -> PendingBatch
   {
     moved(path, onto: batch.ground(of: path, after: answer))
   }
 
-  /// The same batch, once the last of those that it follows was accepted.
+  /// Returns this batch after the last batch that it follows was accepted.
   fileprivate func settled(
     behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance
   ) -> PendingBatch {
-    // The remote may have given no time: nothing can be made for that.
+    // If the remote gave no version, no precondition can express the result.
     let version = batch.version(of: path, answer)
     return following(path, madeAt: version == .none ? nil : version)
   }
 }
 
-/// What an answer has made of batches that follow the answered one.
+/// The changes that an answer causes in the batches that follow the answered one.
 struct Settlement {
-  /// Those that are others now.
+  /// The batches that changed.
   private(set) var changed: [PendingBatch] = []
-  /// What those of them were that may be seen: a ground is not.
+  /// The earlier versions of changed batches whose effect may be visible. A change of the ground alone is
+  /// not visible.
   private(set) var before: [BatchID: PendingBatch] = [:]
 
   fileprivate mutating func move(_ batch: PendingBatch) { changed.append(batch) }
@@ -217,7 +227,7 @@ struct Settlement {
 }
 
 extension WriteQueue {
-  /// Settles the batches that follow this one, which was accepted, or refused if there is no answer.
+  /// Updates the batches that follow an answered one. Without an answer, it was refused.
   mutating func settleFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
   ) -> Settlement {
@@ -227,8 +237,9 @@ extension WriteQueue {
     return settlement
   }
 
-  /// An answer to one of many patches must not cost as much as all of them: those between it and its follower are looked
-  /// at only if it is not as it was read.
+  /// Computes the updates. The cost of an answer must not grow with the number of later patches. Batches
+  /// between the answered one and its next follower are therefore examined only if the answered one was
+  /// applied to another state.
   private func settlement(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
   ) -> Settlement {
@@ -249,13 +260,13 @@ extension WriteQueue {
           } else {
             settlement.move(next.moved(behind: batch, path, accepted))
           }
-          // Those behind it follow it.
+          // Later batches follow this one.
           break
         }
         answer = nil
         settlement.settle(next, next.following(path, madeAt: nil))
       } else if !next.changes(path) || (answer != nil && next.leavesAlone(path)) {
-        // It has made nothing for those behind it.
+        // It leaves the state for later batches as it is.
         continue
       } else if next.pins(path) {
         break

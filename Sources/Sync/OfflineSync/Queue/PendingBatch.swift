@@ -1,21 +1,21 @@
-// A batch of writes that a remote has not answered yet.
+// A batch of writes that the remote has not answered yet.
 
 package import DocumentStore
 
-/// Writes that were made together, and are sent together.
+/// Writes that were issued together and are sent together.
 package struct PendingBatch: Sendable {
   package let id: BatchID
-  /// In which opening of the client it was made.
+  /// The run of the client that created the batch.
   package let run: RunID
-  /// When it was made here.
+  /// The local time of creation.
   package let time: StoredTimestamp
-  /// What fields had that it builds on, so that what is added to them is added once, whatever they become. Verifications
-  /// say what lies under writes that it follows.
+  /// The values that increments are based on, so that an increment is applied once to a fixed number,
+  /// whatever the field becomes. Verifications record the ground of writes that follow others.
   package let base: [Mutation]
   package let mutations: [Mutation]
-  /// In the order of their first mention.
+  /// The written documents, in the order of first occurrence.
   package let paths: [DocumentPath]
-  /// Which of the mutations are about which document; empty if all are about one.
+  /// The positions of each document's mutations; empty if all mutations write one document.
   private let parts: [DocumentPath: Part]
 
   private struct Part {
@@ -42,25 +42,25 @@ package struct PendingBatch: Sendable {
     self.parts = paths.count > 1 ? parts : [:]
   }
 
-  /// What is laid under the mutations of a document.
+  /// Returns the base patches of a document.
   func base(of path: DocumentPath) -> [Mutation] {
     if let part = parts[path] { return part.base.map { base[$0] } }
     return paths == [path] ? base : []
   }
 
-  /// The mutations of a document, and their places in the batch.
+  /// Returns the mutations of a document with their positions in the batch.
   func mutations(of path: DocumentPath) -> [(place: Int, mutation: Mutation)] {
     if let part = parts[path] { return part.mutations.map { ($0, mutations[$0]) } }
     return paths == [path] ? mutations.enumerated().map { ($0, $1) } : []
   }
 
-  /// A patch of what is there for each number that the mutations add to.
+  /// Returns a patch with the current value of each number that the mutations increment.
   package static func base(
     of mutations: [Mutation], on document: (DocumentPath) throws(DocumentStoreError) -> SyncedDocument
   ) throws(DocumentStoreError) -> [Mutation] {
     var base: [Mutation] = []
     for mutation in mutations {
-      // A document that is set begins empty.
+      // A set document starts without fields, so only patches need a base.
       guard case .patch(_, _, let transforms) = mutation.change else { continue }
       let increments = transforms.filter { if case .increment = $0.operation { true } else { false } }
       guard !increments.isEmpty else { continue }

@@ -1,9 +1,9 @@
-// How far the writes of a queue are.
+// The progress of a write queue.
 
 package import DocumentStore
 
 package struct QueueProgress: Hashable, Sendable {
-  /// How many writes have left the queue, by how they did.
+  /// The number of writes that have left the queue, by outcome.
   package struct Answers: Hashable, Sendable {
     package var accepted = 0
     package var rejected = 0
@@ -12,10 +12,10 @@ package struct QueueProgress: Hashable, Sendable {
 
   package let user: String?
   package let pendingCount: Int
-  /// Of these, the first ones are on their way.
+  /// The number of pending writes that have been sent.
   package let sentCount: Int
-  /// Since the user came.
+  /// Counts since the last change of user.
   package let answers: Answers
-  /// When the first one that waits was made.
+  /// The creation time of the oldest pending write.
   package let oldest: StoredTimestamp?
 }

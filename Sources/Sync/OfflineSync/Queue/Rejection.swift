@@ -1,14 +1,14 @@
-// A write that the remote has refused.
+// A write that the remote has rejected.
 
 package import DocumentStore
 
-/// What is told of it, whoever made it, and when: perhaps an earlier run of the process.
+/// A report of a rejected write, which an earlier run of the process may have issued.
 package struct Rejection: Sendable {
-  /// Whose it was.
+  /// The user who issued the write.
   package let user: String?
   package let id: BatchID
   package let paths: [DocumentPath]
-  /// When it was made.
+  /// The local time of creation.
   package let time: StoredTimestamp
   package let error: RemoteError
 

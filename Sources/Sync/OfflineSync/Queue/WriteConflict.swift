@@ -1,15 +1,15 @@
-// What becomes of writes when others were faster.
+// Conflicts between pending writes and changes of other clients, and their resolution.
 
 package import DocumentStore
 
-/// A document that others have changed since the writes of it were made that wait here.
+/// A document that another client has changed since its pending writes were issued.
 package struct WriteConflict: Sendable {
   package let path: DocumentPath
-  /// As the remote had it when the writes were made; nil if there was none.
+  /// The remote's version when the writes were issued; nil if there was no document.
   package let base: StoredDocument?
-  /// As it is here, with all writes that wait, but for those that have conditions.
+  /// The local version with all pending writes applied, except those with preconditions.
   package let local: StoredDocument?
-  /// As the remote has it now.
+  /// The remote's current version.
   package let remote: StoredDocument?
 
   package init(
@@ -23,19 +23,19 @@ package struct WriteConflict: Sendable {
 }
 
 package enum ConflictResolution: Sendable {
-  /// They happen as they were made: the last one wins.
+  /// Sends the writes unchanged; the last write wins.
   case keepWrites
-  /// This happens in the place of all of them. It has to be about the document.
+  /// Replaces all of the writes by this one, which must have the document's path.
   case replaceWrites(Mutation)
-  /// None of them happens.
+  /// Drops all of the writes.
   case dropWrites
 }
 
 package typealias ConflictResolver = @Sendable (WriteConflict) -> ConflictResolution
 
 extension PendingBatch {
-  /// It says itself what has to hold, and happens as a whole or not at all: nobody else decides about parts of it. That
-  /// a document which is patched has to be there is no such condition.
+  /// Whether the batch has preconditions of its own. Such a batch is applied as a whole or not at all, so
+  /// the resolver may not change it. The condition that a patched document exists does not count.
   var hasConditions: Bool {
     mutations.contains { mutation in
       switch (mutation.precondition, mutation.change) {
@@ -45,7 +45,7 @@ extension PendingBatch {
     }
   }
 
-  /// The fields that it changes of a document that stays.
+  /// Returns the fields that this batch changes in a document that it keeps.
   func fieldsWritten(of path: DocumentPath) -> [StoredFieldPath] {
     mutations(of: path).flatMap { _, mutation in
       let transformed = mutation.transforms.map(\.field)
@@ -54,8 +54,8 @@ extension PendingBatch {
     }
   }
 
-  /// The same batch with one write of a document in the place of those that it has, or none. As many as before, so
-  /// that nothing else moves.
+  /// Returns this batch with the writes of a document replaced by one write, or by none. The number of
+  /// mutations stays, so that the positions of the others do not change.
   func replacingWrites(of path: DocumentPath, by replacement: Mutation?) -> PendingBatch {
     var replacement = replacement
     let mutations = mutations.map { mutation -> Mutation in
@@ -69,7 +69,8 @@ extension PendingBatch {
 }
 
 extension Mutation {
-  /// What makes the same of a document with these fields, but for those of `kept`.
+  /// Returns a mutation with the same effect on a document with these fields, but without changes to the
+  /// fields in `kept`.
   func leavingOut(_ kept: [StoredFieldPath], over fields: StoredMap) -> Mutation {
     func isKept(_ field: StoredFieldPath) -> Bool {
       kept.contains { $0.isPrefix(of: field) || field.isPrefix(of: $0) }
@@ -81,7 +82,8 @@ extension Mutation {
       transforms: transforms.filter { !isKept($0.field) }, precondition: precondition)
   }
 
-  /// The outermost fields that any of the maps has, but for those that are to be taken apart.
+  /// Returns the outermost fields of all maps; a field for which `apart` is true is replaced by its inner
+  /// fields.
   private static func fields(
     of maps: [StoredMap], at place: [String], apart: (StoredFieldPath) -> Bool
   ) -> [StoredFieldPath] {

@@ -1,31 +1,32 @@
-// The writes of one user that a remote has not answered, in their order.
+// The pending writes of one user, in order.
 //
 // Invariants:
 //   - `order` has the keys of `batches`.
-//   - `chains` has, for each path, the batches that are about it, and no empty one.
-//   - The decider of a chain is the last batch in it that decides all of the document.
-//   - The followers of a chain are those of its batches that follow others of it; before each is one that makes something.
+//   - `chains` has, for each path, the batches that write it, and no empty list.
+//   - The decider of a chain is its last batch whose result is independent of the earlier state.
+//   - The followers of a chain are its batches that follow others of it; an earlier one leaves the document
+//     in place.
 //
-// An answer to the first of many writes of one document must not cost as much as all of them. What is pending is
-// laid over what the remote has; when that changes, both states, the one before and the one now, go through the chain
-// side by side, and as soon as they are the same, what the user sees is what the user saw. A number that is added to
-// knows its base and a field that is set has its value, so that is mostly one step. A time that is pending remembers
-// what was there before it, and goes to the end.
+// The cost of an answer must not grow with the number of pending writes of a document. The local view is
+// the remote's version with the chain applied. When the remote's version changes, the old and the new
+// state pass through the chain side by side. As soon as they are equal, the view is unchanged and the
+// rest is skipped. This mostly takes one step, because an increment has a fixed base and a set field its
+// value. Only a pending timestamp, which includes the previous value, may take the whole chain.
 
 package import DocumentStore
 
 package struct WriteQueue: Sendable {
   private struct Chain {
     var batches = BatchList()
-    /// What comes before it need not be looked at.
+    /// Batches before this one do not affect the view.
     var decider: BatchID?
-    /// Mostly none: then an answer to one of many is nobody's concern.
+    /// Mostly empty; an answer then does not change later batches.
     var followers = BatchList()
   }
 
   private var batches: [BatchID: PendingBatch] = [:]
   private var order = BatchList()
-  /// What is laid over each document: nobody goes through the whole queue for one of them.
+  /// The batches of each document, so that no operation on one document scans the whole queue.
   private var chains: [DocumentPath: Chain] = [:]
 
   package init() {}
@@ -44,22 +45,22 @@ package struct WriteQueue: Sendable {
 
   func hasFollowers(of path: DocumentPath) -> Bool { chains[path].map { !$0.followers.isEmpty } ?? false }
 
-  /// The first one behind a batch that follows others.
+  /// Returns the first batch after the given one that follows others.
   func follower(behind id: BatchID, of path: DocumentPath) -> PendingBatch? {
     chains[path]?.followers.next(after: id).flatMap { batches[$0] }
   }
 
-  /// The batches about a document, in their order.
+  /// Returns the batches that write a document, in order.
   package func batches(about path: DocumentPath) -> [PendingBatch] {
     chains[path]?.batches.all.compactMap { batches[$0] } ?? []
   }
 
-  /// The first one behind another, or of all.
+  /// Returns the first batch after the given one, or the first of all.
   package func next(after id: BatchID?) -> PendingBatch? {
     (id.map { order.next(after: $0) } ?? order.first).flatMap { batches[$0] }
   }
 
-  /// The first one behind another that is about a document.
+  /// Returns the first batch after the given one that writes the document.
   func next(after id: BatchID, about path: DocumentPath) -> PendingBatch? {
     chains[path]?.batches.next(after: id).flatMap { batches[$0] }
   }
@@ -77,9 +78,9 @@ package struct WriteQueue: Sendable {
   }
 
   private mutating func noteFollower(_ batch: PendingBatch) {
-    // Gone through once: there may be thousands.
+    // Collected in one pass, because a batch may have thousands of mutations.
     let followed = Set(batch.mutations.lazy.filter { $0.precondition == .asMadeBefore }.map(\.path))
-    // None begins to follow others once there are batches behind it.
+    // A batch becomes a follower only when it is appended, so the list stays sorted.
     for path in followed where chains[path]?.followers.contains(batch.id) == false {
       chains[path]?.followers.append(batch.id)
     }
@@ -93,13 +94,13 @@ package struct WriteQueue: Sendable {
     guard let batch = batches.removeValue(forKey: id) else { return nil }
     order.remove(id)
     for path in batch.paths {
-      // Taken out, so that it is changed in its place and not copied.
+      // Removed from the dictionary during the change, so that the chain is modified in place and not copied.
       guard var chain = chains.removeValue(forKey: path) else { continue }
       chain.batches.remove(id)
       chain.followers.remove(id)
       guard !chain.batches.isEmpty else { continue }
       if chain.decider == id {
-        // Those behind it decide nothing, or one of them would have been it.
+        // The removed batch was the last decider, so the new one can only be before it.
         chain.decider = chain.batches.split(at: id).before.last {
           batches[$0]?.decidesAll(of: path) ?? false
         }
@@ -109,14 +110,14 @@ package struct WriteQueue: Sendable {
     return batch
   }
 
-  /// Other writes of a document in the same batches.
+  /// Replaces batches whose writes of a document have changed.
   mutating func replace(_ changed: [PendingBatch], about path: DocumentPath) {
     for batch in changed { replace(batch) }
     let decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
     chains[path]?.decider = decider
   }
 
-  /// The same writes for other states of their documents. Neither was for any state.
+  /// Replaces a batch whose preconditions have changed. Neither version may be a decider.
   mutating func replace(_ batch: PendingBatch) {
     guard batches[batch.id] != nil else { return }
     batches[batch.id] = batch
@@ -125,23 +126,24 @@ package struct WriteQueue: Sendable {
 
   // MARK: What the user sees
 
-  /// The document with all that is pending of it.
+  /// Returns the document with all pending writes applied.
   package func local(_ remote: SyncedDocument) -> SyncedDocument {
     guard let chain = chains[remote.path] else { return remote }
     let start = chain.decider.map { chain.batches.split(at: $0).rest } ?? chain.batches.all
     return start.reduce(remote) { document, id in batches[id]?.applied(to: document) ?? document }
   }
 
-  /// The same, when what lies under the chain was `old` and is `new` now, and `gone` has left the chain. `seen` is what
-  /// the user saw until then. Of those that stay, some may have been others: `changed` is what they were.
+  /// Returns the local view after the remote's version changed from `old` to `new` and the batch `gone`
+  /// left the chain. `seen` is the view until then. `changed` has the earlier versions of batches that
+  /// were replaced.
   func local(
     _ new: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
     changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument
   ) -> SyncedDocument {
     guard let chain = chains[new.path] else { return new }
-    // One in which no write shows is the remote's.
+    // Without a visible pending write, the view is the remote's version.
     guard seen.pending == .local else { return local(new) }
-    // Those that are others now may show in `seen`, also where nothing below them differs.
+    // A replaced batch may be visible in `seen` even where the states below it are equal.
     guard changed.isEmpty else { return local(new) }
     var same = seen
     same.createTime = new.createTime
@@ -171,7 +173,7 @@ package struct WriteQueue: Sendable {
     states = ((changed[id] ?? batch).applied(to: states.was), batch.applied(to: states.is))
   }
 
-  /// Nil if all is as it should be.
+  /// Returns a description of a violated invariant, or nil.
   package func brokenInvariant() -> String? {
     let ids = Array(ids)
     if ids != ids.sorted() || Set(ids) != Set(batches.keys) { return "the order of the queue" }
@@ -197,7 +199,7 @@ package struct WriteQueue: Sendable {
 }
 
 extension SyncedDocument {
-  /// Whatever is laid over both gives the same.
+  /// Whether every sequence of writes gives equal results on both documents.
   fileprivate func looksLike(_ other: SyncedDocument) -> Bool {
     content == other.content && version == other.version && pending == other.pending
   }

@@ -1,4 +1,4 @@
-// Which documents a remote may have, in few bits: what is not in the filter is not there.
+// A remote's Bloom filter of document names. A document that is not in the filter does not exist.
 
 internal import CDigest
 
@@ -7,16 +7,16 @@ internal import CDigest
 ///   h1, h2   = the two halves of MD5(name), little-endian
 ///   in it    ⇔ bit (h1 + i·h2) mod bitCount is set for each i in 0..<hashCount
 public struct BloomFilter: Sendable {
-  /// As it comes from a remote: nothing is checked.
+  /// The filter as received from a remote, not validated.
   public struct Parts: Sendable, Equatable {
-    /// The filter's bits.
+    /// The bits of the filter.
     public var bitmap: [UInt8]
-    /// Bits of the last byte that do not count.
+    /// The number of unused bits in the last byte.
     public var padding: Int
-    /// How many bits stand for a name.
+    /// The number of hash functions.
     public var hashCount: Int
 
-    /// A filter as it is sent.
+    /// Creates the parts of a filter.
     public init(bitmap: [UInt8], padding: Int, hashCount: Int) {
       self.bitmap = bitmap
       self.padding = padding
@@ -24,13 +24,14 @@ public struct BloomFilter: Sendable {
     }
   }
 
-  /// More make no filter better; a made-up number must not keep us busy.
+  /// A larger number does not improve a filter, and an arbitrary one from the network could cost too much
+  /// time.
   private static let hashCountMax = 100
 
   private var parts: Parts
   private let bitCount: UInt64
 
-  /// Nil for a filter that says nothing, or nothing that makes sense.
+  /// Returns nil if the filter is empty or its parameters are invalid.
   public init?(_ parts: Parts) {
     guard (0..<8).contains(parts.padding), (1...Self.hashCountMax).contains(parts.hashCount),
       !parts.bitmap.isEmpty
@@ -39,7 +40,7 @@ public struct BloomFilter: Sendable {
     self.parts = parts
   }
 
-  /// An empty one for so many names, with about one wrong answer in a hundred.
+  /// Creates an empty filter for this many names, with a false positive rate of about 1 %.
   package init(count: Int) {
     let bytes = max(1, (count * 10 + 7) / 8)
     parts = Parts(bitmap: [UInt8](repeating: 0, count: bytes), padding: 0, hashCount: 7)

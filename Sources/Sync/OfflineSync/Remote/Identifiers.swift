@@ -1,11 +1,12 @@
-// Numbers by which a client and a remote know what they speak of.
+// The identifiers that a client and a remote exchange.
 
-/// A query that a client follows. Even ones are those of users, odd ones the engine's own.
+/// Identifies a query that a client watches. Even numbers are queries of users, odd numbers are the
+/// engine's own.
 public struct TargetID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number itself.
   public let value: Int32
 
-  /// A target with this number.
+  /// Creates a target id.
   public init(_ value: Int32) { self.value = value }
 
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
@@ -13,13 +14,13 @@ public struct TargetID: Hashable, Comparable, Sendable, CustomStringConvertible 
   public var description: String { "\(value)" }
 }
 
-/// A batch of writes in a client's queue. Later ones have greater numbers. A copy of the client counts on from where it
-/// was made, and so does one that a power loss has set back: see `RunID`.
+/// Identifies a batch in a client's queue. Ids ascend. A copy of the client continues from the id at
+/// which it was copied, and a client that lost commits in a power failure reuses ids: see `RunID`.
 public struct BatchID: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number itself.
   public let value: Int64
 
-  /// A batch with this number.
+  /// Creates a batch id.
   public init(_ value: Int64) { self.value = value }
 
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
@@ -27,28 +28,28 @@ public struct BatchID: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var description: String { "\(value)" }
 }
 
-/// One opening of a client, at random: within it no number of a batch is used twice, whatever copies of the client there
-/// are and whatever its store has forgotten.
+/// A random number that identifies one open of a client's store. Within a run no batch id is used twice,
+/// even if the store was copied or lost commits.
 public struct RunID: Hashable, Sendable, CustomStringConvertible {
   /// The number itself.
   public let value: UInt64
 
-  /// A run with this number.
+  /// Creates a run id.
   public init(_ value: UInt64) { self.value = value }
 
   public var description: String { String(value, radix: 36) }
 }
 
-/// A batch of writes wherever it goes: a remote that sees it again has it already.
+/// Identifies a batch globally, so that a remote recognizes a batch that it has already accepted.
 public struct WriteID: Hashable, Sendable {
-  /// The queue: one user's on one client.
+  /// The queue's name: one user on one client.
   public let queue: String
-  /// In which the batch was made; it may be sent in a later one.
+  /// The run that created the batch; a later run may send it.
   public let run: RunID
-  /// The batch's number in its queue.
+  /// The batch's id in its queue.
   public let batch: BatchID
 
-  /// Names one batch of one opening of one queue.
+  /// Creates the id of a batch from its queue, run and number.
   public init(queue: String, run: RunID, batch: BatchID) {
     self.queue = queue
     self.run = run

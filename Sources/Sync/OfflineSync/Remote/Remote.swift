@@ -1,85 +1,87 @@
-// What a client needs of the authority behind it. It speaks values; how they travel is its own affair.
+// The interface between a client and the authority. It passes values; transport is up to the implementation.
 
 public import DocumentStore
 
-/// The authority behind a database: Cloud Firestore, a server, another database.
+/// The authority behind a database: Cloud Firestore, a server, or another database.
 ///
-/// Streams are ordered, and end with `closed`. A remote calls handlers one at a time for each stream, from any
-/// thread, and not from within the calls of the protocol.
+/// Streams are ordered and end with `closed`. A remote calls the handler of each stream serially, from
+/// any thread, but never from within a call of this protocol.
 public protocol Remote: Sendable {
-  /// The names of documents in Bloom filters begin with this, and a slash: "projects/p/databases/d/documents".
+  /// The prefix of document names in Bloom filters, without the final slash:
+  /// "projects/p/databases/d/documents".
   var documentsName: String { get }
 
-  /// Opens a stream of changes for a user; the handler is told what comes.
+  /// Opens a watch stream for a user. The handler receives its events.
   func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
   ) -> any WatchStream
 
-  /// Opens a stream for writes of a user; the handler is told what comes.
+  /// Opens a write stream for a user. The handler receives its events.
   func openWriteStream(
     as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
   ) -> any WriteStream
 
-  /// The documents as they are now, all at one moment.
+  /// Reads the current versions of documents, all from one snapshot.
   func documents(
     at paths: [DocumentPath], as user: String?,
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void)
 
-  /// Commits outside the queue: what transactions do. An error says that nothing of it has happened, and whoever asked may
-  /// do so again; but for one with the code `deadlineExceeded`, such as `RemoteError.unanswered`, after which nobody
-  /// knows.
+  /// Commits writes outside the queue, as transactions do. After an error nothing was written, and the
+  /// caller may retry. The exception is the code `deadlineExceeded`, as in `RemoteError.unanswered`: the
+  /// outcome is then unknown.
   func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void)
 
-  /// Counts and adds up what the authority has.
+  /// Computes aggregations over the authority's documents.
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void)
 }
 
-/// Targets go in, changes come out.
+/// A stream that takes targets and delivers changes.
 public protocol WatchStream: Sendable {
-  /// Begins to watch a target.
+  /// Starts watching a target.
   func watch(_ target: WatchTarget)
-  /// Ends to watch a target.
+  /// Stops watching a target.
   func unwatch(_ id: TargetID)
-  /// Nothing is told any more.
+  /// Closes the stream; no further events are delivered.
   func close()
 }
 
-/// What comes down a stream of changes.
+/// An event of a watch stream.
 public enum WatchStreamEvent: Sendable {
-  /// The stream is there.
+  /// The stream is open.
   case opened
-  /// A version comes only with a change of no particular target: everything up to it was told of all targets that are
-  /// current on this stream. Versions of answers to writes are of the same order: what a later snapshot does not tell of an
-  /// accepted write is not there any more.
+  /// A message. It has a version only if it names no target: all changes up to that version have then
+  /// been sent for all targets that are current on this stream. Versions of write answers have the same
+  /// order. If a later snapshot lacks the result of an accepted write, the document no longer exists.
   case changed(WatchChange, SnapshotVersion)
-  /// The stream ended, and why if it failed.
+  /// The stream has ended, with an error if it failed.
   case closed(RemoteError?)
 }
 
-/// Batches go in one after the other; each is answered in its turn.
+/// A stream that takes batches in order and answers them in that order.
 public protocol WriteStream: Sendable {
-  /// First of all, with the last token that came; empty if there was none.
+  /// Opens the session, with the last stream token received, or an empty one. Must be called first.
   func handshake(_ token: [UInt8])
   /// Sends a batch.
   func write(_ write: RemoteWrite)
-  /// Nothing is told any more.
+  /// Closes the stream; no further events are delivered.
   func close()
 }
 
-/// What comes down a stream for writes.
+/// An event of a write stream.
 public enum WriteStreamEvent: Sendable {
-  /// The stream is there.
+  /// The stream is open.
   case opened
-  /// The authority knows the client, and batches may be sent.
+  /// The handshake is complete, and batches may be sent.
   case handshakeComplete(token: [UInt8])
-  /// Of the oldest batch that was not answered.
+  /// The oldest unanswered batch was accepted.
   case answered(SnapshotVersion, [WriteResult], token: [UInt8])
-  /// The oldest batch that was not answered was not taken, since a guard of it does not hold. The stream is closed.
+  /// The oldest unanswered batch was not applied, because one of its guards does not hold. The stream is
+  /// closed.
   case overtaken
-  /// A rejection of the oldest batch that was not answered closes the stream, too.
+  /// The stream has ended. A rejection of the oldest unanswered batch closes the stream, too.
   case closed(RemoteError?)
 }

@@ -1,35 +1,35 @@
-// How a remote says no.
+// Errors of a remote.
 
-/// Why a remote refused, or could not be reached.
+/// The reason why a remote refused a request or could not be reached.
 public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The numbers of gRPC.
+  /// The status codes of gRPC.
   public enum Code: Int, Sendable, CaseIterable {
-    /// Those of gRPC, and with their numbers.
+    /// The codes with their gRPC numbers.
     case cancelled = 1, unknown, invalidArgument, deadlineExceeded, notFound, alreadyExists, permissionDenied,
       resourceExhausted, failedPrecondition, aborted, outOfRange, unimplemented, `internal`, unavailable,
       dataLoss, unauthenticated
   }
 
-  /// What went wrong.
+  /// The status code.
   public var code: Code
-  /// Why, for people.
+  /// A description for people.
   public var message: String
 
-  /// An error of the remote.
+  /// Creates an error.
   public init(_ code: Code, _ message: String = "") {
     self.code = code
     self.message = message
   }
 
-  /// What takes the place of an answer that does not come. A commit with this answer may have happened, and another
-  /// attempt could do it twice.
+  /// The error for an answer that never arrived. If a commit fails with it, the outcome is unknown and a
+  /// retry could apply the writes twice.
   public static let unanswered = RemoteError(.deadlineExceeded, "The remote has not answered.")
 
   public var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
 }
 
 extension RemoteError.Code {
-  /// The same question will have the same answer.
+  /// Whether repeating the request gives an equal answer.
   package var isPermanent: Bool {
     switch self {
     case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
@@ -41,10 +41,10 @@ extension RemoteError.Code {
     }
   }
 
-  /// A write that was only in the way of another one can be sent again.
+  /// An aborted write collided with another one and can be sent again.
   package var isPermanentForWrites: Bool { isPermanent && self != .aborted }
 
-  /// What was read may be different the next time.
+  /// Whether a transaction should be tried again, because a new read may give other results.
   package var isWorthAnotherTransaction: Bool {
     !isPermanent || self == .aborted || self == .alreadyExists || self == .failedPrecondition
   }

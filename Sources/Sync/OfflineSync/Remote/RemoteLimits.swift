@@ -1,33 +1,34 @@
-// The one check that everything from outside passes before it touches a client's store.
+// Validates all data from outside before it enters a client's store.
 //
-//   document   path, keys made of it, times, and all limits of DocumentLimits
-//   token      bytes
+//   document   path, keys derived from it, times, and all limits of DocumentLimits
+//   token      its size in bytes
 //   time       between 1970 and the year 9999
-//   answer     of a write: times, and each value that the remote has computed
+//   answer     to a write: times, and each value that the remote has computed
 //
-// Bundles pass the same check of their documents.
+// The documents of bundles pass this check, too.
 
 package import DocumentStore
 
 enum RemoteLimits {
-  /// Tokens are kept with their targets, and written each time these move on.
+  /// Tokens are stored with their targets and rewritten with each change of these.
   static let tokenBytesMax = 64 << 10
 
   // MARK: Documents
 
-  /// Throws `invalidArgument` unless the document, and all that a client notes about it, can be stored and read again.
+  /// Throws `invalidArgument` unless the document, and all entries that a client stores about it, can be
+  /// stored and read.
   static func check(_ path: DocumentPath, _ fields: StoredMap?) throws(DocumentStoreError) {
     let time = SnapshotVersion.none.timestamp
     try DocumentLimits.checkForeign(
       StoredDocument(path: path, createTime: time, updateTime: time, fields: fields ?? StoredMap()))
-    // The longest key of a cache with the path in it (CacheKeys.swift). A path may fit into its own key and, escaped, not
-    // into this one.
+    // The longest cache key that contains the path (CacheKeys.swift). A path may fit in its own key, but
+    // not, escaped, in this one.
     try DocumentLimits.checkKey(
       of: DocumentPath(
         unchecked: ["__targets__", "\(Int32.min)", "__keys__", EscapedName.encode(path.description)]))
   }
 
-  /// Throws `invalidArgument` unless all of the bundle can be stored and read again.
+  /// Throws `invalidArgument` unless all documents of the bundle can be stored and read.
   static func check(_ bundle: BundleContents) throws(DocumentStoreError) {
     for document in bundle.documents { try check(document.path, document.fields) }
   }
@@ -51,9 +52,9 @@ enum RemoteLimits {
 
   // MARK: Answers to writes
 
-  /// An answer that can be stored, and the refusals of what was left out.
+  /// The parts of an answer that can be stored, and the refusals of all others.
   struct Answer {
-    /// `none` if the remote gave no valid time. A document is then dated just after its known version.
+    /// `none` if the remote gave no valid time. The document then gets the version just after its known one.
     var version: SnapshotVersion
     var results: [WriteResult]
     var token: [UInt8]
@@ -103,7 +104,8 @@ enum RemoteLimits {
 }
 
 extension RemoteDocument {
-  /// Returns the document as it may be stored. Throws unless it is the one at `path` and within the limits.
+  /// Returns the document in a form that can be stored. Throws unless it has the path `path` and is
+  /// within the limits.
   package func admitted(at path: DocumentPath) throws(RemoteRefusal) -> RemoteDocument {
     guard self.path == path else {
       throw RemoteLimits.refusal(of: path, "What came in its place is another document.")
@@ -114,20 +116,20 @@ extension RemoteDocument {
       throw RemoteLimits.refusal(of: path, error.description)
     }
     var admitted = self
-    // No version says that a write is pending, or that nothing is known.
+    // Version `none` means a pending write or unknown content, so an existing document cannot have it.
     if fields != nil { admitted.version = max(version, .first) }
     return admitted
   }
 }
 
 extension SnapshotVersion {
-  /// A time that no document has. As the time before a write it says that the base is unknown.
+  /// A time that no document has. As a `versionBefore` it means that the base is unknown.
   static let unknowable = SnapshotVersion(microseconds: -1)
 
-  /// A time that a document can have: since 1970, up to the year 9999.
+  /// Whether a document can have this time: after 1970 and up to the year 9999.
   var isMoment: Bool { self > .none && StoredTimestamp(microseconds: microseconds) != nil }
 
-  /// The time just after this one.
+  /// The next microsecond.
   var next: SnapshotVersion {
     let next = SnapshotVersion(microseconds: microseconds &+ 1)
     return next.isMoment ? next : self

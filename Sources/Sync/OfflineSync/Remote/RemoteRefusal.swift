@@ -1,31 +1,32 @@
-// Reasons for which a client refuses what its remote sends.
+// The reasons why a client refuses data from its remote.
 
 public import DocumentStore
 
-/// Something a remote sent that is beyond the limits of a database. It never reaches the store.
+/// A piece of remote data that exceeds the limits of a database. It never reaches the store.
 ///
-/// Listeners whose answers it belongs to are told it as an error, and go on. Everything else that came with it arrives.
+/// The affected listeners receive it as an error and stay registered. All other data of the message is
+/// processed.
 public struct RemoteRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The kinds of things that are refused.
+  /// The kinds of data that can be refused.
   public enum Subject: Hashable, Sendable {
-    /// One document. What was known of it stays, and the remote is asked for it again on the next connection.
+    /// A document. Its previous version stays, and the client requests it again with the next connection.
     case document(DocumentPath)
-    /// A token to resume a query with. The last one within the limits stays.
+    /// A resume token of a query. The last valid one stays.
     case resumeToken
-    /// The time of a snapshot. What came with it is shown with the next snapshot whose time is one.
+    /// The time of a snapshot. The snapshot's changes are shown with the next one that has a valid time.
     case snapshotTime
-    /// The number of documents in an existence filter. The filter is ignored.
+    /// The document count of an existence filter. The filter is ignored.
     case existenceFilter
-    /// The answer to a question outside the streams.
+    /// The answer to a call outside the streams.
     case answer
   }
 
-  /// The refused thing.
+  /// The refused data.
   public let subject: Subject
-  /// The limit that it passes, for people.
+  /// The exceeded limit, as a description for people.
   public let reason: String
 
-  /// Names what was refused, and why. A long reason is cut off.
+  /// Creates a refusal. A long reason is truncated.
   public init(_ subject: Subject, _ reason: String) {
     self.subject = subject
     self.reason = Self.short(reason)
@@ -43,7 +44,7 @@ public struct RemoteRefusal: Error, Hashable, Sendable, CustomStringConvertible 
     return "The remote sent \(what) that this database cannot take: \(reason)"
   }
 
-  /// A path or a name that is refused for its length would make a message of that length.
+  /// Truncates long text, so that a path that is refused for its length does not fill the message.
   private static func short(_ text: String) -> String {
     text.utf8.count <= 600 ? text : "\(text.prefix(400))…"
   }

@@ -1,20 +1,22 @@
-// What a client sends on its write stream, and what comes back.
+// The messages of a write stream: batches, and the results of their mutations.
 
 public import DocumentStore
 
-/// A batch on its way: all of it happens, or nothing.
+/// A batch as sent to a remote, which applies it atomically.
 public struct RemoteWrite: Sendable, Equatable {
-  /// Which batch it is.
+  /// The id of the batch.
   public var id: WriteID
-  /// What it writes, in order.
+  /// The mutations in order.
   public var mutations: [Mutation]
-  /// Batches of this queue before this one will not be sent again: what a remote kept to answer them again can go.
+  /// The client will not send earlier batches of this queue again, so the remote may drop the outcomes it
+  /// keeps of them.
   public var firstOpen: BatchID
-  /// What the client takes documents to be. If one is not so any more, and the batch was not taken before, the answer is
-  /// `overtaken`, and the client looks again. Empty unless the client merges what others have done.
+  /// The client's assumptions about documents. If one does not hold and the batch was not accepted
+  /// before, the answer is `overtaken`, and the client looks the documents up. Empty unless the client
+  /// has a conflict resolver.
   public var guards: [DocumentPath: Precondition]
 
-  /// A batch on its way.
+  /// Creates a batch to send.
   public init(
     id: WriteID, mutations: [Mutation], firstOpen: BatchID, guards: [DocumentPath: Precondition] = [:]
   ) {
@@ -25,17 +27,19 @@ public struct RemoteWrite: Sendable, Equatable {
   }
 }
 
-/// What became of one mutation.
+/// The result of one mutation.
 public struct WriteResult: Sendable, Equatable {
-  /// None if the document is gone, or was not changed: then it is that of the commit.
+  /// The update time of the document; `none`, meaning the time of the commit, if the document was deleted
+  /// or not changed.
   public var version: SnapshotVersion
-  /// One for each transform, in their order: the new value, or null for an array.
+  /// One value for each transform, in order: the new value, or null for an array.
   public var transformResults: [StoredValue]
-  /// When the document had been changed last before the batch: none if it was not there, nil if the authority does not
-  /// say. Then a patch is taken to have changed what was known here, also for writes of this client that depend on that.
+  /// The document's update time before the batch: `none` if it did not exist, nil if the authority does
+  /// not report it. With nil the client assumes that a patch changed the version that the client knew,
+  /// also for its writes that depend on the result.
   public var versionBefore: SnapshotVersion?
 
-  /// What a write became.
+  /// Creates the result of a mutation.
   public init(
     version: SnapshotVersion, transformResults: [StoredValue] = [], versionBefore: SnapshotVersion? = nil
   ) {

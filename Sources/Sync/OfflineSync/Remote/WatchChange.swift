@@ -1,19 +1,19 @@
-// What a remote tells on its watch stream.
+// The messages of a watch stream.
 
 public import DocumentStore
 
-/// A document as a remote has it.
+/// A document as the remote has it.
 public struct RemoteDocument: Sendable, Equatable {
-  /// Which document.
+  /// The path of the document.
   public var path: DocumentPath
-  /// Nil if there is none.
+  /// The fields; nil if the document does not exist.
   public var fields: StoredMap?
-  /// When it was last changed, or known to be absent.
+  /// The time of the last change, or the time at which the document did not exist.
   public var version: SnapshotVersion
-  /// When it was created.
+  /// The time of creation.
   public var createTime: SnapshotVersion
 
-  /// A document as the authority has it; no fields say that there is none.
+  /// Creates a document; without fields it does not exist.
   public init(
     _ path: DocumentPath, _ fields: StoredMap?, version: SnapshotVersion, createTime: SnapshotVersion = .none
   ) {
@@ -23,7 +23,7 @@ public struct RemoteDocument: Sendable, Equatable {
     self.createTime = createTime
   }
 
-  /// As queries see it; nil if there is none.
+  /// The document as queries read it; nil if it does not exist.
   package var stored: StoredDocument? { synced.stored }
 
   package var synced: SyncedDocument {
@@ -31,26 +31,28 @@ public struct RemoteDocument: Sendable, Equatable {
   }
 }
 
-/// One message of a watch stream.
+/// A message of a watch stream.
 public enum WatchChange: Sendable, Equatable {
-  /// What has become of targets.
+  /// The kinds of messages about targets.
   public enum TargetState: Sendable, Hashable {
-    /// Nothing but the token is new.
+    /// Only the resume token is new.
     case noChange
-    /// The target is being followed from here on.
+    /// The remote watches the target from here on.
     case added
-    /// It is followed no more.
+    /// The remote does not watch the target any more.
     case removed
-    /// All that the remote had when it was added was told.
+    /// All documents that matched when the target was added have been sent.
     case current
-    /// What was told of it does not count any more.
+    /// Everything sent for the target so far is void.
     case reset
   }
 
-  /// Of no targets: of all that are active. `cause` goes with a removal that the remote decided on.
+  /// A message about targets; an empty list means all active ones. `cause` is the error of a removal that
+  /// the remote initiated.
   case target(TargetState, [TargetID], resumeToken: [UInt8] = [], cause: RemoteError? = nil)
-  /// A document came into targets, or left them. Without a document it left, and nothing is said of it.
+  /// A document entered, changed in, or left targets. Without a document it left them, and its state is
+  /// unknown.
   case document(DocumentPath, RemoteDocument?, updated: [TargetID], removed: [TargetID])
-  /// How many documents the target has, and perhaps which.
+  /// The number of documents in the target, optionally with a Bloom filter of their names.
   case existenceFilter(TargetID, count: Int, BloomFilter.Parts?)
 }

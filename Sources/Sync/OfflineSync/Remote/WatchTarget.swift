@@ -1,35 +1,37 @@
-// What a client asks a remote to tell it.
+// A client's request to watch a query.
 
 public import DocumentStore
 
-/// A query to be followed, and what the client knows of its answer already.
+/// A query to watch, with the state of its result that the client already has.
 public struct WatchTarget: Sendable, Equatable {
-  /// Why it is asked: for a remote's own bookkeeping.
+  /// The reason for the request, for a remote's statistics.
   public enum Purpose: Sendable, Hashable {
-    /// Somebody listens.
+    /// A listener was added.
     case listen
-    /// What the client has and what the remote counts are not the same.
+    /// The client's documents and the remote's count differed.
     case existenceFilterMismatch
-    /// The same, and a Bloom filter did not help.
+    /// The counts differed, and the Bloom filter did not resolve the difference.
     case existenceFilterMismatchBloom
-    /// The client has a document that the remote does not list.
+    /// A document matches locally, but the remote does not list it.
     case limboResolution
   }
 
-  /// Its number.
+  /// The id of the target.
   public var id: TargetID
-  /// With a limit on the first documents, or none: one on the last ones comes mirrored.
+  /// The query. A limit always applies to the first documents: a query for the last ones is sent with
+  /// reversed order.
   public var query: StructuredQuery
-  /// Why it is watched.
+  /// The reason for the request.
   public var purpose: Purpose
-  /// Where to go on; empty for the start.
+  /// The token with which to resume; empty to start from the beginning.
   public var resumeToken: [UInt8]
-  /// Without a token: everything up to this moment is known.
+  /// Without a token: the client has all changes up to this time.
   public var readTime: SnapshotVersion
-  /// With a token: how many documents the client has. A remote that counts others sends a filter.
+  /// With a token: the number of documents that the client has. A remote that counts differently sends an
+  /// existence filter.
   public var expectedCount: Int?
 
-  /// A query to watch, from where it was known.
+  /// Creates a request to watch a query.
   public init(
     _ id: TargetID, _ query: StructuredQuery, purpose: Purpose = .listen, resumeToken: [UInt8] = [],
     readTime: SnapshotVersion = .none, expectedCount: Int? = nil

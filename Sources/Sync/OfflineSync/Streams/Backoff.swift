@@ -1,11 +1,11 @@
-// How long to wait before the next attempt: nothing at first, then more each time, and never the same for two clients.
+// Randomized exponential backoff: no delay for the first attempt, then growing delays up to a minute.
 
 package struct Backoff: Sendable {
   private static let first: Double = 1
   private static let factor = 1.5
   private static let most: Double = 60
 
-  /// Seconds.
+  /// The next delay before randomization, in seconds.
   private var base: Double = 0
   private var dice: SeededDice
 
@@ -13,10 +13,10 @@ package struct Backoff: Sendable {
 
   package mutating func reset() { base = 0 }
 
-  /// The remote has too much to do.
+  /// Jumps to the maximum delay, because the remote is overloaded.
   mutating func wait() { base = Self.most }
 
-  /// Microseconds until the next attempt.
+  /// Returns the delay before the next attempt, in microseconds.
   package mutating func next() -> Int64 {
     let jitter = (dice.fraction() - 0.5) * base
     let delay = max(0, base + jitter)

@@ -1,4 +1,4 @@
-// Whether the remote can be reached, as far as users should know.
+// The online state that users see.
 
 struct OnlineTracker {
   static let timeout: Int64 = 10_000_000
@@ -7,7 +7,7 @@ struct OnlineTracker {
   private var failures = 0
   private(set) var isTimerRunning = false
 
-  /// An attempt begins. True if the timer is to be started.
+  /// Called when a connection attempt starts. Returns true if the caller has to start the timer.
   mutating func begin() -> Bool {
     guard failures == 0 else { return false }
     state = .unknown

@@ -1,4 +1,4 @@
-// What has to happen after some time.
+// The timers of a sync client.
 
 package enum SyncTimer: Sendable, Hashable, CaseIterable {
   case watchBackoff, writeBackoff, watchIdle, writeIdle, onlineState, collection, readSilence

@@ -1,8 +1,8 @@
-// What a remote has told up to one moment, put together.
+// An event that combines all messages of the watch stream up to a version.
 
 package import DocumentStore
 
-/// What became of one target.
+/// The changes of one target.
 package struct TargetChange: Sendable, Equatable {
   package var resumeToken: [UInt8] = []
   package var isCurrent = false
@@ -18,16 +18,16 @@ package struct TargetChange: Sendable, Equatable {
   package var isAboutDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
 }
 
-/// All that is new at a version.
+/// All changes up to a version.
 package struct RemoteEvent: Sendable {
   package var version: SnapshotVersion
   package var targetChanges: [TargetID: TargetChange] = [:]
-  /// Targets whose documents here are not those of the remote, and with which purpose they are asked for again.
+  /// Targets whose local documents differ from the remote's, with the purpose of the new request.
   package var mismatches: [TargetID: WatchTarget.Purpose] = [:]
   package var documents: [DocumentPath: SyncedDocument] = [:]
-  /// Refusals of this event, by the targets that they were sent for.
+  /// The refusals of this event, by target.
   package var refusals: [TargetID: [RemoteRefusal]] = [:]
-  /// Of these, nobody but the engine wanted to know.
+  /// Documents that were sent only for limbo targets.
   package var resolvedLimbo: Set<DocumentPath> = []
 
   package init(version: SnapshotVersion) { self.version = version }

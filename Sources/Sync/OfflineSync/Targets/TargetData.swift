@@ -1,24 +1,24 @@
-// What a client keeps about a query that it follows.
+// The state that a client keeps for each query that it watches.
 
 package import DocumentStore
 
-/// What is known of a target, and kept for the next time that someone asks the same.
+/// The persistent state of a target, for the next listener of its query.
 package struct StoredTarget: Sendable, Equatable {
   package let id: TargetID
-  /// The query in the form in which it is run.
+  /// The canonical text of the query as it is sent.
   package let text: String
-  /// Of its last use: who was used longest ago is collected first.
+  /// The sequence number of the last use; the lowest is evicted first.
   package var sequence: Int64
-  /// Up to when its answer is known.
+  /// The version up to which the result is complete.
   package var version: SnapshotVersion = .none
-  /// Up to when all of its documents were known to match at the remote.
+  /// The version at which the remote last confirmed all documents of the target.
   package var limboFreeVersion: SnapshotVersion = .none
   package var resumeToken: [UInt8] = []
-  /// Without a token: everything up to this moment came with a bundle.
+  /// Without a token: a bundle contained all changes up to this time.
   package var readTime: SnapshotVersion = .none
 }
 
-/// A target that is followed, or that is to be.
+/// A target that is watched or is to be watched.
 package struct TargetData: Sendable, Equatable {
   package let id: TargetID
   package let query: StructuredQuery
@@ -40,7 +40,7 @@ package struct TargetData: Sendable, Equatable {
     readTime = stored.readTime
   }
 
-  /// Its document, if it asks for one and nothing else.
+  /// The document of the target if it watches a single document.
   package var document: DocumentPath? {
     if case .document(let path) = query.scope, query.filters.isEmpty { path } else { nil }
   }

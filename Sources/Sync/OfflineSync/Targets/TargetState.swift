@@ -1,23 +1,23 @@
-// What the watch stream has said of one target since the last event.
+// The messages about one target since the last event.
 
 internal import DocumentStore
 
 struct TargetState {
   enum DocumentChange { case added, modified, removed }
 
-  /// Requests that the remote has not answered. Until then, what it says is about a target of old.
+  /// Requests without an answer. Until the answer, messages refer to an earlier watch of the target.
   private(set) var pendingResponses = 0
   private(set) var documents: [DocumentPath: DocumentChange] = [:]
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
-  /// All of it was in an event, and with that in its views.
+  /// Whether an event has included the complete target, and with it its views.
   private(set) var isTold = false
   private(set) var hasChanges = true
-  /// Documents of the target that were refused, and not told again within the limits. Until then the target is not
-  /// current, and is resumed before them.
+  /// Documents of the target that were refused and not sent again within the limits. While there are any,
+  /// the target is not current, and its resume token does not advance.
   private(set) var refused: Set<DocumentPath> = []
   private var refusals: [RemoteRefusal.Subject: RemoteRefusal] = [:]
-  /// Subjects in the order in which they came. Some are settled by now.
+  /// Subjects in the order of refusal, possibly of refusals that have ended.
   private var untold: [RemoteRefusal.Subject] = []
   private var told: [RemoteRefusal.Subject] = []
 
@@ -38,12 +38,12 @@ struct TargetState {
     isCurrent = true
   }
 
-  /// True once the remote has told the whole target and nothing of it stands refused.
+  /// Whether the remote has sent the whole target and no refusal is in force.
   var isComplete: Bool { isCurrent && refused.isEmpty }
 
   mutating func noteEvent() { if isComplete { isTold = true } }
 
-  /// Nil for none after all.
+  /// Records a change; nil cancels an earlier one.
   mutating func note(_ change: DocumentChange?, of path: DocumentPath) {
     hasChanges = true
     documents[path] = change
@@ -56,21 +56,21 @@ struct TargetState {
 
   // MARK: Refusals
 
-  /// Records a refusal. Listeners are told each one once.
+  /// Records a refusal. Listeners receive each one once.
   mutating func note(_ refusal: RemoteRefusal) {
     if case .document(let path) = refusal.subject, refused.insert(path).inserted { hasChanges = true }
     guard refusals.updateValue(refusal, forKey: refusal.subject) == nil else { return }
     untold.append(refusal.subject)
   }
 
-  /// Removes the refusal of a document that came again or has left the target.
+  /// Ends the refusal of a document that was sent again or has left the target.
   mutating func settleRefusal(of path: DocumentPath) {
     guard refused.remove(path) != nil else { return }
     hasChanges = true
     refusals[.document(path)] = nil
   }
 
-  /// Drops all refusals, since the target starts anew.
+  /// Drops all refusals, because the target starts over.
   mutating func forgetRefusals() {
     refused = []
     refusals = [:]
@@ -84,7 +84,7 @@ struct TargetState {
     return untold.compactMap { refusals[$0] }
   }
 
-  /// Refusals that listeners have been told, without the settled ones.
+  /// The refusals in force that listeners have received.
   var toldRefusals: [RemoteRefusal] {
     var seen: Set<RemoteRefusal.Subject> = []
     return told.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }

@@ -1,27 +1,28 @@
-// From the messages of a watch stream to events: what was said of which target, up to a version.
+// Combines the messages of a watch stream into events, each up to a version.
 
 internal import DocumentStore
 
-/// What the aggregator has to know of the client.
+/// The client state that the aggregator reads.
 struct WatchContext {
   let targets: [TargetID: TargetData]
-  /// The documents that the client believes to be in a target.
+  /// Returns the documents that the client assumes to be in a target.
   let remoteKeys: (TargetID) -> Set<DocumentPath>
   let documentsName: String
 }
 
-/// Lives as long as its stream.
+/// The aggregator of one stream.
 struct WatchAggregator {
   private var states: [TargetID: TargetState] = [:]
   private var updates: [DocumentPath: SyncedDocument] = [:]
   private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
-  /// Targets for which the remote has sent the content or the absence of a document.
+  /// For each document, the targets for which the remote has sent its content or its absence.
   private var updaters: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
 
   mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
 
-  /// On this stream the remote has told all of a target, and no other request for it is on its way.
+  /// Whether the remote has sent the complete target on this stream, and no other request for it is
+  /// unanswered.
   func hasToldAll(_ id: TargetID) -> Bool {
     states[id].map { $0.isTold && !$0.isPending && $0.refused.isEmpty } ?? false
   }
@@ -37,7 +38,7 @@ struct WatchAggregator {
         handle(path, admitted, updated: updated, removed: removed, context)
       } catch {
         for id in updated where isActive(id, context) { states[id, default: TargetState()].note(error) }
-        // It has left them, whatever it is by now.
+        // The document has left these targets, whatever its content.
         handle(path, nil, updated: [], removed: removed, context)
       }
     case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context)
@@ -66,13 +67,13 @@ struct WatchAggregator {
     let ids = ids.isEmpty ? states.keys.filter { isActive($0, context) }.sorted() : ids
     let refusal = RemoteLimits.refusal(of: token)
     let token = refusal == nil ? token : []
-    // A target that was never asked for on this stream has no state that could change.
+    // A target that was not requested on this stream has no state to change.
     for id in ids where states[id] != nil {
       if let refusal, isActive(id, context) { states[id]?.note(refusal) }
       switch state {
       case .added:
         states[id, default: TargetState()].noteResponse()
-        // What came before was about the target as it was asked for earlier.
+        // Earlier messages referred to an earlier watch of the target.
         if states[id]?.isPending == false {
           states[id]?.clearChanges()
           states[id]?.forgetRefusals()
@@ -111,7 +112,7 @@ struct WatchAggregator {
     targetsOfDocuments[document.path, default: []].insert(id)
   }
 
-  /// Without a document, what is in the cache stays as it is.
+  /// Without a document, the cached version stays.
   private mutating func remove(
     _ path: DocumentPath, _ document: SyncedDocument?, from id: TargetID, _ context: WatchContext
   ) {
@@ -154,7 +155,7 @@ struct WatchAggregator {
   private func count(of id: TargetID, _ context: WatchContext) -> Int {
     let changes = (states[id]?.documents ?? [:]).values
     let known = context.remoteKeys(id)
-    // The remote counts what was refused here.
+    // The remote's count includes documents that were refused here.
     let refused = (states[id]?.refused ?? []).subtracting(known)
     return known.count + refused.count + changes.count { $0 == .added } - changes.count { $0 == .removed }
   }
@@ -166,7 +167,7 @@ struct WatchAggregator {
     for id in states.keys where isActive(id, context) { states[id]?.note(refusal) }
   }
 
-  /// Returns the refusals that listeners have not been told yet.
+  /// Returns the refusals that listeners have not received yet.
   mutating func takeRefusals(_ context: WatchContext) -> [TargetID: [RemoteRefusal]] {
     var refusals: [TargetID: [RemoteRefusal]] = [:]
     for id in states.keys where isActive(id, context) {
@@ -175,18 +176,18 @@ struct WatchAggregator {
     return refusals
   }
 
-  /// Refusals that listeners of a target have been told.
+  /// Returns the refusals of a target that listeners have received.
   func refusals(of id: TargetID) -> [RemoteRefusal] { states[id]?.toldRefusals ?? [] }
 
   // MARK: Events
 
-  /// All that has been said up to `version`, and nothing of it stays.
+  /// Returns all changes up to `version` and clears them.
   mutating func takeEvent(_ version: SnapshotVersion, _ context: WatchContext) -> RemoteEvent {
     var event = RemoteEvent(version: version)
     for id in states.keys.sorted() {
       guard let target = context.targets[id], isActive(id, context) else { continue }
-      // The remote has told all of this target, and nothing of its document: there is none. What it has told of the
-      // document for other targets says nothing about this one.
+      // The remote has sent the complete target without its document, so the document does not exist.
+      // Messages for other targets do not count, because they say nothing about this one.
       if states[id]?.isComplete == true, let path = target.document,
         updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)

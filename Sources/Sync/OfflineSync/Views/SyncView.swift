@@ -1,14 +1,17 @@
-// One query that someone listens to: its documents as the user sees them, and what the remote has confirmed of them.
+// A view: the result of one query with listeners, in the user's state, and the remote's confirmation of it.
 //
-//   synced   what the remote has said to match
-//   limbo    what matches here, and the remote does not list, though it has told all: it is asked for one by one
-//   accepted what is still shown with its write, which the remote has accepted: it will tell what came of it, unless
-//            the document was gone again before it told anything. That is limbo, too (docs/decisions/0029).
-//   state    synced  ⇔  the remote has told all, nothing is in limbo, and nothing is being asked for again
+//   synced    the documents that the remote has reported as matching
+//   limbo     the documents that match locally, but that the remote does not list although it has sent all;
+//             each is resolved by a target of its own
+//   accepted  the documents still shown with a local write that the remote has accepted. The remote will
+//             send the result, unless the document was deleted again before it could; then it is in limbo,
+//             too (docs/decisions/0029)
+//   state     synced  ⇔  the target is current, nothing is in limbo, and no reset is in progress
 //
 // Invariants:
-//   - `results` has the entries of `entries`, in the order of the query, and no more than the limit.
-//   - `limbo` is empty unless `isCurrent` was true at some time; a document of it is in the view and not in `synced`.
+//   - `results` has the entries of `entries`, in the order of the query, and at most as many as the limit.
+//   - `limbo` is empty unless `isCurrent` was true at some time; its documents are in the view and not in
+//     `synced`.
 
 package import DocumentStore
 
@@ -24,17 +27,17 @@ package struct SyncView {
   private var entries: [DocumentPath: Entry] = [:]
   private var results = LiveResults()
   private(set) var synced: Set<DocumentPath>
-  /// Documents with writes that are pending.
+  /// The number of documents with pending writes.
   private var pendingCount = 0
   private var committed: Set<DocumentPath> = []
   private var limbo: Set<DocumentPath> = []
-  /// With the version that the write has made.
+  /// The version of the accepted write for each document.
   private var accepted: [DocumentPath: SnapshotVersion] = [:]
-  /// Up to which the remote has told of everything that was listened to.
+  /// The version up to which the remote has sent everything that was watched.
   private var heard = SnapshotVersion.none
   private(set) var isCurrent = false
   private var state = SyncState.none
-  /// Documents of which it has to be looked at again whether they are in limbo; nil for all.
+  /// Documents whose limbo state has to be computed again; nil means all.
   private var unsettled: Set<DocumentPath>? = []
 
   init(_ query: StructuredQuery, synced: Set<DocumentPath>) {
@@ -48,11 +51,11 @@ package struct SyncView {
 
   // MARK: Documents
 
-  /// Changes on their way into the view.
+  /// A set of changes in preparation.
   struct Changes {
     fileprivate(set) var set = ViewChangeSet()
     fileprivate(set) var old: LiveResults
-    /// Documents that are not in the view may take places that have become free.
+    /// Whether documents outside the view may move up into free positions.
     fileprivate(set) var needsRefill = false
   }
 
@@ -70,7 +73,7 @@ package struct SyncView {
     return changes
   }
 
-  /// Goes on with changes that have begun, with all that match.
+  /// Completes changes in preparation with all matching documents.
   mutating func refill(_ documents: [SyncedDocument], _ changes: inout Changes) {
     changes.needsRefill = false
     compute(documents, &changes)
@@ -117,7 +120,7 @@ package struct SyncView {
     case (_?, nil): return .removed
     case (let old?, let new?):
       if old.document.fields != new.document.fields {
-        // The remote has accepted the write. What it made of it is to come.
+        // The remote has accepted the write and will send its result.
         let waits = old.document.pending == .local && new.document.pending == .committed
         return waits ? nil : .modified
       }
@@ -128,7 +131,7 @@ package struct SyncView {
     }
   }
 
-  /// A change that listeners are not told, and that leaves what they see as it was.
+  /// Records the acceptance of a write without a visible change of the document.
   private mutating func noteAccepted(_ old: SyncedDocument?, _ new: SyncedDocument?) {
     guard let old, let new, old.pending == .local else { return }
     accepted[new.path] = new.pending == .committed ? new.version : nil
@@ -137,7 +140,8 @@ package struct SyncView {
 
   private func isOverdue(_ path: DocumentPath) -> Bool { accepted[path].map { $0 < heard } ?? false }
 
-  /// A remote that has told of everything up to `version` should have told of a write that it accepted before.
+  /// Whether an accepted write is overdue: the remote has sent everything up to `version`, but not the
+  /// result of a write that it accepted before.
   func hasOverdue(at version: SnapshotVersion) -> Bool {
     isCurrent && version > heard
       && accepted.contains { path, made in
@@ -169,7 +173,7 @@ package struct SyncView {
     }
   }
 
-  /// The document at the limit, if the view is full.
+  /// The sort key of the document at the limit, if the view is full.
   private var edge: [UInt8]? {
     guard let limit, limit.count > 0, results.count == limit.count else { return nil }
     return limit.isLast ? results.entry(at: 0).sortKey : results.last?.sortKey
@@ -181,9 +185,9 @@ package struct SyncView {
 
   // MARK: Sync state
 
-  /// What a view asks for after a change.
+  /// The result of applying changes to a view.
   struct Outcome {
-    /// Nil if listeners need not know.
+    /// Nil if listeners see no change.
     var snapshot: ViewSnapshot?
     var addedLimbo: [DocumentPath] = []
     var removedLimbo: [DocumentPath] = []
@@ -238,7 +242,7 @@ package struct SyncView {
     return (added, removed)
   }
 
-  /// The remote cannot be reached: what it says is not known to be the newest any more.
+  /// Marks the result as possibly outdated, because the remote is unreachable.
   mutating func goOffline() -> ViewSnapshot? {
     guard isCurrent else { return nil }
     isCurrent = false
@@ -246,8 +250,8 @@ package struct SyncView {
     return apply(Changes(old: results), resolvesLimbo: false).snapshot
   }
 
-  /// Nobody asks the remote any more, nor for documents one by one. Listeners who stay see it in what they are told
-  /// next.
+  /// Stops expecting messages of the remote, also for limbo documents. The remaining listeners learn this
+  /// with the next snapshot.
   mutating func leaveRemote() {
     limbo = []
     isCurrent = false
@@ -255,7 +259,7 @@ package struct SyncView {
     if state == .synced { state = .local }
   }
 
-  /// Nil if all is as it should be.
+  /// Returns a description of a violated invariant, or nil.
   func brokenInvariant() -> String? {
     if entries.count != results.count { return "the entries of \(query.canonicalID)" }
     if let limit, results.count > limit.count { return "the limit of \(query.canonicalID)" }

@@ -1,16 +1,16 @@
-// What became of the documents of a view, and how changes one after the other are one.
+// Changes of a view's documents, and the merging of successive changes.
 
 internal import DocumentStore
 
 package struct ViewChange: Sendable, Equatable {
   package enum Kind: Sendable, Hashable {
     case removed, added, modified
-    /// Only whether writes are pending.
+    /// Only the pending-write flag has changed.
     case metadata
   }
 
   package let kind: Kind
-  /// Of a removal, as it was last.
+  /// For a removal, the last version of the document.
   package let document: SyncedDocument
 
   package init(_ kind: Kind, _ document: SyncedDocument) {
@@ -19,7 +19,7 @@ package struct ViewChange: Sendable, Equatable {
   }
 }
 
-/// One change for each document, whatever has happened to it in between.
+/// The net change of each document after several changes.
 struct ViewChangeSet {
   private(set) var changes: [DocumentPath: ViewChange] = [:]
 
@@ -41,7 +41,7 @@ struct ViewChangeSet {
     }
   }
 
-  /// Removals, additions, then the others, each in the order of the query.
+  /// Sorts removals first, then additions, then the others, each in the order of the query.
   func sorted(by query: StructuredQuery) -> [ViewChange] {
     func rank(_ kind: ViewChange.Kind) -> Int { kind == .removed ? 0 : kind == .added ? 1 : 2 }
     return changes.values.map { ($0, $0.document.stored.flatMap { query.sortKey($0) } ?? []) }

@@ -1,17 +1,17 @@
-// A state of a view, as listeners are told it.
+// A snapshot of a view, as delivered to listeners.
 
 package import DocumentStore
 
-/// What a query finds, with what is known about how new that is.
+/// A query's result and how current it is.
 package struct ViewSnapshot: Sendable {
   package let query: StructuredQuery
   package let documents: LiveResults
   package let old: LiveResults
-  /// Since the state before.
+  /// The changes since the previous snapshot.
   package let changes: [ViewChange]
-  /// Some of the documents have writes that are pending.
+  /// Whether any of the documents has pending writes.
   package let hasPendingWrites: Bool
-  /// Those whose writes were accepted, and the outcome has not been shown yet.
+  /// The documents whose writes were accepted but whose results the watch stream has not delivered.
   package let committed: Set<DocumentPath>
   package internal(set) var isFromCache: Bool
   package let isSyncStateChanged: Bool
@@ -24,7 +24,7 @@ package struct ViewSnapshot: Sendable {
       hasCachedResults: hasCachedResults)
   }
 
-  /// As the first one that someone is told: all documents are new.
+  /// This snapshot as a listener's first one: all documents count as added.
   package var asFirst: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, old: LiveResults(),
@@ -37,7 +37,7 @@ package struct ViewSnapshot: Sendable {
 }
 
 extension ViewSnapshot {
-  /// The same changes with places: applied one after the other to the state before, they give this one.
+  /// The changes with their indexes: applied in order to the previous result, they give the current one.
   package var placedChanges: [PlacedChange] {
     var list = old
     return changes.map { change in
@@ -56,7 +56,7 @@ extension ViewSnapshot {
   }
 
   private func beforeKey(of change: ViewChange, in old: LiveResults) -> [UInt8]? {
-    // Mostly it has not moved; where it has, nobody but the list knows where it was.
+    // Most documents have not moved. If one has, its earlier position has to be searched for.
     if let stored = change.document.stored, let key = query.sortKey(stored), old.entry(sortKey: key) != nil {
       return key
     }
@@ -64,11 +64,11 @@ extension ViewSnapshot {
   }
 }
 
-/// A change and where it happens.
+/// A change with its position.
 package struct PlacedChange: Sendable {
   package let change: ViewChange
-  /// Where it was, once all changes before this one have been made; nil for an addition.
+  /// The index before the change, after all earlier changes were applied; nil for an addition.
   package let oldIndex: Int?
-  /// Where it is then; nil for a removal.
+  /// The index after the change; nil for a removal.
   package let newIndex: Int?
 }
