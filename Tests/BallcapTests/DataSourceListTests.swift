@@ -61,18 +61,18 @@ extension BallcapTests {
     }
 
     @Test(arguments: 1...6) func aChangeOfAListThatIsInNoOrderTellsWhatMoved(seed: UInt64) async throws {
-      var dice = Dice(seed: seed)
+      var rng = Dice(seed: seed)
       for rank in 0..<12 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
       try await source.get()
       var order = source.documents
-      for place in order.indices { order.swapAt(place, dice.roll(order.count)) }
+      for place in order.indices { order.swapAt(place, rng.roll(order.count)) }
       source.documents = order
       var told: [ItemSource.Snapshot] = []
       source.onChanged { _, change in told.append(change) }
-      try await save("new", dice.roll(12))
+      try await save("new", rng.roll(12))
       source.add(document: try #require(try await Document<Item>.get(id: "new")))
-      source.remove(document: Document<Item>(id: "\(dice.roll(12))"))
+      source.remove(document: Document<Item>(id: "\(rng.roll(12))"))
       #expect(told.count == 2)
       for change in told {
         #expect(change.before.applying(change.difference)?.keys == change.after.keys)
@@ -90,10 +90,10 @@ extension BallcapTests {
       #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
       #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
       // As the long way has it.
-      var dice = Dice(seed: 7)
+      var rng = Dice(seed: 7)
       for _ in 0..<50 {
         var numbers = Array(0..<9)
-        for place in numbers.indices { numbers.swapAt(place, dice.roll(9)) }
+        for place in numbers.indices { numbers.swapAt(place, rng.roll(9)) }
         var longest = 0
         for choice in 0..<512 {
           let chosen: [Int] = numbers.indices.filter { (choice >> $0) % 2 == 1 }.map { numbers[$0] }
@@ -116,17 +116,17 @@ extension BallcapTests {
           return $0[\.rank] < $1[\.rank]
         })
       let collection = Firestore.memory().collection("items")
-      var dice = Dice(seed: 3)
+      var rng = Dice(seed: 3)
       func item(_ id: Int) -> ListedDocument {
         let place = collection.document("\(id)")
-        let item = Item(rank: dice.roll(1 << 20))
+        let item = Item(rank: rng.roll(1 << 20))
         return ListedDocument(Document(documentReference: place, from: item), at: place)
       }
       for id in 0..<10_000 { _ = list.insert(item(id)) }
       comparisons = 0
       for _ in 0..<1000 {
         _ = list.takeEdits()
-        _ = list.replace(with: item(dice.roll(10_000)))
+        _ = list.replace(with: item(rng.roll(10_000)))
       }
       #expect(comparisons < 1000 * 50)
       #expect(list.count == 10_000)
@@ -322,7 +322,7 @@ extension BallcapTests {
     }
 
     @Test func aQueryWithAPredicateTellsStepsThatLeadFromOneStateToTheNext() async throws {
-      var dice = Dice(seed: 11)
+      var rng = Dice(seed: 11)
       for rank in 0..<8 { try await save("\(rank)", rank) }
       let heard = Heard<QuerySnapshot>()
       let registration = Document<Item>.order(by: "rank").filter(using: isEven).listen { snapshot, _ in
@@ -347,10 +347,10 @@ extension BallcapTests {
       for step in 0..<20 {
         let batch = Batch()
         for id in 0..<4 {
-          batch.save(Document<Item>(id: "\(id * 2)", from: Item(name: "\(step)", rank: dice.roll(30))))
+          batch.save(Document<Item>(id: "\(id * 2)", from: Item(name: "\(step)", rank: rng.roll(30))))
         }
         // So that something is seen each time.
-        batch.save(Document<Item>(id: "always", from: Item(name: "\(step)", rank: 2 * dice.roll(15))))
+        batch.save(Document<Item>(id: "always", from: Item(name: "\(step)", rank: 2 * rng.roll(15))))
         try await batch.commit()
         show(await heard.next())
         let all = try await items.order(by: "rank").getDocuments().documents

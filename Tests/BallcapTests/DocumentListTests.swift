@@ -14,16 +14,16 @@ import Testing
   }
 
   @Test(arguments: [1 as UInt64, 2, 3]) func itIsSortedAfterEveryEditAndCanUndoThem(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     var list = DocumentList<Document<Item>>([], .user { $0[\.rank] < $1[\.rank] })
     var model: [Int: Int] = [:]
     for step in 0..<400 {
       let before = list.elements
       _ = list.takeEdits()
-      for _ in 0...dice.roll(4) {
-        let (id, rank) = (dice.roll(60), dice.roll(30))
+      for _ in 0...rng.roll(4) {
+        let (id, rank) = (rng.roll(60), rng.roll(30))
         let reference = items.document("\(id)")
-        switch (dice.roll(3), list.contains(reference)) {
+        switch (rng.roll(3), list.contains(reference)) {
         case (0, true):
           list.remove(reference)
           model[id] = nil
@@ -35,9 +35,9 @@ import Testing
           model[id] = rank
         }
         // Somebody edits what is on the screen, and does not save it.
-        if dice.roll(10) == 0, list.count > 0 {
-          let element = list[dice.roll(list.count)]
-          let rank = dice.roll(30)
+        if rng.roll(10) == 0, list.count > 0 {
+          let element = list[rng.roll(list.count)]
+          let rank = rng.roll(30)
           element.data?.rank = rank
           model[Int(element.id)!] = rank
         }

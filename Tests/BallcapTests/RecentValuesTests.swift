@@ -6,13 +6,13 @@ import Testing
 
 @Suite struct RecentValuesTests {
   @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
     /// Oldest first.
     var list: [(key: Int, value: Int, cost: Int)] = []
     for step in 0..<4000 {
-      let key = dice.roll(16)
-      switch dice.roll(10) {
+      let key = rng.roll(16)
+      switch rng.roll(10) {
       case 0:
         #expect(cache.remove(key) == list.first { $0.key == key }?.value)
         list.removeAll { $0.key == key }
@@ -20,7 +20,7 @@ import Testing
         #expect(cache.value(for: key) == list.first { $0.key == key }?.value)
         if let index = list.firstIndex(where: { $0.key == key }) { list.append(list.remove(at: index)) }
       default:
-        let cost = dice.roll(12)
+        let cost = rng.roll(12)
         cache.insert(step, for: key, cost: cost)
         list.removeAll { $0.key == key }
         list.append((key, step, cost))

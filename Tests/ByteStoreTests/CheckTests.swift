@@ -46,7 +46,7 @@ import Testing
     #expect(report.files == machine.disk.image.paths.count { !unchecked.contains($0) })
     #expect(report.deadBytes > 300)
     #expect(report.lastCommit == SequenceNumber(10))
-    #expect(report.leftovers.isEmpty && report.losses.isEmpty && report.setAside.isEmpty)
+    #expect(report.leftovers.isEmpty && report.losses.isEmpty && report.quarantined.isEmpty)
     #expect(!steps.isEmpty && steps.allSatisfy { $0.bytesDone <= $0.bytesTotal })
     #expect(zip(steps, steps.dropFirst()).allSatisfy { $0.bytesDone <= $1.bytesDone })
   }
@@ -105,7 +105,7 @@ import Testing
     let report = try machine.check()
     #expect(report.isSound)
     #expect(report.leftovers == ["MANIFEST.new", "segment-0000000099"])
-    #expect(report.setAside == ["set-aside-0001-log-0000000001"])
+    #expect(report.quarantined == ["set-aside-0001-log-0000000001"])
     #expect(machine.disk.image.paths == image.paths)
   }
 
@@ -284,12 +284,12 @@ import Testing
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func noCraftedPageTrapsTheProcess(seed: UInt64) throws {
-    var dice = SeededRandom(seed: seed)
+    var rng = SeededRandom(seed: seed)
     let machine = try Self.flushedStore()
     let path = try #require(machine.paths("/checkpoint-").first)
     let forged = try machine.changing(path) { bytes in
       var file = ForgedCheckpoint(bytes)
-      for _ in 0..<1 + dice.below(4) { file.forge(&dice) }
+      for _ in 0..<1 + rng.below(4) { file.forge(&rng) }
       bytes = file.bytes
     }
     _ = try? forged.check()
@@ -425,12 +425,12 @@ struct ForgedCheckpoint {
     }
   }
 
-  mutating func forge(_ dice: inout SeededRandom) {
+  mutating func forge(_ rng: inout SeededRandom) {
     let pages = bytes.count / 4096 - 1
-    let offset = 4096 * (1 + dice.below(pages)) + 8 * dice.below(dice.oneIn(2) ? 12 : 511)
+    let offset = 4096 * (1 + rng.below(pages)) + 8 * rng.below(rng.oneIn(2) ? 12 : 511)
     let old = word(offset)
-    let other = word(4096 * (1 + dice.below(pages)) + 8 * dice.below(511))
-    set(offset, [old ^ 1 << UInt64(dice.below(64)), other, dice.next(), old &+ 1, 0][dice.below(5)])
+    let other = word(4096 * (1 + rng.below(pages)) + 8 * rng.below(511))
+    set(offset, [old ^ 1 << UInt64(rng.below(64)), other, rng.next(), old &+ 1, 0][rng.below(5)])
   }
 
   // MARK: Words

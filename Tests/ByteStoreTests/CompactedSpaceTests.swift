@@ -58,8 +58,8 @@ struct CompactedSpaceTests {
       try store.put([UInt8](repeating: UInt8(number), count: 1 << 20), for: "\(number)")
       store.performMaintenance()
     }
-    let before = (log: logBytes, spare: bytes("SPARE"), reserve: bytes("RESERVE"))
-    try #require(before.log > 32 << 20 && before.spare > 1 << 20 && before.reserve > 8 << 20)
+    let before = (log: logBytes, recycledLog: bytes("SPARE"), reserve: bytes("RESERVE"))
+    try #require(before.log > 32 << 20 && before.recycledLog > 1 << 20 && before.reserve > 8 << 20)
     try store.flush(.everything)
     #expect(logBytes == 64 << 10)
     #expect(bytes("SPARE") == 0)

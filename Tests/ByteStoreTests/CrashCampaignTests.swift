@@ -106,7 +106,7 @@ struct MutantTests {
     .laterDurableFrameIsDamage, .watermarkWhenIdle, .recordEndWhenClosing,
   ]
 
-  @Test(arguments: Set(Rule.allCases).subtracting(Rule.ofContents).subtracting(rare).subtracting(ofDamage))
+  @Test(arguments: Set(Rule.allCases).subtracting(Rule.contentRules).subtracting(rare).subtracting(ofDamage))
   func brokenRuleIsNoticed(rule: Rule) {
     // Like `campaign mutants`: group formation must not depend on the machine's load.
     let isNoticed =

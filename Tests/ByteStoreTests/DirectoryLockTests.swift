@@ -21,7 +21,7 @@ import Testing
       WorkerThread {
         for number in 0..<500 {
           do {
-            try Self.comeAndGo("\(folder)/\(thread)-\(number)")
+            try Self.lockAndDelete("\(folder)/\(thread)-\(number)")
           } catch {
             failures.withLock { $0.append("\(error)") }
           }
@@ -53,7 +53,7 @@ import Testing
 
   private struct Held: Error { var holder: Int32? }
 
-  private static func comeAndGo(_ path: String) throws {
+  private static func lockAndDelete(_ path: String) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     let result = try PosixFileSystem().openDirectory(path).lock("LOCK", .readAndWrite)
     guard case .acquired(let lock) = result else {

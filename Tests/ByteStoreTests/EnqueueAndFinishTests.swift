@@ -7,11 +7,11 @@ import Testing
 
 @Suite struct EnqueueAndFinishTests {
   private func enqueue(
-    _ key: String, in store: ByteStore, _ foundation: [PendingCommit] = []
+    _ key: String, in store: ByteStore, _ dependencies: [PendingCommit] = []
   ) throws(ByteStoreError) -> PendingCommit {
     var batch = Batch()
     try batch.put([1], for: Array(key.utf8))
-    return try store.enqueue(batch, foundation: foundation)
+    return try store.enqueue(batch, dependencies: dependencies)
   }
 
   /// Regression: when a group ended, the first commit of the queue was woken to lead. No thread was in

@@ -10,12 +10,12 @@ import Testing
 
   @Test(arguments: [0, 1, 3, 4, 100, 5000, EntryDictionary.bytesMax])
   func entriesRoundTrip(dictionaryBytes: Int) {
-    var dice = SeededRandom(seed: UInt64(dictionaryBytes))
-    let dictionary = EntryDictionary(Array(documents(40_000, &dice).prefix(dictionaryBytes)))
+    var rng = SeededRandom(seed: UInt64(dictionaryBytes))
+    let dictionary = EntryDictionary(Array(documents(40_000, &rng).prefix(dictionaryBytes)))
     let compressor = TestCompressor(dictionary)
     let buffer = TestBuffer()
     for _ in 0..<300 {
-      let raw = anyEntry(&dice)
+      let raw = anyEntry(&rng)
       let stored = compressor.compressed(raw)
       guard let stored else { continue }
       #expect(stored.count < raw.count)
@@ -26,25 +26,25 @@ import Testing
   /// Alternates between more segments than the buffer has blocks for dictionaries.
   @Test(arguments: [2, 8, 9, 20])
   func entriesOfSeveralDictionariesRoundTrip(count: Int) {
-    var dice = SeededRandom(seed: UInt64(count))
-    let dictionaries = (0..<count).map { _ in EntryDictionary(documents(10_000, &dice)) }
+    var rng = SeededRandom(seed: UInt64(count))
+    let dictionaries = (0..<count).map { _ in EntryDictionary(documents(10_000, &rng)) }
     let compressors = dictionaries.map { TestCompressor($0) }
     let buffer = TestBuffer()
     for _ in 0..<600 {
-      let place = dice.below(count)
-      let raw = anyEntry(&dice)
+      let place = rng.below(count)
+      let raw = anyEntry(&rng)
       guard let stored = compressors[place].compressed(raw) else { continue }
       // Includes repeated reads, because only they copy a dictionary into a block.
-      for _ in 0..<(1 + dice.below(3)) {
+      for _ in 0..<(1 + rng.below(3)) {
         #expect(buffer.decompressed(stored, raw.count, dictionaries[place]) == raw)
       }
     }
   }
 
   @Test func largeEntryRoundTrips() throws {
-    var dice = SeededRandom(seed: 1)
-    let raw = documents(1 << 20, &dice)
-    let dictionary = EntryDictionary(documents(20_000, &dice))
+    var rng = SeededRandom(seed: 1)
+    let raw = documents(1 << 20, &rng)
+    let dictionary = EntryDictionary(documents(20_000, &rng))
     let compressor = TestCompressor(dictionary)
     let stored = try #require(compressor.compressed(raw))
     let buffer = TestBuffer()
@@ -52,30 +52,30 @@ import Testing
   }
 
   @Test func dictionaryReducesTheSizeOfSimilarEntries() throws {
-    var dice = SeededRandom(seed: 2)
-    let dictionary = EntryDictionary(documents(16 << 10, &dice))
+    var rng = SeededRandom(seed: 2)
+    let dictionary = EntryDictionary(documents(16 << 10, &rng))
     let with = TestCompressor(dictionary)
     let without = TestCompressor(EntryDictionary([]))
-    let raw = document(&dice)
+    let raw = document(&rng)
     let stored = try #require(with.compressed(raw))
     #expect(2 * stored.count < (without.compressed(raw) ?? raw).count)
   }
 
   @Test func incompressibleEntryIsNotCompressed() {
-    var dice = SeededRandom(seed: 3)
-    let compressor = TestCompressor(EntryDictionary(documents(1000, &dice)))
+    var rng = SeededRandom(seed: 3)
+    let compressor = TestCompressor(EntryDictionary(documents(1000, &rng)))
     for count in [0, 1, 2, 12, 300, 100_000] {
       var bytes: [UInt8] = [7, 8]
-      let raw = noise(count, &dice)
+      let raw = noise(count, &rng)
       #expect(!compressor.compress(raw, into: &bytes))
       #expect(bytes == [7, 8])
     }
   }
 
   @Test func theCompressedFormIsAppended() throws {
-    var dice = SeededRandom(seed: 4)
+    var rng = SeededRandom(seed: 4)
     let compressor = TestCompressor(EntryDictionary([]))
-    let raw = documents(3000, &dice)
+    let raw = documents(3000, &rng)
     let stored = try #require(compressor.compressed(raw))
     var bytes: [UInt8] = [7, 8]
     #expect(compressor.compress(raw, into: &bytes))
@@ -84,13 +84,13 @@ import Testing
 
   /// An entry must not depend on the one that was compressed before it, nor on a failed one.
   @Test func entriesDoNotDependOnEachOther() {
-    var dice = SeededRandom(seed: 5)
-    let dictionary = EntryDictionary(documents(10_000, &dice))
+    var rng = SeededRandom(seed: 5)
+    let dictionary = EntryDictionary(documents(10_000, &rng))
     let compressor = TestCompressor(dictionary)
-    let raw = document(&dice)
+    let raw = document(&rng)
     let alone = compressor.compressed(raw)
     for _ in 0..<20 {
-      _ = compressor.compressed(anyEntry(&dice))
+      _ = compressor.compressed(anyEntry(&rng))
       #expect(compressor.compressed(raw) == alone)
     }
   }
@@ -104,11 +104,11 @@ import Testing
   // MARK: The buffer
 
   @Test func uncompressedBytesRoundTrip() {
-    var dice = SeededRandom(seed: 6)
+    var rng = SeededRandom(seed: 6)
     let buffer = TestBuffer()
     #expect(buffer.bytes == [])
     for count in [0, 1, 5000, 70_000, 3] {
-      let raw = noise(count, &dice)
+      let raw = noise(count, &rng)
       buffer.fill(with: raw)
       #expect(buffer.bytes == raw)
     }
@@ -116,14 +116,14 @@ import Testing
 
   /// The buffer grows in between and must keep the dictionary.
   @Test func dictionariesMayAlternate() throws {
-    var dice = SeededRandom(seed: 7)
-    let dictionaries = [0, 50, 9000, 32 << 10, 32 << 10].map { EntryDictionary(documents($0, &dice)) }
+    var rng = SeededRandom(seed: 7)
+    let dictionaries = [0, 50, 9000, 32 << 10, 32 << 10].map { EntryDictionary(documents($0, &rng)) }
     let buffer = TestBuffer()
     for round in 0..<200 {
-      let dictionary = dictionaries[Int.random(in: 0..<dictionaries.count, using: &dice)]
+      let dictionary = dictionaries[Int.random(in: 0..<dictionaries.count, using: &rng)]
       let compressor = TestCompressor(dictionary)
       for _ in 0..<2 {
-        let raw = documents(Int.random(in: 600...600 + 100 * round, using: &dice), &dice)
+        let raw = documents(Int.random(in: 600...600 + 100 * round, using: &rng), &rng)
         let stored = try #require(compressor.compressed(raw))
         if round % 5 == 0 { buffer.fill(with: raw) }
         #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
@@ -145,11 +145,11 @@ import Testing
   /// entry of another size.
   @Test(arguments: [0, 40, 20_000])
   func damagedBytesDecodeToTheRightSizeOrNotAtAll(dictionaryBytes: Int) throws {
-    var dice = SeededRandom(seed: 8)
-    let dictionary = EntryDictionary(documents(dictionaryBytes, &dice))
+    var rng = SeededRandom(seed: 8)
+    let dictionary = EntryDictionary(documents(dictionaryBytes, &rng))
     let compressor = TestCompressor(dictionary)
     let buffer = TestBuffer()
-    for raw in [documents(500, &dice), documents(1500, &dice), [UInt8](repeating: 1, count: 5000)] {
+    for raw in [documents(500, &rng), documents(1500, &rng), [UInt8](repeating: 1, count: 5000)] {
       let stored = try #require(compressor.compressed(raw))
       for count in 0..<stored.count {
         buffer.expectSizeOrNothing(Array(stored[..<count]), raw.count, dictionary)
@@ -166,24 +166,24 @@ import Testing
   }
 
   @Test func bytesThatWereNeverCompressedDecodeToTheRightSizeOrNotAtAll() {
-    var dice = SeededRandom(seed: 9)
-    let dictionary = EntryDictionary(documents(1000, &dice))
+    var rng = SeededRandom(seed: 9)
+    let dictionary = EntryDictionary(documents(1000, &rng))
     let buffer = TestBuffer()
     for _ in 0..<20_000 {
-      let stored = noise(Int.random(in: 0...40, using: &dice), &dice)
-      buffer.expectSizeOrNothing(stored, Int.random(in: 0...400, using: &dice), dictionary)
+      let stored = noise(Int.random(in: 0...40, using: &rng), &rng)
+      buffer.expectSizeOrNothing(stored, Int.random(in: 0...400, using: &rng), dictionary)
     }
   }
 
   @Test func aWrongDictionaryDoesNoHarm() throws {
-    var dice = SeededRandom(seed: 10)
-    let right = EntryDictionary(documents(32 << 10, &dice))
+    var rng = SeededRandom(seed: 10)
+    let right = EntryDictionary(documents(32 << 10, &rng))
     let compressor = TestCompressor(right)
     let buffer = TestBuffer()
     for count in [0, 1, 3000, 32 << 10] {
-      let wrong = EntryDictionary(noise(count, &dice))
+      let wrong = EntryDictionary(noise(count, &rng))
       for _ in 0..<50 {
-        let raw = document(&dice)
+        let raw = document(&rng)
         let stored = try #require(compressor.compressed(raw))
         buffer.expectSizeOrNothing(stored, raw.count, wrong)
         #expect(buffer.bytes != raw)
@@ -222,11 +222,11 @@ import Testing
 
   /// Totals that are too small or too large, and entries of all sizes.
   @Test func aSampleIsNeverTooLarge() {
-    var dice = SeededRandom(seed: 11)
+    var rng = SeededRandom(seed: 11)
     for total in [-5, 0, 1, 10_000, 10_000_000, .max] {
       var sampler = DictionarySampler(rawBytesTotal: total)
       for _ in 0..<200 {
-        sampler.offer([UInt8](repeating: 1, count: .random(in: 0...20_000, using: &dice)).rawSpan)
+        sampler.offer([UInt8](repeating: 1, count: .random(in: 0...20_000, using: &rng)).rawSpan)
       }
       #expect(sampler.dictionary().bytes.count <= EntryDictionary.bytesMax)
     }
@@ -249,11 +249,11 @@ import Testing
 // MARK: Entries
 
 /// A typical application document: the field names are constant, the values are not.
-private func document(_ dice: inout SeededRandom) -> [UInt8] {
+private func document(_ rng: inout SeededRandom) -> [UInt8] {
   let names = ["Ada", "Grace", "Edsger", "Barbara", "Donald", "Frances", "Tony", "Leslie"]
-  let name = names[Int.random(in: 0..<names.count, using: &dice)]
-  let number = Int.random(in: 0..<1_000_000, using: &dice)
-  let key = String(UInt64.random(in: 0...UInt64.max, using: &dice), radix: 36)
+  let name = names[Int.random(in: 0..<names.count, using: &rng)]
+  let number = Int.random(in: 0..<1_000_000, using: &rng)
+  let key = String(UInt64.random(in: 0...UInt64.max, using: &rng), radix: 36)
   let text = """
     {"id":"\(key)","name":"\(name) \(number)","email":"\(name.lowercased()).\(number)@example.com",\
     "createdAt":"2024-0\(number % 9 + 1)-1\(number % 10)T0\(number % 7):00:00Z","isActive":true,\
@@ -262,23 +262,23 @@ private func document(_ dice: inout SeededRandom) -> [UInt8] {
   return Array(text.utf8)
 }
 
-private func documents(_ count: Int, _ dice: inout SeededRandom) -> [UInt8] {
+private func documents(_ count: Int, _ rng: inout SeededRandom) -> [UInt8] {
   var bytes: [UInt8] = []
-  while bytes.count < count { bytes += document(&dice) }
+  while bytes.count < count { bytes += document(&rng) }
   return Array(bytes.prefix(count))
 }
 
-private func noise(_ count: Int, _ dice: inout SeededRandom) -> [UInt8] {
-  (0..<count).map { _ in UInt8.random(in: 0...255, using: &dice) }
+private func noise(_ count: Int, _ rng: inout SeededRandom) -> [UInt8] {
+  (0..<count).map { _ in UInt8.random(in: 0...255, using: &rng) }
 }
 
-private func anyEntry(_ dice: inout SeededRandom) -> [UInt8] {
-  let count = Int.random(in: 0...3000, using: &dice)
-  return switch Int.random(in: 0..<4, using: &dice) {
-  case 0: noise(count, &dice)
+private func anyEntry(_ rng: inout SeededRandom) -> [UInt8] {
+  let count = Int.random(in: 0...3000, using: &rng)
+  return switch Int.random(in: 0..<4, using: &rng) {
+  case 0: noise(count, &rng)
   case 1: [UInt8](repeating: UInt8(count & 0xFF), count: count)
-  case 2: documents(count, &dice)
-  default: document(&dice)
+  case 2: documents(count, &rng)
+  default: document(&rng)
   }
 }
 

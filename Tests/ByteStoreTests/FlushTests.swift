@@ -24,7 +24,7 @@ import Testing
     try store.flush()
     for key in stride(from: 0, to: 3000, by: 7) { #expect(try store.value(for: "key\(key)") == value(key)) }
     #expect(try store.value(for: "key3000") == nil)
-    #expect(store.table.frozen().tail.bodiesHeld == 0)
+    #expect(store.table.frozen().memtable.bodiesHeld == 0)
     try store.checkInvariants()
     try store.close()
     store = try machine.open()
@@ -68,8 +68,8 @@ import Testing
   @Test func largeValuesHaveRunsOfTheirOwn() throws {
     let machine = TestStore()
     var store = try machine.open()
-    var dice = SeededRandom(seed: 3)
-    let values = [0, 1, 8183, 8184, 8200, 20_000, 300_000, 1 << 20].map { dice.bytes($0) }
+    var rng = SeededRandom(seed: 3)
+    let values = [0, 1, 8183, 8184, 8200, 20_000, 300_000, 1 << 20].map { rng.bytes($0) }
     let soft = [UInt8](repeating: 7, count: 1 << 20)
     for (number, value) in values.enumerated() { try store.put(value, for: "\(number)") }
     try store.put(soft, for: "soft")
@@ -118,9 +118,9 @@ import Testing
   @Test func compactionFreesTheSpaceOfOverwrittenValues() throws {
     let machine = TestStore()
     let store = try machine.open()
-    var dice = SeededRandom(seed: 1)
+    var rng = SeededRandom(seed: 1)
     for _ in 0..<20 {
-      try fill(store, keys: 500) { _ in dice.bytes(200) }
+      try fill(store, keys: 500) { _ in rng.bytes(200) }
       try store.flush(.everything)
     }
     let bytes = machine.disk.image.paths.filter { $0.contains("/segment-") }
@@ -275,7 +275,7 @@ import Testing
   /// Whichever disk call fails during such a close: the error is reported, or the store is closed
   /// cleanly.
   @Test func closeReportsAFailureToWriteUpperLayerChanges() throws {
-    var (call, told) = (0, 0)
+    var (call, reported) = (0, 0)
     while true {
       let (machine, layer) = (TestStore(), Version())
       let store = try open(machine, layer)
@@ -290,7 +290,7 @@ import Testing
       let again = try open(machine, layer)
       #expect(try again.value(for: "a") == [1])
       if case .failure = result {
-        told += 1
+        reported += 1
       } else {
         #expect(again.recoveryReport.wasClosedCleanly, "call \(call)")
       }
@@ -298,7 +298,7 @@ import Testing
       guard faultOccurred else { break }
       call += 1
     }
-    #expect(call > 5 && told > 0)
+    #expect(call > 5 && reported > 0)
   }
 
   @Test func damagedUpperLayerPageFailsOnFirstAccess() throws {
@@ -416,24 +416,25 @@ import Testing
     func segment(_ slot: Int, _ live: UInt64) -> FlushPlan.Segment {
       FlushPlan.Segment(slot: slot, dataBytes: 64 << 20, liveBytes: live << 20)
     }
-    func victims(_ segments: [FlushPlan.Segment], budget: UInt64 = 1 << 40) -> [Int] {
-      FlushPlan.victims(of: segments, segmentBytesMax: 64 << 20, budgetBytes: budget)
+    func compactionInputs(_ segments: [FlushPlan.Segment], budget: UInt64 = 1 << 40) -> [Int] {
+      FlushPlan.compactionInputs(of: segments, segmentBytesMax: 64 << 20, budgetBytes: budget)
     }
-    #expect(victims([segment(0, 60), segment(1, 62)]) == [])
-    #expect(victims([segment(0, 60), segment(1, 31)]) == [1])
-    #expect(victims([segment(0, 0), segment(1, 64)]) == [0])
+    #expect(compactionInputs([segment(0, 60), segment(1, 62)]) == [])
+    #expect(compactionInputs([segment(0, 60), segment(1, 31)]) == [1])
+    #expect(compactionInputs([segment(0, 0), segment(1, 64)]) == [0])
     // No segment is mostly dead, but together they are too large.
     let worn = (0..<10).map { segment($0, 40) }
-    let chosen = victims(worn)
+    let chosen = compactionInputs(worn)
     #expect(!chosen.isEmpty && chosen.count < 10)
-    #expect(victims(worn, budget: 1) == [0])
+    #expect(compactionInputs(worn, budget: 1) == [0])
   }
 
   @Test func manySmallSegmentsAreMerged() {
     let small = (0..<9).map { FlushPlan.Segment(slot: $0, dataBytes: 1 << 20, liveBytes: 1 << 20) }
-    #expect(FlushPlan.victims(of: small, segmentBytesMax: 64 << 20, budgetBytes: 1 << 40).count == 9)
+    #expect(FlushPlan.compactionInputs(of: small, segmentBytesMax: 64 << 20, budgetBytes: 1 << 40).count == 9)
     #expect(
-      FlushPlan.victims(of: Array(small.dropLast()), segmentBytesMax: 64 << 20, budgetBytes: 1 << 40) == [])
+      FlushPlan.compactionInputs(of: Array(small.dropLast()), segmentBytesMax: 64 << 20, budgetBytes: 1 << 40)
+        == [])
   }
 }
 

@@ -15,7 +15,7 @@ import Glibc
 #endif
 
 @Suite struct ForeignEntryTests {
-  enum Stranger: CaseIterable, Sendable {
+  enum ForeignEntry: CaseIterable, Sendable {
     case pipe, directory, symbolicLink, socket
 
     func take(place name: String, in folder: String) throws {
@@ -96,13 +96,13 @@ import Glibc
 
   /// Regression: a pipe with the name of a log blocked the open until its other end was opened. A pipe
   /// with the name of the lock file blocked a read-only open.
-  @Test(arguments: ["LOCK", "MANIFEST", "log-", "segment-", "checkpoint-"], Stranger.allCases)
-  func foreignEntryInPlaceOfAFileIsRefusedWithoutBlocking(part: String, stranger: Stranger) throws {
+  @Test(arguments: ["LOCK", "MANIFEST", "log-", "segment-", "checkpoint-"], ForeignEntry.allCases)
+  func foreignEntryInPlaceOfAFileIsRefusedWithoutBlocking(part: String, foreignEntry: ForeignEntry) throws {
     for isReadOnly in [false, true] {
       try withStore { folder in
         let name = try #require(
           try FileManager.default.contentsOfDirectory(atPath: folder).sorted().last { $0.hasPrefix(part) })
-        try stranger.take(place: name, in: folder)
+        try foreignEntry.take(place: name, in: folder)
         let error = try storeError { () throws(ByteStoreError) in
           let store = try open(folder, isReadOnly: isReadOnly)
           defer { store.abandon() }
@@ -116,18 +116,18 @@ import Glibc
   /// Regression: with commits in a log that change flushed keys, a check and a salvage stopped at such
   /// an entry. If it had the name of the reserve, a salvage called the store healthy.
   @Test(
-    arguments: ["MANIFEST", "log-", "segment-", "checkpoint-", "SPARE", "RESERVE"], Stranger.allCases)
-  func checkReportsAForeignEntryAndSalvageQuarantinesIt(part: String, stranger: Stranger) throws {
+    arguments: ["MANIFEST", "log-", "segment-", "checkpoint-", "SPARE", "RESERVE"], ForeignEntry.allCases)
+  func checkReportsAForeignEntryAndSalvageQuarantinesIt(part: String, foreignEntry: ForeignEntry) throws {
     try withStore(changesWhatWasFlushed: true) { folder in
       let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
       let name = names.last { $0.hasPrefix(part) } ?? part
-      try stranger.take(place: name, in: folder)
+      try foreignEntry.take(place: name, in: folder)
       let findings = try ByteStore.check(folder).findings
       #expect(findings.contains { $0.file == "\(folder)/\(name)" })
       let report = try ByteStore.salvage(folder)
       // These files contain no data, so the store stays as it is.
       #expect(report.outcome == (["SPARE", "RESERVE"].contains(part) ? .cleared : .salvaged))
-      #expect(report.setAside.contains { $0.hasSuffix("-\(name)") })
+      #expect(report.quarantined.contains { $0.hasSuffix("-\(name)") })
       #expect(try ByteStore.check(folder).findings.isEmpty)
       let store = try open(folder)
       if part != "segment-" { #expect(try store.value(for: "flushed") == [1]) }
@@ -146,33 +146,33 @@ import Glibc
 
   /// Regression: a check missed most of these entries. The open failed with the system's error or
   /// deleted the entry. An entry with such a log name also stopped the check and the salvage.
-  @Test(arguments: freeNames, Stranger.allCases)
+  @Test(arguments: freeNames, ForeignEntry.allCases)
   func foreignEntryWithAnUnusedStoreNameIsReportedAndQuarantined(
-    name: String, stranger: Stranger
+    name: String, foreignEntry: ForeignEntry
   ) throws {
     try withStore { folder in
       let path = "\(folder)/\(name)"
-      try stranger.take(place: name, in: folder)
+      try foreignEntry.take(place: name, in: folder)
       let error = try storeError { () throws(ByteStoreError) in try open(folder).close() }
       #expect(error.description.contains(path) && error.description.contains("Move it out"), "\(error)")
-      #expect(stranger.isStill(at: path))
+      #expect(foreignEntry.isStill(at: path))
       #expect(try ByteStore.check(folder).findings.map(\.file) == [path])
       // A read-only store does not need these names.
       let reader = try open(folder, isReadOnly: true)
       #expect(try reader.value(for: "logged") == [2])
       try reader.close()
-      #expect(stranger.isStill(at: path))
-      try expectFreed(name, stranger, in: folder)
+      #expect(foreignEntry.isStill(at: path))
+      try expectFreed(name, foreignEntry, in: folder)
     }
   }
 
-  private func expectFreed(_ name: String, _ stranger: Stranger, in folder: String) throws {
+  private func expectFreed(_ name: String, _ foreignEntry: ForeignEntry, in folder: String) throws {
     let before = try Set(FileManager.default.contentsOfDirectory(atPath: folder))
     let id = try storeID(folder)
     let report = try ByteStore.salvage(folder)
-    #expect(report.setAside == ["set-aside-0001-\(name)"])
+    #expect(report.quarantined == ["set-aside-0001-\(name)"])
     #expect(report.keys == 3)
-    #expect(stranger.isStill(at: "\(folder)/set-aside-0001-\(name)"))
+    #expect(foreignEntry.isStill(at: "\(folder)/set-aside-0001-\(name)"))
     // Nothing in the store was wrong, and everything is kept.
     let after = try Set(FileManager.default.contentsOfDirectory(atPath: folder))
     #expect(after == before.subtracting([name]).union(["set-aside-0001-\(name)"]))
@@ -191,12 +191,12 @@ import Glibc
 
   /// Regression: a check and a salvage could not start. The directory has a lock of its own, which every
   /// opener takes first.
-  @Test(arguments: Stranger.allCases)
-  func checkAndSalvageLockTheDirectoryWithoutALockFile(stranger: Stranger) throws {
+  @Test(arguments: ForeignEntry.allCases)
+  func checkAndSalvageLockTheDirectoryWithoutALockFile(foreignEntry: ForeignEntry) throws {
     try withStore { folder in
-      try stranger.take(place: "LOCK", in: folder)
+      try foreignEntry.take(place: "LOCK", in: folder)
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/LOCK"])
-      #expect(stranger.isStill(at: "\(folder)/LOCK"))
+      #expect(foreignEntry.isStill(at: "\(folder)/LOCK"))
       let directory = try PosixFileSystem().openDirectory(folder)
       guard case .acquired(let lock) = try directory.lock("OTHER", .read) else {
         Issue.record("nobody has the directory")
@@ -209,24 +209,24 @@ import Glibc
         }
       }
       lock.release()
-      try expectFreed("LOCK", stranger, in: folder)
+      try expectFreed("LOCK", foreignEntry, in: folder)
     }
   }
 
   /// Regression: the manifest is written before anything else, so a directory named MANIFEST.new made
   /// the open fail with "File exists".
-  @Test(arguments: ["MANIFEST.new", "SPARE", "BACKUP", "log-0000000001", "LOCK"], Stranger.allCases)
-  func noStoreIsCreatedBesideAForeignEntry(name: String, stranger: Stranger) throws {
+  @Test(arguments: ["MANIFEST.new", "SPARE", "BACKUP", "log-0000000001", "LOCK"], ForeignEntry.allCases)
+  func noStoreIsCreatedBesideAForeignEntry(name: String, foreignEntry: ForeignEntry) throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    try stranger.take(place: name, in: folder)
+    try foreignEntry.take(place: name, in: folder)
     let error = try storeError { () throws(ByteStoreError) in try open(folder).close() }
     let text = error.description
     #expect(text.contains("\(folder)/\(name)") && text.contains("Move it out"), "\(error)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [name])
-    #expect(stranger.isStill(at: "\(folder)/\(name)"))
+    #expect(foreignEntry.isStill(at: "\(folder)/\(name)"))
   }
 
   /// Several entries at once, in addition to damage: a check reports all of them, and a salvage handles
@@ -237,14 +237,14 @@ import Glibc
         "MANIFEST.new", "salvaged-MANIFEST.new", "salvaged-MANIFEST", "segment-0000000099", "LOCK",
       ]
       for (place, name) in taken.enumerated() {
-        try Stranger.allCases[place % Stranger.allCases.count].take(place: name, in: folder)
+        try ForeignEntry.allCases[place % ForeignEntry.allCases.count].take(place: name, in: folder)
       }
       try Data("damage".utf8).write(to: URL(fileURLWithPath: "\(folder)/MANIFEST"))
       let found = Set(try ByteStore.check(folder).findings.map(\.file))
       #expect(found.isSuperset(of: (taken + ["MANIFEST"]).map { "\(folder)/\($0)" }))
       let report = try ByteStore.salvage(folder)
       #expect(report.outcome == .salvaged)
-      #expect(Set(report.setAside).isSuperset(of: (taken + ["MANIFEST"]).map { "set-aside-0001-\($0)" }))
+      #expect(Set(report.quarantined).isSuperset(of: (taken + ["MANIFEST"]).map { "set-aside-0001-\($0)" }))
       #expect(try ByteStore.check(folder).findings.isEmpty)
       let store = try open(folder)
       #expect(try store.value(for: "flushed") == [1])
@@ -261,11 +261,11 @@ import Glibc
   ]
 
   /// Regression: an entry with a name from a record stopped the check, and the others were not reported.
-  @Test(arguments: contentNames, Stranger.allCases)
-  func foreignEntryAmongContentsIsReportedAndQuarantined(name: String, stranger: Stranger) throws {
+  @Test(arguments: contentNames, ForeignEntry.allCases)
+  func foreignEntryAmongContentsIsReportedAndQuarantined(name: String, foreignEntry: ForeignEntry) throws {
     try withStore { folder in
       try FileManager.default.createDirectory(atPath: "\(folder)/blobs", withIntermediateDirectories: false)
-      try stranger.take(place: name, in: "\(folder)/blobs")
+      try foreignEntry.take(place: name, in: "\(folder)/blobs")
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/blobs/\(name)"])
       let opened = try open(folder)
       // An entry that cannot be a content is neither counted nor backed up.
@@ -274,22 +274,22 @@ import Glibc
       try FileManager.default.removeItem(atPath: "\(folder)-backup")
       try opened.close()
       let report = try ByteStore.salvage(folder)
-      #expect(report.setAside == ["blobs/set-aside-0001-\(name)"])
-      #expect(stranger.isStill(at: "\(folder)/blobs/set-aside-0001-\(name)"))
+      #expect(report.quarantined == ["blobs/set-aside-0001-\(name)"])
+      #expect(foreignEntry.isStill(at: "\(folder)/blobs/set-aside-0001-\(name)"))
       #expect(try ByteStore.check(folder).findings.isEmpty)
     }
   }
 
-  @Test(arguments: [Stranger.pipe, .socket])
-  func foreignEntryInPlaceOfTheContentsFolderIsQuarantined(stranger: Stranger) throws {
+  @Test(arguments: [ForeignEntry.pipe, .socket])
+  func foreignEntryInPlaceOfTheContentsFolderIsQuarantined(foreignEntry: ForeignEntry) throws {
     try withStore { folder in
-      try stranger.take(place: "blobs", in: folder)
+      try foreignEntry.take(place: "blobs", in: folder)
       #expect(try ByteStore.check(folder).findings.map(\.file) == ["\(folder)/blobs"])
       let opened = try open(folder)
       let error = try storeError { () throws(ByteStoreError) in _ = try opened.blobs.inventory() }
       #expect(error.description.contains("\(folder)/blobs") && error.description.contains("Move it out"))
       try opened.close()
-      #expect(try ByteStore.salvage(folder).setAside == ["set-aside-0001-blobs"])
+      #expect(try ByteStore.salvage(folder).quarantined == ["set-aside-0001-blobs"])
       #expect(try ByteStore.check(folder).findings.isEmpty)
     }
   }
@@ -303,7 +303,7 @@ import Glibc
       try FileManager.default.createSymbolicLink(atPath: blobs, withDestinationPath: destination)
       #expect(try ByteStore.check(folder).findings.map(\.file) == [blobs])
       let report = try ByteStore.salvage(folder)
-      #expect(report.outcome == .cleared && report.setAside == ["set-aside-0001-blobs"])
+      #expect(report.outcome == .cleared && report.quarantined == ["set-aside-0001-blobs"])
       #expect(try ByteStore.check(folder).findings.isEmpty)
       #expect(try ByteStore.salvage(folder).outcome == .healthy)
     }
@@ -327,30 +327,30 @@ import Glibc
   /// with the system's error.
   @Test(
     arguments: ["LOCK", "MANIFEST", "MANIFEST.new", "BACKUP", "segment-0000000001", "blobs"],
-    Stranger.allCases)
-  func backupRefusesADirectoryWithAForeignEntry(name: String, stranger: Stranger) throws {
+    ForeignEntry.allCases)
+  func backupRefusesADirectoryWithAForeignEntry(name: String, foreignEntry: ForeignEntry) throws {
     try withStore { folder in
       let target = "\(folder)-backup"
       defer { try? FileManager.default.removeItem(atPath: target) }
       try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
-      try stranger.take(place: name, in: target)
+      try foreignEntry.take(place: name, in: target)
       // Only an empty folder of contents is accepted.
-      if name == "blobs", stranger == .directory { return }
+      if name == "blobs", foreignEntry == .directory { return }
       let store = try open(folder)
       let error = try storeError { () throws(ByteStoreError) in try store.backup(to: target) }
       #expect(error == .notEmpty(directory: target, found: name))
       #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [name])
-      #expect(stranger.isStill(at: "\(target)/\(name)"))
+      #expect(foreignEntry.isStill(at: "\(target)/\(name)"))
       try store.close()
     }
   }
 
   /// These files contain no data, so only an entry that cannot be deleted like a file is an obstacle.
-  @Test(arguments: ["SPARE", "RESERVE"], Stranger.allCases)
-  func foreignEntryInPlaceOfAReserveIsNotWritten(name: String, stranger: Stranger) throws {
+  @Test(arguments: ["SPARE", "RESERVE"], ForeignEntry.allCases)
+  func foreignEntryInPlaceOfAReserveIsNotWritten(name: String, foreignEntry: ForeignEntry) throws {
     for isReadOnly in [true, false] {
       try withStore { folder in
-        try stranger.take(place: name, in: folder)
+        try foreignEntry.take(place: name, in: folder)
         do throws(ByteStoreError) {
           let store = try open(folder, isReadOnly: isReadOnly)
           #expect(try store.value(for: "flushed") == [1])

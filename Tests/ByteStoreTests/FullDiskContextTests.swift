@@ -27,7 +27,7 @@ import Testing
   }
 
   /// A file of another program takes the remaining space.
-  private func takeTheRest(_ machine: TestStore) throws {
+  private func fillRemainingSpace(_ machine: TestStore) throws {
     let file = try machine.disk.openDirectory("/").createFile("other")
     var offset: UInt64 = 0
     while let taken = try? file.write([UInt8](repeating: 1, count: 4096).rawSpan, at: offset) {
@@ -48,7 +48,7 @@ import Testing
     for number in 0..<100 { try store.put([UInt8](repeating: 1, count: 500), for: "key\(number)") }
     try store.close()
     store = try open(machine, context)
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     var batch = Batch()
     for number in 0..<10 { try batch.remove(Array("key\(number)".utf8)) }
     try store.commit(batch)

@@ -77,7 +77,7 @@ struct FullDiskTests {
   }
 
   /// A file of another program takes the remaining space.
-  private func takeTheRest(_ machine: TestStore, _ name: String = "other") throws {
+  private func fillRemainingSpace(_ machine: TestStore, _ name: String = "other") throws {
     guard let file = try? machine.disk.openDirectory("/").createFile(name) else { return }
     var offset: UInt64 = 0
     while let taken = try? file.write([UInt8](repeating: 1, count: 4096).rawSpan, at: offset) {
@@ -231,7 +231,7 @@ struct FullDiskTests {
     let machine = machine(4096)
     var pair = Pair(store: try open(machine))
     #expect(try pair.put("a", [1]))
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     var puts = 0
     while try pair.put("b\(puts)", [UInt8](repeating: 1, count: 2000)) { puts += 1 }
     let names = machine.disk.image.paths
@@ -287,13 +287,13 @@ struct FullDiskTests {
     for number in 0..<100 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 500))) }
     try pair.store.flush()
     for number in 0..<10 { #expect(try pair.put("key\(number)", [2])) }
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     try pair.store.close()
     pair.store = try open(machine)
     #expect(pair.store.recoveryReport.wasClosedCleanly)
     try pair.check()
     // The removal needs a new log.
-    try takeTheRest(machine, "more")
+    try fillRemainingSpace(machine, "more")
     try pair.remove((0..<90).map { "key\($0)" })
     try pair.store.flush(.everything)
     try pair.check()
@@ -309,7 +309,7 @@ struct FullDiskTests {
     let died = self.machine(2048, on: machine.disk.image(after: .kill))
     let leftover = try died.disk.openDirectory("/store").createFile("segment-0000000001")
     leftover.close()
-    try takeTheRest(died)
+    try fillRemainingSpace(died)
     pair.store = try open(died)
     try pair.check()
     #expect(!died.disk.image.paths.contains("/store/segment-0000000001"))
@@ -330,7 +330,7 @@ struct FullDiskTests {
     _ = try returned.write([UInt8](repeating: 7, count: 64 << 10).rawSpan, at: 0)
     returned.close()
     for name in ["RESERVE", "SPARE"] { try? machine.disk.openDirectory("/store").remove(name) }
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
 
     for _ in 0..<2 {
       pair.store = try open(machine)
@@ -352,7 +352,7 @@ struct FullDiskTests {
     let machine = machine(16 << 10)
     var pair = Pair(store: try open(machine))
     for number in 0..<40 { #expect(try pair.put("key\(number)", [UInt8](repeating: 1, count: 100_000))) }
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     var number = 40
     while try pair.put("key\(number)", [UInt8](repeating: 1, count: 100_000)) { number += 1 }
     try machine.disk.openDirectory("/").remove("other")
@@ -364,7 +364,7 @@ struct FullDiskTests {
       pair.store = try open(machine)
       #expect((128 << 10..<1 << 20).contains(reserve()))
     }
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     try pair.remove(pair.model.keys.sorted().prefix(10))
     try pair.check()
   }
@@ -374,7 +374,7 @@ struct FullDiskTests {
     var pair = Pair(store: try open(machine))
     #expect(try pair.put("key", [1]))
     try pair.store.flush()
-    try takeTheRest(machine)
+    try fillRemainingSpace(machine)
     #expect(try !pair.put("large", [UInt8](repeating: 1, count: 1 << 20)))
     #expect(pair.store.writer.withLock { $0.liveBytesWhenFull } != nil)
     try machine.disk.openDirectory("/").remove("other")

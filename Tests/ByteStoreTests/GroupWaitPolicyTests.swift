@@ -9,46 +9,46 @@ import Testing
 struct GroupWaitPolicyTests {
   @Test("a single writer never waits")
   func single() {
-    var gathering = GroupWaitPolicy()
+    var groupWaitPolicy = GroupWaitPolicy()
     for _ in 0..<10 {
-      #expect(gathering.patience(with: 1) == 0)
-      gathering.groupEnded(1, queued: 0, syncNanoseconds: 100_000)
+      #expect(groupWaitPolicy.waitNanoseconds(with: 1) == 0)
+      groupWaitPolicy.groupEnded(1, queued: 0, syncNanoseconds: 100_000)
     }
   }
 
   @Test("a company is complete when as many wait as the last group held or kept waiting")
   func complete() {
-    var gathering = GroupWaitPolicy()
-    gathering.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
-    #expect(!gathering.isComplete(3) && gathering.isComplete(4) && gathering.isComplete(5))
+    var groupWaitPolicy = GroupWaitPolicy()
+    groupWaitPolicy.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
+    #expect(!groupWaitPolicy.isComplete(3) && groupWaitPolicy.isComplete(4) && groupWaitPolicy.isComplete(5))
   }
 
   @Test("a leader waits for those that the last group held or kept waiting, for half a sync")
   func several() {
-    var gathering = GroupWaitPolicy()
-    for _ in 0..<100 { gathering.groupEnded(7, queued: 1, syncNanoseconds: 100_000) }
-    #expect(gathering.expected == 8)
-    #expect((40_000...50_000).contains(gathering.patience(with: 1)))
-    #expect(gathering.patience(with: 8) == 0)
-    gathering.groupEnded(8, queued: 0, syncNanoseconds: 1_000_000_000)
-    #expect(gathering.patience(with: 1) == 1_000_000, "a slow device does not mean a long wait")
+    var groupWaitPolicy = GroupWaitPolicy()
+    for _ in 0..<100 { groupWaitPolicy.groupEnded(7, queued: 1, syncNanoseconds: 100_000) }
+    #expect(groupWaitPolicy.expected == 8)
+    #expect((40_000...50_000).contains(groupWaitPolicy.waitNanoseconds(with: 1)))
+    #expect(groupWaitPolicy.waitNanoseconds(with: 8) == 0)
+    groupWaitPolicy.groupEnded(8, queued: 0, syncNanoseconds: 1_000_000_000)
+    #expect(groupWaitPolicy.waitNanoseconds(with: 1) == 1_000_000, "a slow device does not mean a long wait")
   }
 
   @Test("what was in vain is tried ever more seldom, until it helps again")
   func inVain() {
-    var gathering = GroupWaitPolicy()
-    gathering.groupEnded(2, queued: 0, syncNanoseconds: 100_000)
+    var groupWaitPolicy = GroupWaitPolicy()
+    groupWaitPolicy.groupEnded(2, queued: 0, syncNanoseconds: 100_000)
     var waits: [Int] = []
-    for leader in 0..<1000 where gathering.patience(with: 1) > 0 {
+    for leader in 0..<1000 where groupWaitPolicy.waitNanoseconds(with: 1) > 0 {
       waits.append(leader)
-      gathering.waited(groupSize: 1)
+      groupWaitPolicy.waitEnded(groupSize: 1)
     }
     #expect(waits.prefix(4) == [0, 2, 6, 14])
     #expect(waits.count < 25)
-    while gathering.patience(with: 1) == 0 {}
-    gathering.waited(groupSize: 2)
-    #expect(gathering.patience(with: 1) > 0)
-    #expect(gathering.patience(with: 1) > 0)
+    while groupWaitPolicy.waitNanoseconds(with: 1) == 0 {}
+    groupWaitPolicy.waitEnded(groupSize: 2)
+    #expect(groupWaitPolicy.waitNanoseconds(with: 1) > 0)
+    #expect(groupWaitPolicy.waitNanoseconds(with: 1) > 0)
   }
 }
 
@@ -57,8 +57,8 @@ struct GroupWaitPolicyTests {
   /// Sets the expected size of the next group.
   private func expect(_ count: Int, _ store: ByteStore) {
     store.state.withLock { state in
-      state.gathering = GroupWaitPolicy()
-      for _ in 0..<100 { state.gathering.groupEnded(count, queued: 0, syncNanoseconds: 2_000_000) }
+      state.groupWaitPolicy = GroupWaitPolicy()
+      for _ in 0..<100 { state.groupWaitPolicy.groupEnded(count, queued: 0, syncNanoseconds: 2_000_000) }
     }
   }
 

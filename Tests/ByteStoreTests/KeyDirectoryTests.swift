@@ -5,10 +5,10 @@ import Testing
 
 @testable import ByteStore
 
-@Suite struct TableTests {
+@Suite struct KeyDirectoryTests {
   private func emptyTable() -> SharedKeyDirectory {
     SharedKeyDirectory(
-      Table(hashSeed: RandomID(high: 1, low: 2)),
+      KeyDirectory(hashSeed: RandomID(high: 1, low: 2)),
       PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes), path: "/store")
   }
 
@@ -21,18 +21,18 @@ import Testing
   /// Few keys, so that puts overwrite and removals hit; many keys, so that slot pages split.
   @Test(arguments: [3, 40, 5000])
   func keyDirectoryMatchesADictionary(keys: Int) throws {
-    var dice = SeededRandom(seed: UInt64(keys))
+    var rng = SeededRandom(seed: UInt64(keys))
     let table = emptyTable()
     var model: [[UInt8]: [UInt8]] = [:]
     for step in 0..<2000 {
       var batch = Batch(stamp: UInt64(step))
-      for _ in 0..<Int.random(in: 0...12, using: &dice) {
-        let key = Array("key\(Int.random(in: 0..<keys, using: &dice))".utf8)
-        if Int.random(in: 0..<3, using: &dice) == 0 {
+      for _ in 0..<Int.random(in: 0...12, using: &rng) {
+        let key = Array("key\(Int.random(in: 0..<keys, using: &rng))".utf8)
+        if Int.random(in: 0..<3, using: &rng) == 0 {
           try batch.remove(key)
           model[key] = nil
         } else {
-          let value = [UInt8](repeating: UInt8(step & 0xFF), count: Int.random(in: 0...30, using: &dice))
+          let value = [UInt8](repeating: UInt8(step & 0xFF), count: Int.random(in: 0...30, using: &rng))
           try batch.put(value, for: key)
           model[key] = value
         }
@@ -84,7 +84,7 @@ import Testing
       try batch.put([2], for: [UInt8(step % 2 + 1)])
       try apply(batch, to: table)
     }
-    #expect(table.frozen().tail.bodiesHeld == 2)
+    #expect(table.frozen().memtable.bodiesHeld == 2)
     #expect(table.frozen().invariantBroken() == nil)
   }
 

@@ -88,7 +88,7 @@ import Testing
     let flushBytes = Double(Self.flushBytes)
     let step = 0.01
     let seconds = 30.0
-    var waited = [Double](repeating: 0, count: writers)
+    var waitEnded = [Double](repeating: 0, count: writers)
     var (log, logMax, written) = (0.0, 0.0, 0.0)
     var flush: (bytes: Double, end: Double)?
     for tick in 0..<Int(seconds / step) {
@@ -96,14 +96,14 @@ import Testing
       // Ten megabytes per 10 ms exceed the throughput of a device.
       var budget = 10e6
       let wait = delay(log / flushBytes, batchBytes, of: writers * batchBytes)
-      for writer in waited.indices {
-        if waited[writer] >= wait, budget > 0 {
+      for writer in waitEnded.indices {
+        if waitEnded[writer] >= wait, budget > 0 {
           log += Double(batchBytes)
           written += Double(batchBytes)
           budget -= Double(batchBytes)
-          waited[writer] = 0
+          waitEnded[writer] = 0
         } else {
-          waited[writer] += step
+          waitEnded[writer] += step
         }
       }
       if let running = flush, now >= running.end {

@@ -11,31 +11,31 @@ import Testing
   @Test(arguments: [1, 2] as [UInt64])
   func concurrentOperationsLoseNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
-    let storm = try StressRun(on: machine, seed: seed)
-    storm.run()
-    #expect(storm.failures == [])
-    #expect(storm.store.lastCommit == SequenceNumber(UInt64(StressRun.writers * StressRun.commitsEach)))
-    try storm.compare(with: storm.store)
-    try storm.store.checkInvariants()
-    try storm.store.close()
-    try compareAfterOpening(machine, storm)
-    #expect(storm.flushes > 0 && storm.backups > 0)
+    let stressRun = try StressRun(on: machine, seed: seed)
+    stressRun.run()
+    #expect(stressRun.failures == [])
+    #expect(stressRun.store.lastCommit == SequenceNumber(UInt64(StressRun.writers * StressRun.commitsEach)))
+    try stressRun.compare(with: stressRun.store)
+    try stressRun.store.checkInvariants()
+    try stressRun.store.close()
+    try compareAfterOpening(machine, stressRun)
+    #expect(stressRun.flushes > 0 && stressRun.backups > 0)
   }
 
   /// Late operations fail with an error. Everything acknowledged before exists after the next open.
   @Test(arguments: [3, 4] as [UInt64])
   func closeDuringConcurrentOperationsLosesNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
-    let storm = try StressRun(on: machine, seed: seed)
-    storm.run(closingAfterCommits: StressRun.writers * StressRun.commitsEach / 3)
-    #expect(storm.failures == [])
-    #expect(storm.commits < StressRun.writers * StressRun.commitsEach)
-    try compareAfterOpening(machine, storm)
+    let stressRun = try StressRun(on: machine, seed: seed)
+    stressRun.run(closingAfterCommits: StressRun.writers * StressRun.commitsEach / 3)
+    #expect(stressRun.failures == [])
+    #expect(stressRun.commits < StressRun.writers * StressRun.commitsEach)
+    try compareAfterOpening(machine, stressRun)
   }
 
-  private func compareAfterOpening(_ machine: TestStore, _ storm: StressRun) throws {
+  private func compareAfterOpening(_ machine: TestStore, _ stressRun: StressRun) throws {
     let again = try machine.open()
-    try storm.compare(with: again)
+    try stressRun.compare(with: again)
     try again.checkInvariants()
     #expect(again.recoveryReport.losses.isEmpty)
     #expect(again.recoveryReport.wasClosedCleanly)
@@ -90,7 +90,7 @@ private final class StressRun: Sendable {
     ]
     var threads = (0..<Self.writers).map { writer in
       WorkerThread { [self] in
-        noting { try write(writer) }
+        recordingFailure { try write(writer) }
         state.withLock { $0.writersLeft -= 1 }
         state.wakeAll()
       }
@@ -99,7 +99,7 @@ private final class StressRun: Sendable {
       threads.append(
         WorkerThread { [self] in
           var random = SeededRandom(seed: SeededRandom.seed(seed, 7, UInt64(number)))
-          noting {
+          recordingFailure {
             while let commits = state.withLock({ $0.writersLeft > 0 ? $0.commits : nil }) {
               try body(&random)
               state.withLock(when: { $0.commits >= commits + every || $0.writersLeft == 0 }) { _ in }
@@ -111,14 +111,14 @@ private final class StressRun: Sendable {
       threads.append(
         WorkerThread { [self] in
           state.withLock(when: { $0.commits >= limit || $0.writersLeft == 0 }) { _ in }
-          noting { try store.close() }
+          recordingFailure { try store.close() }
         })
     }
     for thread in threads { thread.join() }
   }
 
   /// A closed store is not a failure.
-  private func noting(_ body: () throws -> Void) {
+  private func recordingFailure(_ body: () throws -> Void) {
     do { try body() } catch ByteStoreError.closed {} catch { fail("\(error)") }
   }
 

@@ -11,7 +11,7 @@ import Testing
   @Test func keyWithACollidingFingerprintIsRemovedAndPutAgain() throws {
     let machine = TestStore()
     var store = try machine.open()
-    let (first, second) = try #require(twins(under: store.table.withTable { $0.hash }))
+    let (first, second) = try #require(collidingKeys(under: store.table.withTable { $0.hash }))
     try put([first], in: store)
     try put((0..<600).map { Array("before \($0)".utf8) }, in: store)
     try put([second], in: store)
@@ -84,7 +84,7 @@ import Testing
     try store.commit(batch)
   }
 
-  private func twins(under hash: KeyHash) -> ([UInt8], [UInt8])? {
+  private func collidingKeys(under hash: KeyHash) -> ([UInt8], [UInt8])? {
     var seen: [UInt32: [UInt8]] = [:]
     for number in 0..<1_000_000 {
       let key = Array("twin \(number)".utf8)

@@ -14,13 +14,13 @@ import Testing
   /// needed.
   @Test(arguments: [0, 1, 10, 16, 100, 1500, 40_000])
   func cacheReturnsLoadedPages(pagesMax: Int) throws {
-    var dice = SeededRandom(seed: UInt64(pagesMax))
+    var rng = SeededRandom(seed: UInt64(pagesMax))
     let cache = PageCache(bytesMax: pagesMax * Self.pageBytes, pageBytes: Self.pageBytes)
     for step in 0..<20_000 {
       let id = PageCache.PageID(
-        file: .random(in: 0..<3, using: &dice) << 40, page: .random(in: 0..<1000, using: &dice))
+        file: .random(in: 0..<3, using: &rng) << 40, page: .random(in: 0..<1000, using: &rng))
       try cache.expectPage(id)
-      if step % 1000 == 999 { cache.removePages(ofFile: .random(in: 0..<3, using: &dice) << 40) }
+      if step % 1000 == 999 { cache.removePages(ofFile: .random(in: 0..<3, using: &rng) << 40) }
       if step % 500 == 0 { cache.checkInvariants() }
     }
     cache.checkInvariants()
@@ -86,10 +86,12 @@ import Testing
     #expect(SystemMemoryGauge.machineFraction("MemTotal: 1000 kB\n") == nil)
     #expect(SystemMemoryGauge.machineFraction("") == nil)
     let statistics = "anon 5\ninactive_file 100\n"
-    #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "900\n", statistics: statistics) == 0.2)
-    #expect(SystemMemoryGauge.ofGroup(limit: "1000\n", used: "1200\n", statistics: "") == 0)
-    #expect(SystemMemoryGauge.ofGroup(limit: "max\n", used: "900\n", statistics: statistics) == nil)
-    #expect(SystemMemoryGauge.ofGroup(limit: "", used: "", statistics: "") == nil)
+    #expect(
+      SystemMemoryGauge.controlGroupFraction(limit: "1000\n", used: "900\n", statistics: statistics) == 0.2)
+    #expect(SystemMemoryGauge.controlGroupFraction(limit: "1000\n", used: "1200\n", statistics: "") == 0)
+    #expect(
+      SystemMemoryGauge.controlGroupFraction(limit: "max\n", used: "900\n", statistics: statistics) == nil)
+    #expect(SystemMemoryGauge.controlGroupFraction(limit: "", used: "", statistics: "") == nil)
     #if os(Linux)
     if let share = SystemMemoryGauge().fractionAvailable() {
       #expect(0...1 ~= share)
@@ -110,8 +112,8 @@ import Testing
         try cache.expectPage(id)
       }
     }
-    var dice = SeededRandom(seed: 13)
-    for id in ids.shuffled(using: &dice) {
+    var rng = SeededRandom(seed: 13)
+    for id in ids.shuffled(using: &rng) {
       cache.removePages(ofFile: id.file)
       cache.checkInvariants()
     }
@@ -209,17 +211,17 @@ import Testing
   }
 
   @Test func theBudgetMayShrinkAndGrow() throws {
-    var dice = SeededRandom(seed: 12)
+    var rng = SeededRandom(seed: 12)
     let cache = PageCache(bytesMax: 0, pageBytes: Self.pageBytes)
     for _ in 0..<60 {
       let bytesMax =
-        Self.pageBytes * Int.random(in: 0...Int.random(in: 0...12_000, using: &dice), using: &dice)
+        Self.pageBytes * Int.random(in: 0...Int.random(in: 0...12_000, using: &rng), using: &rng)
       cache.setBytesMax(bytesMax)
       cache.checkInvariants()
       #expect(cache.statistics.bytesMax == bytesMax)
       #expect(cache.statistics.bytesUsed <= bytesMax)
       for _ in 0..<1000 {
-        let page = UInt32.random(in: 0..<5000, using: &dice)
+        let page = UInt32.random(in: 0..<5000, using: &rng)
         try cache.expectPage(.init(file: 3, page: page))
       }
       cache.checkInvariants()
@@ -250,10 +252,10 @@ import Testing
     let cache = PageCache(bytesMax: 40 * Self.pageBytes, pageBytes: Self.pageBytes)
     let threads = (1...4 as ClosedRange<UInt64>).map { seed in
       WorkerThread {
-        var dice = SeededRandom(seed: seed)
+        var rng = SeededRandom(seed: seed)
         for step in 0..<20_000 {
           let id = PageCache.PageID(
-            file: .random(in: 0..<2, using: &dice), page: .random(in: 0..<40, using: &dice))
+            file: .random(in: 0..<2, using: &rng), page: .random(in: 0..<40, using: &rng))
           do { try cache.expectPage(id) } catch { Issue.record(error) }
           if step % 1000 == 0 { cache.removePages(ofFile: UInt64(step / 1000) % 2) }
           if seed == 1, step % 500 == 0 { cache.setBytesMax(step % 80 * Self.pageBytes) }

@@ -18,8 +18,8 @@ import Testing
     var options = ByteStore.Options()
     options.maintenance = .manual
     let store = try ByteStore.open(path, options: options)
-    var dice = SeededRandom(seed: 1)
-    let large = dice.bytes(200_000)
+    var rng = SeededRandom(seed: 1)
+    let large = rng.bytes(200_000)
     for key in 0..<100 { try store.put(Array("value \(key)".utf8), for: "key\(key)", .buffered) }
     try store.put(large, for: "large")
     try store.flush()

@@ -33,23 +33,23 @@ struct ReadOnlyTests {
   /// Commits, removals and flushes, interrupted at some point.
   private func machine(seed: UInt64) throws -> TestStore {
     let machine = TestStore(seed: seed)
-    var dice = SeededRandom(seed: seed)
+    var rng = SeededRandom(seed: seed)
     let store = try machine.open()
-    for step in 0..<Int.random(in: 1..<60, using: &dice) {
-      let key = "key \(Int.random(in: 0..<20, using: &dice))"
+    for step in 0..<Int.random(in: 1..<60, using: &rng) {
+      let key = "key \(Int.random(in: 0..<20, using: &rng))"
       if step % 9 == 8 {
         var batch = Batch()
         try batch.remove(Array(key.utf8))
         try store.commit(batch)
       } else {
-        let durability: Durability = Bool.random(using: &dice) ? .synced : .buffered
+        let durability: Durability = Bool.random(using: &rng) ? .synced : .buffered
         try store.put(
-          [UInt8](repeating: UInt8(step), count: .random(in: 0..<9000, using: &dice)), for: key, durability)
+          [UInt8](repeating: UInt8(step), count: .random(in: 0..<9000, using: &rng)), for: key, durability)
       }
       if step % 23 == 22 { try store.flush() }
     }
-    let survivors = Survivors.allCases.randomElement(using: &dice) ?? .everything
-    let crashed = machine.after(Bool.random(using: &dice) ? .kill : .powerLoss(survivors, seed: seed))
+    let survivors = Survivors.allCases.randomElement(using: &rng) ?? .everything
+    let crashed = machine.after(Bool.random(using: &rng) ? .kill : .powerLoss(survivors, seed: seed))
     store.abandon()
     return crashed
   }
@@ -135,19 +135,19 @@ struct ReadOnlyTests {
     try file.writeAll(original.rawSpan, at: 0, platform)
     let directory = try ReadOnlyFileSystem(base: base, protected: "/d").openDirectory("/d")
     var model = original
-    var dice = SeededRandom(seed: 3)
+    var rng = SeededRandom(seed: 3)
     let (one, other) = (try directory.openFile("f", .readAndWrite), try directory.openFile("f", .read))
     for _ in 0..<300 {
-      let start = Int.random(in: 0..<20_000, using: &dice)
+      let start = Int.random(in: 0..<20_000, using: &rng)
       let bytes = [UInt8](
-        repeating: .random(in: 0...255, using: &dice), count: .random(in: 1..<6000, using: &dice))
+        repeating: .random(in: 0...255, using: &rng), count: .random(in: 1..<6000, using: &rng))
       try one.writeAll(bytes.rawSpan, at: UInt64(start), platform)
       if model.count < start + bytes.count {
         model += [UInt8](repeating: 0, count: start + bytes.count - model.count)
       }
       model.replaceSubrange(start..<start + bytes.count, with: bytes)
-      let from = Int.random(in: 0..<model.count, using: &dice)
-      let count = Int.random(in: 0...model.count - from, using: &dice)
+      let from = Int.random(in: 0..<model.count, using: &rng)
+      let count = Int.random(in: 0...model.count - from, using: &rng)
       #expect(try other.readAll(count, at: UInt64(from)) == Array(model[from..<from + count]))
       #expect(try other.size() == UInt64(model.count))
     }

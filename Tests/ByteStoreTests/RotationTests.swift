@@ -65,7 +65,7 @@ import Testing
     options.maintenance = .manual
     let store = try ByteStore.open("/store", options: options, platform: platform)
     try store.put([UInt8](repeating: 1, count: 500_000), for: "a")
-    #expect(store.writer.withLock { if case .none = $0.spare { true } else { false } })
+    #expect(store.writer.withLock { if case .none = $0.recycledLog { true } else { false } })
     let before = watched.counters
     try store.flush()
     let after = watched.counters
@@ -107,12 +107,12 @@ import Testing
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 400_000)
     try store.put(value, for: "before")
-    store.writer.withLock { $0.spare = .underWay }
+    store.writer.withLock { $0.recycledLog = .inProgress }
     try store.flush()
     let log = store.writer.withLock { $0.log?.header.number }
     try store.put(value, for: "behind")
     #expect(store.writer.withLock { $0.log?.header.number } == log)
-    store.writer.withLock { $0.spare = .none }
+    store.writer.withLock { $0.recycledLog = .none }
     try store.close()
   }
 

@@ -19,14 +19,14 @@ struct StatisticsTests {
     let before = store.statistics
     #expect(before.keys == 10)
     #expect(before.lastCommit == SequenceNumber(10))
-    #expect(before.tailBytes > 30_000)
+    #expect(before.memtableBytes > 30_000)
     #expect(before.logs.count == 1 && before.logs.bytes > 30_000)
     #expect(before.segments == Statistics.Segments() && before.checkpoint == nil)
     #expect(before.writing == .possible)
 
     try store.flush()
     let after = store.statistics
-    #expect(after.keys == 10 && after.tailBytes == 0)
+    #expect(after.keys == 10 && after.memtableBytes == 0)
     #expect(after.segments.count == 1)
     #expect(after.segments.liveBytes > 0 && after.segments.liveBytes <= after.segments.dataBytes)
     #expect(after.checkpoint?.sequence == SequenceNumber(10))

@@ -21,9 +21,9 @@ import Testing
   }
 
   @Test func everyPathComesBackFromItsKey() {
-    var dice = Dice(seed: 1)
+    var rng = Dice(seed: 1)
     for _ in 0..<10_000 {
-      let path = DocumentPath.any(&dice)
+      let path = DocumentPath.any(&rng)
       #expect(DocumentKey.decode(DocumentKey.encode(path)) == path)
     }
   }
@@ -76,16 +76,16 @@ import Testing
 
   @Test func keysSortAsPathsDo() throws {
     let seed: UInt64 = 2
-    var dice = Dice(seed: seed)
-    var paths = (0..<2000).map { _ in DocumentPath.any(&dice) }
-    paths += paths.map { $0.neighbour(&dice) }
-    paths += paths.map { $0.neighbour(&dice) }
+    var rng = Dice(seed: seed)
+    var paths = (0..<2000).map { _ in DocumentPath.any(&rng) }
+    paths += paths.map { $0.neighbour(&rng) }
+    paths += paths.map { $0.neighbour(&rng) }
     let keys = paths.map(DocumentKey.encode)
     var outcomes = [0, 0, 0]
     for round in 0..<100_000 {
-      let left = dice.roll(paths.count)
+      let left = rng.roll(paths.count)
       // Half of the pairs are close to each other, because random paths mostly differ in their first byte.
-      let right = round % 2 == 0 ? dice.roll(paths.count) : (left + paths.count / 2) % paths.count
+      let right = round % 2 == 0 ? rng.roll(paths.count) : (left + paths.count / 2) % paths.count
       let expected = contractOrder(paths[left].segments, paths[right].segments)
       let found = order(keys[left], keys[right])
       outcomes[expected + 1] += 1
@@ -107,24 +107,24 @@ import Testing
   }
 
   @Test func aDamagedKeyIsRefusedOrIsTheKeyOfAnotherPath() throws {
-    var dice = Dice(seed: 3)
-    let keys = (0..<500).map { _ in DocumentKey.encode(.any(&dice)) }.filter { $0.count < 200 }
+    var rng = Dice(seed: 3)
+    let keys = (0..<500).map { _ in DocumentKey.encode(.any(&rng)) }.filter { $0.count < 200 }
     var accepted = 0
     for _ in 0..<100_000 {
-      if try checkDecoding(dice.pick(keys).damaged(&dice, splicing: dice.pick(keys))) { accepted += 1 }
+      if try checkDecoding(rng.pick(keys).damaged(&rng, splicing: rng.pick(keys))) { accepted += 1 }
     }
     #expect((1000...99_000).contains(accepted), "\(accepted) of 100,000 damaged keys were accepted")
   }
 
   @Test func bytesMadeOfTheKeysOwnAlphabetAreRefusedOrTheKeyOfAPath() throws {
-    var dice = Dice(seed: 4)
+    var rng = Dice(seed: 4)
     let pieces: [[UInt8]] = [
       [0], [1], [2], [0xFF], [0, 1], [0, 0xFF], [2, 0x61, 0, 1], [1, 0x80, 0, 0, 0, 0, 0, 0, 5],
       [2] + Array("__id5__".utf8) + [0, 1], Array("__".utf8), Array("é".utf8), [0xC3], [0x2F], [0x2E],
     ]
     for _ in 0..<50_000 {
-      let body = (0..<dice.roll(6)).flatMap { _ in dice.pick(pieces) }
-      _ = try checkDecoding([DocumentKey.keyspace] + body + (dice.oneIn(4) ? [] : [0]))
+      let body = (0..<rng.roll(6)).flatMap { _ in rng.pick(pieces) }
+      _ = try checkDecoding([DocumentKey.keyspace] + body + (rng.oneIn(4) ? [] : [0]))
     }
   }
 
@@ -136,9 +136,9 @@ import Testing
   }
 
   @Test func everyTruncationOfAKeyIsRefused() {
-    var dice = Dice(seed: 5)
+    var rng = Dice(seed: 5)
     for _ in 0..<200 {
-      let key = DocumentKey.encode(.any(&dice))
+      let key = DocumentKey.encode(.any(&rng))
       for count in 0..<min(key.count, 300) {
         #expect(DocumentKey.decode(Array(key.prefix(count))) == nil)
       }
@@ -163,20 +163,20 @@ import Testing
   }
 
   private static var paths: [DocumentPath] {
-    var dice = Dice(seed: 21)
+    var rng = Dice(seed: 21)
     let names =
       Names.odd + Names.numeric + ["_", "__", "zero\0in\0it", String(repeating: "long", count: 200)]
     let pairs = names.flatMap { left in names.map { DocumentPath(unchecked: [left, $0]) } }
-    return pairs + (0..<1000).map { _ in DocumentPath.any(&dice) }
+    return pairs + (0..<1000).map { _ in DocumentPath.any(&rng) }
   }
 
   @Test func aGroupHasTheDocumentsOfItsCollectionID() {
-    var dice = Dice(seed: 23)
+    var rng = Dice(seed: 23)
     let paths = Self.paths
     var wrong: [String] = []
     for path in paths {
       let key = DocumentKey.encode(path)
-      let other = paths[dice.roll(paths.count)]
+      let other = paths[rng.roll(paths.count)]
       for id in [path.collectionID, path.id, other.collectionID] + path.segments {
         var segment: [UInt8] = []
         DocumentKey.append(id, to: &segment)

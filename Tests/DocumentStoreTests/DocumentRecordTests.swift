@@ -8,21 +8,21 @@ import Testing
 @Suite struct DocumentRecordTests {
   private let place = path("rooms", "eros")
 
-  private func randomRecord(_ dice: inout Dice) -> [UInt8] {
+  private func randomRecord(_ rng: inout Dice) -> [UInt8] {
     RecordCodec.encode(
-      createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
-      fields: Values.fields(&dice))
+      createTime: rng.pick(Values.timestamps), updateTime: rng.pick(Values.timestamps),
+      fields: Values.fields(&rng))
   }
 
   @Test func aRecordIsAcceptedIfAndOnlyIfItDecodes() throws {
     let seed: UInt64 = 31
-    var dice = Dice(seed: seed)
-    let records = (0..<400).map { _ in randomRecord(&dice) }.filter { $0.count < 500 }
+    var rng = Dice(seed: seed)
+    let records = (0..<400).map { _ in randomRecord(&rng) }.filter { $0.count < 500 }
     var accepted = 0
     for round in 0..<100_000 {
       let bytes =
         round < records.count
-        ? records[round] : dice.pick(records).damaged(&dice, splicing: dice.pick(records))
+        ? records[round] : rng.pick(records).damaged(&rng, splicing: rng.pick(records))
       let decodes = (try? StoredDocument(path: place, record: bytes)) != nil
       let isAccepted = (try? DocumentRecord(path: place, record: bytes, .empty)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
@@ -32,9 +32,9 @@ import Testing
   }
 
   @Test func lookupsEqualTheDecodedDocument() throws {
-    var dice = Dice(seed: 32)
+    var rng = Dice(seed: 32)
     for _ in 0..<500 {
-      let bytes = randomRecord(&dice)
+      let bytes = randomRecord(&rng)
       let record = try DocumentRecord(path: place, record: bytes, .empty)
       let decoded = try StoredDocument(path: place, record: bytes)
       #expect(record.document == decoded)
@@ -109,14 +109,14 @@ import Testing
   }
 
   @Test func theCheckOfTextAgreesWithTheStandardLibrary() {
-    var dice = Dice(seed: 33)
+    var rng = Dice(seed: 33)
     let pieces: [[UInt8]] = [
       [0x41], [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x98, 0x80], [0xED, 0xA0, 0x80], [0xC0, 0x80],
       [0xF4, 0x90, 0x80, 0x80], [0x80], [0xE0, 0x9F, 0xBF], [0xF8], [0xC3], [0xEE, 0x80, 0x80],
       Array("plain".utf8),
     ]
     for _ in 0..<50_000 {
-      let bytes = (0..<dice.roll(9)).flatMap { _ in dice.pick(pieces) }
+      let bytes = (0..<rng.roll(9)).flatMap { _ in rng.pick(pieces) }
       #expect(
         UTF8Check.isValid(bytes.rawSpan) == (String(validating: bytes, as: UTF8.self) != nil),
         "\(bytes.hexadecimal)")

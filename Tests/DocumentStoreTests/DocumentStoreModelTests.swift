@@ -31,23 +31,23 @@ import Testing
   @Test(arguments: [41, 42, 43, 44] as [UInt64])
   func aStoreIsADictionaryThatSurvivesReopening(seed: UInt64) throws {
     let directory = TemporaryDirectory()
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     let clock = HandClock(1_700_000_000_000_000)
-    var paths = (0..<6).map { _ in DocumentPath.any(&dice) }
-    paths += paths.map { $0.neighbour(&dice) }
+    var paths = (0..<6).map { _ in DocumentPath.any(&rng) }
+    paths += paths.map { $0.neighbour(&rng) }
     var model = Model()
     var last: Int64 = 0
     var store: DocumentStore? = try DocumentStore.open(directory, clock)
     for step in 0..<120 {
-      let now = 1_700_000_000_000_000 + Int64(dice.roll(2000)) - 1000
+      let now = 1_700_000_000_000_000 + Int64(rng.roll(2000)) - 1000
       clock.set(now)
-      let mutations = (0..<dice.roll(6)).map { _ in mutation(paths, &dice) }
+      let mutations = (0..<rng.roll(6)).map { _ in mutation(paths, &rng) }
       let time = try #require(try store?.commit(mutations)).microseconds
       #expect(time == max(now, last + 1), "seed \(seed), step \(step)")
       last = time
       for mutation in mutations { model.apply(mutation, at: time) }
-      if dice.oneIn(10) {
-        if dice.oneIn(2) { try store?.close() }
+      if rng.oneIn(10) {
+        if rng.oneIn(2) { try store?.close() }
         store = try DocumentStore.abandonAndOpen(&store, directory, clock)
       }
       try compare(#require(store), with: model, paths, "seed \(seed), step \(step)")
@@ -55,13 +55,13 @@ import Testing
     try store?.close()
   }
 
-  private func mutation(_ paths: [DocumentPath], _ dice: inout Dice) -> Mutation {
-    let path = dice.pick(paths)
-    if dice.oneIn(4) { return .delete(path) }
-    let transforms = (0..<dice.roll(3)).map { _ in
-      FieldTransform(field(dice.pick(["at", "\u{E9}", "e\u{301}"])), .serverTimestamp)
+  private func mutation(_ paths: [DocumentPath], _ rng: inout Dice) -> Mutation {
+    let path = rng.pick(paths)
+    if rng.oneIn(4) { return .delete(path) }
+    let transforms = (0..<rng.roll(3)).map { _ in
+      FieldTransform(field(rng.pick(["at", "\u{E9}", "e\u{301}"])), .serverTimestamp)
     }
-    return .set(path, Values.fields(&dice).storable, transforms: transforms)
+    return .set(path, Values.fields(&rng).storable, transforms: transforms)
   }
 
   private func compare(

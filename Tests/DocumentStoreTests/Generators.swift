@@ -72,40 +72,40 @@ enum Names {
     "\0", "\u{1}", "a", "b", "_", "0", "9", "é", "\u{301}", "\u{FFFF}", "\u{1F600}",
   ]
 
-  static func any(_ dice: inout Dice) -> String {
-    switch dice.roll(8) {
-    case 0, 1: return dice.pick(numeric)
-    case 2: return "__id\(Int64(truncatingIfNeeded: dice.next()) >> Int64(dice.roll(64)))__"
-    case 3, 4, 5: return dice.pick(odd)
-    case 6: return extended("", by: 1 + dice.roll(4), &dice)
-    default: return extended(dice.pick(odd), by: 1, &dice)
+  static func any(_ rng: inout Dice) -> String {
+    switch rng.roll(8) {
+    case 0, 1: return rng.pick(numeric)
+    case 2: return "__id\(Int64(truncatingIfNeeded: rng.next()) >> Int64(rng.roll(64)))__"
+    case 3, 4, 5: return rng.pick(odd)
+    case 6: return extended("", by: 1 + rng.roll(4), &rng)
+    default: return extended(rng.pick(odd), by: 1, &rng)
     }
   }
 
   /// Appends a few letters, if the name stays valid.
-  static func extended(_ name: String, by count: Int, _ dice: inout Dice) -> String {
-    let longer = (0..<count).reduce(name) { name, _ in name + dice.pick(lettersOfExtensions) }
+  static func extended(_ name: String, by count: Int, _ rng: inout Dice) -> String {
+    let longer = (0..<count).reduce(name) { name, _ in name + rng.pick(lettersOfExtensions) }
     return longer.utf8.count <= 1500 ? longer : name
   }
 }
 
 extension DocumentPath {
-  static func any(_ dice: inout Dice) -> DocumentPath {
+  static func any(_ rng: inout Dice) -> DocumentPath {
     while true {
-      let count = 2 * (1 + dice.roll(3) * dice.roll(3))
-      if let path = try? DocumentPath((0..<count).map { _ in Names.any(&dice) }) { return path }
+      let count = 2 * (1 + rng.roll(3) * rng.roll(3))
+      if let path = try? DocumentPath((0..<count).map { _ in Names.any(&rng) }) { return path }
     }
   }
 
   /// A path with one difference, because such pairs are likely to reveal errors in orders.
-  func neighbour(_ dice: inout Dice) -> DocumentPath {
+  func neighbour(_ rng: inout Dice) -> DocumentPath {
     while true {
       var segments = segments
-      let index = dice.roll(segments.count)
-      switch dice.roll(4) {
-      case 0: segments[index] = Names.any(&dice)
-      case 1: segments[index] = Names.extended(segments[index], by: 1, &dice)
-      case 2: segments += [Names.any(&dice), Names.any(&dice)]
+      let index = rng.roll(segments.count)
+      switch rng.roll(4) {
+      case 0: segments[index] = Names.any(&rng)
+      case 1: segments[index] = Names.extended(segments[index], by: 1, &rng)
+      case 2: segments += [Names.any(&rng), Names.any(&rng)]
       default: segments.removeLast(segments.count > 2 ? 2 : 0)
       }
       if let path = try? DocumentPath(segments) { return path }
@@ -134,36 +134,36 @@ enum Values {
   ].compactMap(StoredGeoPoint.init)
 
   /// A scalar of any type, or an empty container.
-  static func scalar(_ dice: inout Dice) -> StoredValue {
-    switch dice.roll(13) {
+  static func scalar(_ rng: inout Dice) -> StoredValue {
+    switch rng.roll(13) {
     case 0: .null
-    case 1: .boolean(dice.oneIn(2))
-    case 2: .integer(dice.oneIn(2) ? dice.pick(integers) : Int64(bitPattern: dice.next()))
-    case 3: .double(dice.oneIn(2) ? dice.pick(doubles) : Double(bitPattern: dice.next()))
-    case 4: .timestamp(dice.pick(timestamps))
-    case 5: .string(dice.pick(Names.odd + Names.reserved + ["", "/", "a/b"]))
-    case 6: .string(Names.extended("", by: dice.roll(6), &dice))
-    case 7: .bytes((0..<dice.roll(8)).map { _ in dice.pick([0, 1, 0x7F, 0x80, 0xFF]) })
-    case 8: .reference(StoredReference(projectID: "p", databaseID: "(default)", path: .any(&dice)))
-    case 9: .geoPoint(dice.pick(geoPoints))
-    case 10: .vector((0..<dice.roll(4)).map { _ in dice.pick(doubles) })
+    case 1: .boolean(rng.oneIn(2))
+    case 2: .integer(rng.oneIn(2) ? rng.pick(integers) : Int64(bitPattern: rng.next()))
+    case 3: .double(rng.oneIn(2) ? rng.pick(doubles) : Double(bitPattern: rng.next()))
+    case 4: .timestamp(rng.pick(timestamps))
+    case 5: .string(rng.pick(Names.odd + Names.reserved + ["", "/", "a/b"]))
+    case 6: .string(Names.extended("", by: rng.roll(6), &rng))
+    case 7: .bytes((0..<rng.roll(8)).map { _ in rng.pick([0, 1, 0x7F, 0x80, 0xFF]) })
+    case 8: .reference(StoredReference(projectID: "p", databaseID: "(default)", path: .any(&rng)))
+    case 9: .geoPoint(rng.pick(geoPoints))
+    case 10: .vector((0..<rng.roll(4)).map { _ in rng.pick(doubles) })
     case 11: .array([])
     default: .map(StoredMap())
     }
   }
 
-  static func any(_ dice: inout Dice, depthLeft: Int) -> StoredValue {
-    guard depthLeft > 0, dice.oneIn(3) else { return scalar(&dice) }
-    if dice.oneIn(2) {
-      return .array((0..<dice.roll(4)).map { _ in any(&dice, depthLeft: depthLeft - 1) })
+  static func any(_ rng: inout Dice, depthLeft: Int) -> StoredValue {
+    guard depthLeft > 0, rng.oneIn(3) else { return scalar(&rng) }
+    if rng.oneIn(2) {
+      return .array((0..<rng.roll(4)).map { _ in any(&rng, depthLeft: depthLeft - 1) })
     }
-    return .map(map(&dice, depthLeft: depthLeft - 1))
+    return .map(map(&rng, depthLeft: depthLeft - 1))
   }
 
-  static func map(_ dice: inout Dice, depthLeft: Int) -> StoredMap {
+  static func map(_ rng: inout Dice, depthLeft: Int) -> StoredMap {
     StoredMap(
-      (0..<dice.roll(5)).map { _ in
-        (name: dice.oneIn(9) ? "" : Names.any(&dice), value: any(&dice, depthLeft: depthLeft))
+      (0..<rng.roll(5)).map { _ in
+        (name: rng.oneIn(9) ? "" : Names.any(&rng), value: any(&rng, depthLeft: depthLeft))
       })
   }
 
@@ -175,10 +175,10 @@ enum Values {
   }
 
   /// Sometimes as deep as a document may be.
-  static func fields(_ dice: inout Dice) -> StoredMap {
-    var fields = map(&dice, depthLeft: 4)
-    switch dice.roll(12) {
-    case 0: fields["tower"] = tower(17 + dice.roll(3), around: scalar(&dice))
+  static func fields(_ rng: inout Dice) -> StoredMap {
+    var fields = map(&rng, depthLeft: 4)
+    switch rng.roll(12) {
+    case 0: fields["tower"] = tower(17 + rng.roll(3), around: scalar(&rng))
     case 1: fields["tower"] = tower(20, around: .integer(20))
     default: break
     }
@@ -230,24 +230,24 @@ func moment(_ microseconds: Int64) -> StoredTimestamp {
 
 extension [UInt8] {
   /// Applies one to three changes, as file damage or an attacker would cause.
-  func damaged(_ dice: inout Dice, splicing other: [UInt8]) -> [UInt8] {
+  func damaged(_ rng: inout Dice, splicing other: [UInt8]) -> [UInt8] {
     var bytes = self
-    for _ in 0...dice.roll(3) { bytes.damageOnce(&dice, splicing: other) }
+    for _ in 0...rng.roll(3) { bytes.damageOnce(&rng, splicing: other) }
     return bytes
   }
 
-  private mutating func damageOnce(_ dice: inout Dice, splicing other: [UInt8]) {
-    guard !isEmpty else { return append(UInt8(truncatingIfNeeded: dice.next())) }
-    let index = dice.roll(count)
-    switch dice.roll(9) {
-    case 0, 1: self[index] ^= 1 << UInt8(dice.roll(8))
-    case 2: self[index] = dice.pick([0, 1, 2, 3, 10, 12, 0x2F, 0x5F, 0x7F, 0x80, 0xC0, 0xED, 0xFF])
-    case 3: self[index] = UInt8(truncatingIfNeeded: Int(self[index]) + (dice.oneIn(2) ? 1 : -1))
-    case 4: overwrite(dice.pick([0, 1, UInt32(count), 0x7FFF_FFFF, 0x8000_0000, .max]), at: index)
-    case 5: removeLast(dice.roll(count))
-    case 6: removeSubrange(index..<Swift.min(count, index + 1 + dice.roll(9)))
-    case 7: insert(contentsOf: self[index..<Swift.min(count, index + 1 + dice.roll(9))], at: index)
-    default: replaceSubrange(index..., with: other.dropFirst(dice.roll(other.count + 1)))
+  private mutating func damageOnce(_ rng: inout Dice, splicing other: [UInt8]) {
+    guard !isEmpty else { return append(UInt8(truncatingIfNeeded: rng.next())) }
+    let index = rng.roll(count)
+    switch rng.roll(9) {
+    case 0, 1: self[index] ^= 1 << UInt8(rng.roll(8))
+    case 2: self[index] = rng.pick([0, 1, 2, 3, 10, 12, 0x2F, 0x5F, 0x7F, 0x80, 0xC0, 0xED, 0xFF])
+    case 3: self[index] = UInt8(truncatingIfNeeded: Int(self[index]) + (rng.oneIn(2) ? 1 : -1))
+    case 4: overwrite(rng.pick([0, 1, UInt32(count), 0x7FFF_FFFF, 0x8000_0000, .max]), at: index)
+    case 5: removeLast(rng.roll(count))
+    case 6: removeSubrange(index..<Swift.min(count, index + 1 + rng.roll(9)))
+    case 7: insert(contentsOf: self[index..<Swift.min(count, index + 1 + rng.roll(9))], at: index)
+    default: replaceSubrange(index..., with: other.dropFirst(rng.roll(other.count + 1)))
     }
   }
 

@@ -20,10 +20,10 @@ import Glibc
     (try? StoredDocument(path: place, record: bytes)) != nil
   }
 
-  private func randomRecord(_ dice: inout Dice) -> [UInt8] {
+  private func randomRecord(_ rng: inout Dice) -> [UInt8] {
     RecordCodec.encode(
-      createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
-      fields: Values.fields(&dice))
+      createTime: rng.pick(Values.timestamps), updateTime: rng.pick(Values.timestamps),
+      fields: Values.fields(&rng))
   }
 
   // MARK: Damage at random
@@ -31,7 +31,7 @@ import Glibc
   /// A record does not contain its own length; the store keeps it. So a part of a record may itself be a
   /// valid record.
   @Test func aPartOfARecordAndMoreThanOneAreRefusedOrAreOtherRecords() throws {
-    var dice = Dice(seed: 21)
+    var rng = Dice(seed: 21)
     func check(_ bytes: [UInt8]) throws -> Bool {
       guard let document = try? StoredDocument(path: place, record: bytes) else { return true }
       try #require(document.record == bytes, "\(bytes.hexadecimal)")
@@ -39,7 +39,7 @@ import Glibc
     }
     var (parts, refused) = (0, 0)
     for _ in 0..<200 {
-      let record = randomRecord(&dice)
+      let record = randomRecord(&rng)
       for count in 0..<record.count where try check(Array(record.prefix(count))) { refused += 1 }
       parts += record.count
       for count in 0..<10 { #expect(try check(Array(record.prefix(count))) || count == 10) }
@@ -53,11 +53,11 @@ import Glibc
   /// validated.
   @Test func aDamagedRecordFailsToDecodeOrIsCanonical() throws {
     let seed: UInt64 = 23
-    var dice = Dice(seed: seed)
-    let records = (0..<600).map { _ in randomRecord(&dice) }.filter { $0.count < 500 }
+    var rng = Dice(seed: seed)
+    let records = (0..<600).map { _ in randomRecord(&rng) }.filter { $0.count < 500 }
     var accepted = 0
     for round in 0..<200_000 {
-      let damaged = dice.pick(records).damaged(&dice, splicing: dice.pick(records))
+      let damaged = rng.pick(records).damaged(&rng, splicing: rng.pick(records))
       guard let document = try? StoredDocument(path: place, record: damaged) else { continue }
       accepted += 1
       try #require(
@@ -68,10 +68,10 @@ import Glibc
   }
 
   @Test func noiseIsRefusedOrIsARecord() throws {
-    var dice = Dice(seed: 24)
+    var rng = Dice(seed: 24)
     for _ in 0..<20_000 {
-      let noise = (0..<dice.roll(40)).map { _ in UInt8(dice.oneIn(2) ? dice.roll(14) : dice.roll(256)) }
-      let record = Raw.record([0, UInt8(dice.roll(3))] + noise)
+      let noise = (0..<rng.roll(40)).map { _ in UInt8(rng.oneIn(2) ? rng.roll(14) : rng.roll(256)) }
+      let record = Raw.record([0, UInt8(rng.roll(3))] + noise)
       guard let document = try? StoredDocument(path: place, record: record) else { continue }
       try #require(document.record == record, "\(record.hexadecimal)")
     }

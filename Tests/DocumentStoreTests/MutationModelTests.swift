@@ -10,16 +10,16 @@ import Testing
 
 @Suite struct MutationModelTests {
   @Test(arguments: Array(61...66) as [UInt64]) func theStoreFollowsTheContract(seed: UInt64) throws {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     let clock = HandClock(1_700_000_000_000_000)
     var world = try World(seed: seed, clock)
     let paths = ["a", "b", "c"].map { path("docs", $0) }
     var model = Model()
     var statuses: [Status: Int] = [:]
     for step in 0..<250 {
-      clock.set(1_700_000_000_000_000 + Int64(dice.roll(4000)) - 1000)
-      let writes = (0..<(dice.oneIn(10) ? 0 : 1 + dice.roll(4))).map { _ in
-        Write.any(paths, times: model.times, &dice)
+      clock.set(1_700_000_000_000_000 + Int64(rng.roll(4000)) - 1000)
+      let writes = (0..<(rng.oneIn(10) ? 0 : 1 + rng.roll(4))).map { _ in
+        Write.any(paths, times: model.times, &rng)
       }
       let place: Comment = "seed \(seed), step \(step): \(writes)"
       let (expected, after) = model.committing(writes)
@@ -27,7 +27,7 @@ import Testing
       try #require(found == expected, place)
       statuses[found, default: 0] += 1
       model = try after(time.microseconds)
-      if dice.oneIn(12) { try world.reopen(dice.oneIn(2) ? nil : dice.next()) }
+      if rng.oneIn(12) { try world.reopen(rng.oneIn(2) ? nil : rng.next()) }
       try #require(world.store.count == model.documents.count, place)
       for path in paths { try #require(try world.document(at: path) == model.documents[path], place) }
     }
@@ -524,113 +524,113 @@ private struct Parts {
 extension Write {
   private static let names = ["a", "b", "c", "\u{E9}", "e\u{301}", "a.b", "`"]
 
-  fileprivate static func any(_ paths: [DocumentPath], times: [Int64], _ dice: inout Dice) -> Write {
-    var write = Write(path: dice.pick(paths), kind: kind(&dice))
+  fileprivate static func any(_ paths: [DocumentPath], times: [Int64], _ rng: inout Dice) -> Write {
+    var write = Write(path: rng.pick(paths), kind: kind(&rng))
     switch write.kind {
     case .merge, .mergeFields: break
     case .update:
-      write.precondition = dice.oneIn(8) ? .none : .exists(true)
-      if dice.oneIn(8) { write.precondition = precondition(times, &dice) }
-    case .set, .delete: if dice.oneIn(4) { write.precondition = precondition(times, &dice) }
-    case .verify: write.precondition = precondition(times, &dice)
+      write.precondition = rng.oneIn(8) ? .none : .exists(true)
+      if rng.oneIn(8) { write.precondition = precondition(times, &rng) }
+    case .set, .delete: if rng.oneIn(4) { write.precondition = precondition(times, &rng) }
+    case .verify: write.precondition = precondition(times, &rng)
     }
     return write
   }
 
-  private static func precondition(_ times: [Int64], _ dice: inout Dice) -> Precondition {
-    switch dice.roll(4) {
+  private static func precondition(_ times: [Int64], _ rng: inout Dice) -> Precondition {
+    switch rng.roll(4) {
     case 0: .exists(false)
     case 1: .exists(true)
-    default: .updateTime(moment(times.isEmpty ? 5 : dice.pick(times)))
+    default: .updateTime(moment(times.isEmpty ? 5 : rng.pick(times)))
     }
   }
 
-  private static func kind(_ dice: inout Dice) -> Kind {
-    switch dice.roll(14) {
-    case 0, 1: .set(data(&dice, depthLeft: 3, deletions: false))
-    case 2, 3, 4: .merge(data(&dice, depthLeft: 3, deletions: true))
-    case 5, 6, 7: mergeFields(&dice)
-    case 8, 9, 10, 11: .update(changes(&dice))
+  private static func kind(_ rng: inout Dice) -> Kind {
+    switch rng.roll(14) {
+    case 0, 1: .set(data(&rng, depthLeft: 3, deletions: false))
+    case 2, 3, 4: .merge(data(&rng, depthLeft: 3, deletions: true))
+    case 5, 6, 7: mergeFields(&rng)
+    case 8, 9, 10, 11: .update(changes(&rng))
     case 12: .delete
     default: .verify
     }
   }
 
-  private static func mergeFields(_ dice: inout Dice) -> Kind {
-    let data = data(&dice, depthLeft: 3, deletions: true)
+  private static func mergeFields(_ rng: inout Dice) -> Kind {
+    let data = data(&rng, depthLeft: 3, deletions: true)
     let places = Datum.map(data).places
-    var listed = places.isEmpty ? [] : (0..<dice.roll(4)).map { _ in dice.pick(places) }
-    if dice.oneIn(15) { listed.append([dice.pick(names), dice.pick(names)]) }
+    var listed = places.isEmpty ? [] : (0..<rng.roll(4)).map { _ in rng.pick(places) }
+    if rng.oneIn(15) { listed.append([rng.pick(names), rng.pick(names)]) }
     return .mergeFields(data, listed)
   }
 
-  private static func changes(_ dice: inout Dice) -> [(field: [String], datum: Datum)] {
-    let isCareless = dice.oneIn(15)
+  private static func changes(_ rng: inout Dice) -> [(field: [String], datum: Datum)] {
+    let isCareless = rng.oneIn(15)
     var changes: [(field: [String], datum: Datum)] = []
-    for _ in 0..<dice.roll(5) {
-      let field = (0...dice.roll(3)).map { _ in dice.pick(names) }
+    for _ in 0..<rng.roll(5) {
+      let field = (0...rng.roll(3)).map { _ in rng.pick(names) }
       let overlaps = changes.contains { isPrefix($0.field, field) || isPrefix(field, $0.field) }
       if overlaps, !isCareless { continue }
-      let datum = dice.oneIn(4) ? Datum.delete : datum(&dice, depthLeft: 2, deletions: false)
+      let datum = rng.oneIn(4) ? Datum.delete : datum(&rng, depthLeft: 2, deletions: false)
       changes.append((field, datum))
     }
     return changes
   }
 
-  private static func data(_ dice: inout Dice, depthLeft: Int, deletions: Bool) -> Data {
+  private static func data(_ rng: inout Dice, depthLeft: Int, deletions: Bool) -> Data {
     var data: Data = []
-    for _ in 0..<dice.roll(5) {
-      let name = dice.pick(names)
+    for _ in 0..<rng.roll(5) {
+      let name = rng.pick(names)
       if data.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) { continue }
-      data.append((name, datum(&dice, depthLeft: depthLeft, deletions: deletions)))
+      data.append((name, datum(&rng, depthLeft: depthLeft, deletions: deletions)))
     }
     return data
   }
 
-  private static func datum(_ dice: inout Dice, depthLeft: Int, deletions: Bool) -> Datum {
-    switch dice.roll(6) {
+  private static func datum(_ rng: inout Dice, depthLeft: Int, deletions: Bool) -> Datum {
+    switch rng.roll(6) {
     case 0 where deletions: return .delete
-    case 0, 1: return .compute(operation(&dice))
+    case 0, 1: return .compute(operation(&rng))
     case 2,
       3 where depthLeft > 0:
-      let inner = data(&dice, depthLeft: depthLeft - 1, deletions: deletions)
+      let inner = data(&rng, depthLeft: depthLeft - 1, deletions: deletions)
       return inner.isEmpty ? .value(.map([:])) : .map(inner)
-    default: return .value(value(&dice))
+    default: return .value(value(&rng))
     }
   }
 
-  private static func value(_ dice: inout Dice) -> Plain {
-    switch dice.roll(6) {
-    case 0, 1, 2: Plain(number(&dice).value)
-    case 3: .list((0..<dice.roll(5)).map { _ in element(&dice) })
+  private static func value(_ rng: inout Dice) -> Plain {
+    switch rng.roll(6) {
+    case 0, 1, 2: Plain(number(&rng).value)
+    case 3: .list((0..<rng.roll(5)).map { _ in element(&rng) })
     case 4: .map([:])
-    default: .leaf(dice.pick([.null, .boolean(true), .string("x"), .vector([1]), .timestamp(.first)]))
+    default: .leaf(rng.pick([.null, .boolean(true), .string("x"), .vector([1]), .timestamp(.first)]))
     }
   }
 
-  private static func element(_ dice: inout Dice) -> Plain {
-    switch dice.roll(6) {
-    case 0: .map([[0x61]: Plain(number(&dice).value)])
-    case 1: .map([[0x61]: .list([Plain(number(&dice).value)])])
-    case 2: .leaf(dice.pick([.null, .string("\u{E9}"), .string("e\u{301}"), .vector([1]), .bytes([1])]))
-    default: Plain(number(&dice).value)
+  private static func element(_ rng: inout Dice) -> Plain {
+    switch rng.roll(6) {
+    case 0: .map([[0x61]: Plain(number(&rng).value)])
+    case 1: .map([[0x61]: .list([Plain(number(&rng).value)])])
+    case 2: .leaf(rng.pick([.null, .string("\u{E9}"), .string("e\u{301}"), .vector([1]), .bytes([1])]))
+    default: Plain(number(&rng).value)
     }
   }
 
-  private static func number(_ dice: inout Dice) -> StoredNumber {
-    dice.oneIn(2)
-      ? .integer(dice.pick([0, 1, 2, 3, -1, .max, .min, 1 << 53, (1 << 53) + 1]))
-      : .double(dice.pick([0, -0.0, 1, 2, 1.5, -1.5, .nan, .infinity, 0x1p53, 0x1p63, -0x1p63]))
+  private static func number(_ rng: inout Dice) -> StoredNumber {
+    rng.oneIn(2)
+      ? .integer(rng.pick([0, 1, 2, 3, -1, .max, .min, 1 << 53, (1 << 53) + 1]))
+      : .double(rng.pick([0, -0.0, 1, 2, 1.5, -1.5, .nan, .infinity, 0x1p53, 0x1p63, -0x1p63]))
   }
 
-  private static func operation(_ dice: inout Dice) -> FieldTransform.Operation {
-    switch dice.roll(6) {
+  private static func operation(_ rng: inout Dice) -> FieldTransform.Operation {
+    switch rng.roll(6) {
     case 0: .serverTimestamp
-    case 1: .increment(number(&dice))
-    case 2: .minimum(number(&dice))
-    case 3: .maximum(number(&dice))
-    case 4: .arrayUnion((0..<dice.roll(5)).map { _ in element(&dice).stored })
-    default: .arrayRemove((0..<dice.roll(4)).map { _ in element(&dice).stored })
+    case 1: .increment(number(&rng))
+    case 2: .minimum(number(&rng))
+    case 3: .maximum(number(&rng))
+    case 4: .arrayUnion((0..<rng.roll(5)).map { _ in element(&rng).stored })
+    default: .arrayRemove((0..<rng.roll(4)).map { _ in element(&rng).stored })
     }
   }
 }

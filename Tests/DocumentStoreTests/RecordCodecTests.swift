@@ -58,11 +58,11 @@ import Testing
 
   @Test func everyDocumentComesBackFromItsRecord() throws {
     let seed: UInt64 = 11
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     for round in 0..<5000 {
       let document = StoredDocument(
-        path: place, createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
-        fields: Values.fields(&dice))
+        path: place, createTime: rng.pick(Values.timestamps), updateTime: rng.pick(Values.timestamps),
+        fields: Values.fields(&rng))
       let record = document.record
       let read = try StoredDocument(path: place, record: record)
       try #require(read == document, "seed \(seed), round \(round)")
@@ -73,8 +73,8 @@ import Testing
   /// The head of a record has up to 19 bytes. Without shapes, the estimate is close to the actual size.
   @Test func aRecordTakesNoMoreThanItsFieldsSay() throws {
     let seed: UInt64 = 12
-    var dice = Dice(seed: seed)
-    var fields = (0..<2000).map { _ in Values.fields(&dice) }
+    var rng = Dice(seed: seed)
+    var fields = (0..<2000).map { _ in Values.fields(&rng) }
     for count in [255, 256, 65_535, 70_000] {
       fields.append(StoredMap([("a", .array([StoredValue](repeating: .null, count: count)))]))
       fields.append(StoredMap([("s", .string(String(repeating: "s", count: count))), ("t", .null)]))
@@ -156,9 +156,9 @@ import Testing
   }
 
   @Test func eachPlaceInATableLeadsToItsField() {
-    var dice = Dice(seed: 12)
+    var rng = Dice(seed: 12)
     for _ in 0..<500 {
-      let fields = Values.fields(&dice)
+      let fields = Values.fields(&rng)
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
       let bytes = record.rawSpan
       let noShapes: [UInt8] = []
@@ -206,9 +206,9 @@ import Testing
     let names = ["", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
     let expected = RecordCodec.encode(
       createTime: .first, updateTime: .first, fields: StoredMap(sorted: names.map { ($0, .null) }))
-    var dice = Dice(seed: 13)
+    var rng = Dice(seed: 13)
     for _ in 0..<100 {
-      let fields = StoredMap(names.shuffled(using: &dice).map { (name: $0, value: StoredValue.null) })
+      let fields = StoredMap(names.shuffled(using: &rng).map { (name: $0, value: StoredValue.null) })
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
       #expect(record == expected)
     }

@@ -109,16 +109,16 @@ import Testing
     "\u{301}", "\u{7F}", "\u{80}", "\u{FFFF}", "😀", "\u{10FFFF}", "\u{200D}",
   ]
 
-  private static func name(_ dice: inout Dice) -> String {
-    (0...dice.roll(4)).map { _ in dice.pick(letters) }.joined()
+  private static func name(_ rng: inout Dice) -> String {
+    (0...rng.roll(4)).map { _ in rng.pick(letters) }.joined()
   }
 
   @Test func canonicalTextRoundTrips() throws {
     let seed: UInt64 = 51
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     var paths: [[UInt8]: StoredFieldPath] = [:]
     for round in 0..<20_000 {
-      let path = try StoredFieldPath((0...dice.roll(3)).map { _ in Self.name(&dice) })
+      let path = try StoredFieldPath((0...rng.roll(3)).map { _ in Self.name(&rng) })
       let text = path.canonical
       try #require(try StoredFieldPath(canonical: text) == path, "seed \(seed), round \(round): \(text)")
       let other = paths.updateValue(path, forKey: Array(text.utf8)) ?? path
@@ -129,10 +129,10 @@ import Testing
   /// Any text is refused, or is a path that prints as this text, except for unnecessary quotes.
   @Test func parsedTextPrintsCanonically() throws {
     let seed: UInt64 = 52
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     var accepted = 0
     for round in 0..<50_000 {
-      let text = (0...dice.roll(8)).map { _ in dice.pick(["a", "_", "0", ".", "`", "`", "\\", "é"]) }.joined()
+      let text = (0...rng.roll(8)).map { _ in rng.pick(["a", "_", "0", ".", "`", "`", "\\", "é"]) }.joined()
       guard let path = try? StoredFieldPath(canonical: text) else { continue }
       accepted += 1
       let again = path.canonical
@@ -144,9 +144,9 @@ import Testing
   }
 
   @Test func dottedTextWithoutOddLettersIsTheNamesJoined() throws {
-    var dice = Dice(seed: 53)
+    var rng = Dice(seed: 53)
     for _ in 0..<2000 {
-      let names = (0...dice.roll(3)).map { _ in dice.pick(["a", "b_", "é", "`", "\\", " ", "e\u{301}", "9"]) }
+      let names = (0...rng.roll(3)).map { _ in rng.pick(["a", "b_", "é", "`", "\\", " ", "e\u{301}", "9"]) }
       #expect(try StoredFieldPath(dotted: names.joined(separator: ".")) == StoredFieldPath(names))
     }
   }

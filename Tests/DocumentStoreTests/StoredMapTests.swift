@@ -6,9 +6,9 @@ import Testing
 @Suite struct StoredMapTests {
   @Test func fieldsStandInTheOrderOfTheirNamesBytes() {
     let names = ["", "\0", "A", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
-    var dice = Dice(seed: 31)
+    var rng = Dice(seed: 31)
     for _ in 0..<200 {
-      let map = StoredMap(names.shuffled(using: &dice).map { (name: $0, value: StoredValue.null) })
+      let map = StoredMap(names.shuffled(using: &rng).map { (name: $0, value: StoredValue.null) })
       #expect(map.entries.map { Array($0.name.utf8) } == names.map { Array($0.utf8) })
       #expect(map.count == names.count)
       #expect(!map.isEmpty)
@@ -22,8 +22,8 @@ import Testing
 
   /// Inserting each field separately would move most of the others and take minutes.
   @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
-    var dice = Dice(seed: 33)
-    let numbers = (0..<60_000).map { _ in dice.roll(30_000) }
+    var rng = Dice(seed: 33)
+    let numbers = (0..<60_000).map { _ in rng.roll(30_000) }
     let map = StoredMap(numbers.enumerated().map { (String($1), StoredValue.integer(Int64($0))) })
     var last: [Int: Int] = [:]
     for (index, number) in numbers.enumerated() { last[number] = index }
@@ -55,13 +55,13 @@ import Testing
   /// Random changes to a map and to a dictionary of bytes.
   @Test func aMapIsADictionaryOfBytesInOrder() {
     let seed: UInt64 = 32
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     for script in 0..<200 {
       var map = StoredMap()
       var model: [[UInt8]: Int64] = [:]
       for step in 0..<100 {
-        let name = dice.oneIn(2) ? dice.pick(["a", "b", "a\0", "\u{E9}", "e\u{301}"]) : Names.any(&dice)
-        let number = dice.oneIn(3) ? nil : Int64(step)
+        let name = rng.oneIn(2) ? rng.pick(["a", "b", "a\0", "\u{E9}", "e\u{301}"]) : Names.any(&rng)
+        let number = rng.oneIn(3) ? nil : Int64(step)
         map[name] = number.map(StoredValue.integer)
         model[Array(name.utf8)] = number
         #expect(map[name] == number.map(StoredValue.integer), "seed \(seed), \(script).\(step)")
@@ -80,12 +80,12 @@ import Testing
     field("d", "e", "f"), field("\u{E9}"), field("e\u{301}", "x"), field("zz"),
   ]
 
-  private static func map(_ dice: inout Dice, depth: Int) -> StoredMap {
+  private static func map(_ rng: inout Dice, depth: Int) -> StoredMap {
     let names = depth == 0 ? ["a", "b", "c", "d", "\u{E9}", "e\u{301}", "zz"] : ["x", "y", "z", "e", "f"]
     return StoredMap(
-      (0..<dice.roll(6)).map { _ in
-        let inner = depth < 3 && dice.oneIn(2) ? StoredValue.map(map(&dice, depth: depth + 1)) : nil
-        return (dice.pick(names), inner ?? .integer(Int64(dice.roll(100))))
+      (0..<rng.roll(6)).map { _ in
+        let inner = depth < 3 && rng.oneIn(2) ? StoredValue.map(map(&rng, depth: depth + 1)) : nil
+        return (rng.pick(names), inner ?? .integer(Int64(rng.roll(100))))
       })
   }
 
@@ -102,11 +102,11 @@ import Testing
 
   @Test func replacingManyPlacesIsReplacingEach() {
     let seed: UInt64 = 34
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     for round in 0..<5000 {
-      let map = Self.map(&dice, depth: 0)
-      let source = Self.map(&dice, depth: 0)
-      let paths = FieldMask((0..<dice.roll(8)).map { _ in dice.pick(places) }).paths
+      let map = Self.map(&rng, depth: 0)
+      let source = Self.map(&rng, depth: 0)
+      let paths = FieldMask((0..<rng.roll(8)).map { _ in rng.pick(places) }).paths
       let expected = replacingOneByOne(map, paths, source)
       #expect(map.replacing(paths, from: source) == expected, "seed \(seed), round \(round)")
     }

@@ -6,10 +6,10 @@ import Testing
 @Suite struct UTF8OrderTests {
   @Test func stringsCompareAsTheirBytesDo() {
     let seed: UInt64 = 51
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     let long = "long \(String(repeating: "é", count: 99))"
     let listed = Names.odd + Names.numeric + Names.reserved + ["", long]
-    var names = listed + listed.map { Names.extended($0, by: 1, &dice) }
+    var names = listed + listed.map { Names.extended($0, by: 1, &rng) }
     names += names.map { String($0.dropFirst()) }
     for left in names {
       for right in names {

@@ -101,9 +101,9 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func theOrderIsTotal(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     let rungs = Self.ladder.flatMap(\.self)
-    func any() -> StoredValue { dice.oneIn(2) ? dice.pick(rungs) : Values.any(&dice, depthLeft: 2) }
+    func any() -> StoredValue { rng.oneIn(2) ? rng.pick(rungs) : Values.any(&rng, depthLeft: 2) }
     for _ in 0..<10_000 {
       let (a, b, c) = (any(), any(), any())
       let (ab, bc, ac) = (ValueOrder.compare(a, b), ValueOrder.compare(b, c), ValueOrder.compare(a, c))
@@ -116,12 +116,12 @@ import Testing
   }
 
   @Test func integersAndDoublesCompareAsNumbersOfAnySize() {
-    var dice = Dice(seed: 7)
+    var rng = Dice(seed: 7)
     for _ in 0..<10_000 {
       // Near a power of two, where doubles begin to skip integers.
-      let power = Double(sign: dice.oneIn(2) ? .plus : .minus, exponent: 50 + dice.roll(13), significand: 1)
-      let double = power + Double(dice.roll(9) - 4) / 4
-      let integer = Int64(power.rounded(.towardZero)) &+ Int64(dice.roll(9) - 4)
+      let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(13), significand: 1)
+      let double = power + Double(rng.roll(9) - 4) / 4
+      let integer = Int64(power.rounded(.towardZero)) &+ Int64(rng.roll(9) - 4)
       // Four times either value fits 128 bits exactly.
       let (left, right) = (4 * Int128(integer), Int128(4 * double))
       let expected: Ordering = left < right ? .before : left == right ? .same : .after
@@ -131,10 +131,10 @@ import Testing
   }
 
   @Test func keysAndPathsHaveOneOrder() {
-    var dice = Dice(seed: 11)
+    var rng = Dice(seed: 11)
     for _ in 0..<2_000 {
-      let left = DocumentPath.any(&dice)
-      let right = left.neighbour(&dice)
+      let left = DocumentPath.any(&rng)
+      let right = left.neighbour(&rng)
       let (leftKey, rightKey) = (DocumentKey.encode(left), DocumentKey.encode(right))
       let precedes = leftKey.lexicographicallyPrecedes(rightKey)
       let expected: Ordering = leftKey == rightKey ? .same : precedes ? .before : .after
@@ -143,10 +143,10 @@ import Testing
   }
 
   @Test func aKeyBeginsWithThatOfItsCollection() {
-    var dice = Dice(seed: 12)
+    var rng = Dice(seed: 12)
     let names = ["a", "__id7__", "__id-9223372036854775808__", "__id__", "zero\0in\0it", "\0", "größer"]
     let paths = names.map { DocumentPath(unchecked: ["c", "d", $0, $0]) }
-    for path in paths + (0..<1000).map({ _ in DocumentPath.any(&dice) }) {
+    for path in paths + (0..<1000).map({ _ in DocumentPath.any(&rng) }) {
       let key = DocumentKey.encode(path)
       let beginning = DocumentKey.beginning(of: path.parent)
       #expect(Array(DocumentKey.beginning(of: key, endingWith: path.id)) == beginning, "\(path)")

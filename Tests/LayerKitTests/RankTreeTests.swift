@@ -7,17 +7,17 @@ import Testing
 
 @Suite struct RankTreeTests {
   @Test(arguments: [1 as UInt64, 2, 3, 4]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     var tree = RankTree<Int>()
     var array: [Int] = []
     var handles: [Int: RankTree<Int>.Handle] = [:]
     for step in 0..<3000 {
-      if array.isEmpty || dice.roll(5) < 3 {
-        let rank = dice.roll(array.count + 1)
+      if array.isEmpty || rng.roll(5) < 3 {
+        let rank = rng.roll(array.count + 1)
         handles[step] = tree.insert(step, at: rank)
         array.insert(step, at: rank)
       } else {
-        let value = array.remove(at: dice.roll(array.count))
+        let value = array.remove(at: rng.roll(array.count))
         tree.remove(handles.removeValue(forKey: value)!)
       }
       #expect(tree.count == array.count)

@@ -153,7 +153,8 @@ struct ObjectStoreTests {
   }
 
   /// Guards against trusting an earlier verification after a backup has found damage.
-  @Test(arguments: [1500, 50_000]) func aContentFoundDamagedByABackupIsReplacedByTheNextUpload(count: Int) throws
+  @Test(arguments: [1500, 50_000]) func aContentFoundDamagedByABackupIsReplacedByTheNextUpload(count: Int)
+    throws
   {
     let store = try open()
     for name in ["a", "b"] { try put(bytes(count), name, in: store) }

@@ -21,10 +21,10 @@ struct ObjectSweepTests {
     options.maintenance = .manual
     options.blobs.packedBytesMax = 2000
     options.blobs.packBytesMax = 40_000
-    let dice = SimulatedDice(seed: UInt64(disk.counters.operations) + 1)
+    let rng = SimulatedDice(seed: UInt64(disk.counters.operations) + 1)
     return try DocumentStore.open(
       directory, options: options,
-      platform: Platform(fileSystem: fileSystem ?? disk, clock: clock, random: dice))
+      platform: Platform(fileSystem: fileSystem ?? disk, clock: clock, random: rng))
   }
 
   private func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {

@@ -11,7 +11,7 @@ import Testing
 /// One app: its disk, and its store as long as the process lives.
 final class BlobClient {
   let disk: SimulatedDisk
-  /// Each process throws its own dice.
+  /// Each process throws its own rng.
   let life: UInt64
   let scheduler = VirtualScheduler()
   let remote: any BlobRemote

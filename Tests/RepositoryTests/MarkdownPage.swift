@@ -106,4 +106,4 @@ struct MarkdownPage {
 extension MarkdownPage.Fence {
   /// The line of the closing backticks.
   var endLine: Int { line + lines.count + 1 }
-})
+}

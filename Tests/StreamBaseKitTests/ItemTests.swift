@@ -87,11 +87,11 @@ extension StreamBaseKitTests {
 
     @Test func keysSortByTheTimeTheyWereMade() {
       var maker = ChronologicalID()
-      var dice = 0
+      var rng = 0
       func next(_ time: Int64) -> String {
         maker.next(at: time) {
-          dice = (dice * 31 + 17) % 64
-          return dice
+          rng = (rng * 31 + 17) % 64
+          return rng
         }
       }
       let keys = [1000, 1000, 1000, 999, 1001, 1001, 5_000_000_000_000].map(next)

@@ -131,10 +131,10 @@ extension StreamBaseKitTests {
 
     @Test(arguments: [1 as UInt64, 2, 3]) func sectionsAreThoseOfTheArrayThatWasEditedTheSameWay(seed: UInt64)
     {
-      var dice = seed
+      var rng = seed
       func roll(_ sides: Int) -> Int {
-        dice = dice &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int((dice >> 33) % UInt64(sides))
+        rng = rng &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return Int((rng >> 33) % UInt64(sides))
       }
       var rows = SectionedRows<Int>(sections: 4)
       var array: [(item: Int, section: Int)] = []

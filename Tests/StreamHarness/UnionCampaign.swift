@@ -3,7 +3,7 @@
 //   three collections → three streams, each in its own order, with its own delay, predicate and limit
 //     → one union, with a delay → one stream in sections → an adapter → a table that refuses what a table view would
 //
-// After each commit, dice decide whose delay is over. Now and then all are, and the table is compared with what a fresh
+// After each commit, rng decide whose delay is over. Now and then all are, and the table is compared with what a fresh
 // computation makes of the records. Between the sections and the adapter somebody meddles: while something is told, it
 // says that items have changed.
 
@@ -70,12 +70,12 @@ package struct UnionCampaign {
   private let items: Int
   private var random: SeededRandom
   private var rows: [[String: Row]] = [[:], [:], [:]]
-  /// Keys in an order that dice can point into.
+  /// Keys in an order that rng can point into.
   private var keys: [[String]] = [[], [], []]
   private var suppressed: Set<String> = []
   private var limit: Int?
   private var showsHidden = false
-  /// What dice seldom choose is done at the start of every run, however short, and every tenth of it.
+  /// What rng seldom choose is done at the start of every run, however short, and every tenth of it.
   private static let everyRare = [2, 1, 0]
   private var rare = everyRare
   private var summary = Summary()

@@ -41,7 +41,7 @@ enum Mutants: Campaign {
   }
 
   private static func killer(of rule: Rule, statesMax: Int, seed: UInt64) -> Killer? {
-    guard !Rule.ofContents.contains(rule) else {
+    guard !Rule.contentRules.contains(rule) else {
       let summary = BlobCampaign.run(states: statesMax, seed: seed, breaking: rule, stopsAtFirst: true)
       guard summary.failures > 0 else { return nil }
       return Killer(harness: "blobs", states: summary.states, finding: "contents are lost")

@@ -45,12 +45,12 @@ final class SoakLoad: Sendable {
       WorkerThread { [self] in repeatedly { try write(writer) } }
     }
     for reader in 0..<2 {
-      let dice = Locked(SeededRandom(seed: SeededRandom.seed(seed, 1, UInt64(reader))))
-      threads.append(WorkerThread { [self] in repeatedly { try read(dice) } })
+      let rng = Locked(SeededRandom(seed: SeededRandom.seed(seed, 1, UInt64(reader))))
+      threads.append(WorkerThread { [self] in repeatedly { try read(rng) } })
     }
     for looker in 0..<2 {
-      let dice = Locked(SeededRandom(seed: SeededRandom.seed(seed, 2, UInt64(looker))))
-      threads.append(WorkerThread { [self] in repeatedly { try look(dice) } })
+      let rng = Locked(SeededRandom(seed: SeededRandom.seed(seed, 2, UInt64(looker))))
+      threads.append(WorkerThread { [self] in repeatedly { try look(rng) } })
     }
     while !isOver(), state.withLock({ !$0.isOver }) { usleep(50_000) }
     state.withLock { $0.isOver = true }
@@ -88,8 +88,8 @@ final class SoakLoad: Sendable {
     }
   }
 
-  private func read(_ dice: Locked<SeededRandom>) throws {
-    let (writer, key) = dice.withLock { ($0.below(SoakScript.writers), $0.below(SoakScript.keysPerWriter)) }
+  private func read(_ rng: Locked<SeededRandom>) throws {
+    let (writer, key) = rng.withLock { ($0.below(SoakScript.writers), $0.below(SoakScript.keysPerWriter)) }
     let value = try store.value(for: SoakScript.name(writer, key))
     // Afterwards: it may be newer than the value, never older.
     let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
@@ -102,8 +102,8 @@ final class SoakLoad: Sendable {
   }
 
   /// What a snapshot says is the same however long it is held.
-  private func look(_ dice: Locked<SeededRandom>) throws {
-    var random = dice.withLock { SeededRandom(seed: $0.next()) }
+  private func look(_ rng: Locked<SeededRandom>) throws {
+    var random = rng.withLock { SeededRandom(seed: $0.next()) }
     let snapshot = try store.snapshot()
     defer { snapshot.close() }
     let keys = (0..<40).map { _ in (random.below(SoakScript.writers), random.below(SoakScript.keysPerWriter))

@@ -5,9 +5,9 @@ extension ByteStore {
   /// meanwhile. `body` must do no I/O and must not call the store.
   package func moment<Result>(
     _ body: () -> Result
-  ) throws(ByteStoreError) -> (Moment, Result) {
+  ) throws(ByteStoreError) -> (ReadView, Result) {
     try checkReadable()
-    return table.withTable { table in (Moment(table, live: self.table, path: path), body()) }
+    return table.withTable { table in (ReadView(table, live: self.table, path: path), body()) }
   }
 
   /// Call this after the upper layer changed its pages permanently without a commit. A flush becomes due
@@ -88,7 +88,7 @@ private struct RecoveredKey: Hashable {
 /// The result of a replay, kept until the upper layer has processed it.
 struct Recovered: Sendable {
   /// The key directory of the checkpoint.
-  var before: Table
+  var before: KeyDirectory
   var commits: [CommitBody] = []
 }
 

@@ -83,7 +83,7 @@ package final class ByteStore: Sendable {
     /// The number of completed groups, now and at the last rotation.
     private(set) var groups: UInt64 = 0
     private var groupsAtRotation: UInt64 = 0
-    var gathering = GroupWaitPolicy()
+    var groupWaitPolicy = GroupWaitPolicy()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
     /// A thread prepares a recycled log file without holding a lock. The directory is not released
@@ -118,11 +118,11 @@ package final class ByteStore: Sendable {
     /// Wakes the waiting thread if the group is full. The thread that filled it leads if it reaches
     /// `finish` first.
     func wakeWaitingLeader() {
-      if let host, gathering.isComplete(queue.count) { host.signal.wake() }
+      if let host, groupWaitPolicy.isComplete(queue.count) { host.signal.wake() }
     }
 
     /// Whether no thread leads and none is about to.
-    var needsLeader: Bool { !isLeading && (host == nil || gathering.isComplete(queue.count)) }
+    var needsLeader: Bool { !isLeading && (host == nil || groupWaitPolicy.isComplete(queue.count)) }
 
     mutating func stopLeading() {
       isLeading = false
@@ -159,7 +159,7 @@ package final class ByteStore: Sendable {
     /// the manifest and keep the log.
     var isManifestDurable = true
     var log: LogWriter?
-    var spare = RecycledLogState.none
+    var recycledLog = RecycledLogState.none
     var reserve = SpaceReserve()
     var reserveGrowth = ReserveGrowth.none
     /// Files that an open could not delete without space for a manifest. They are deleted after the next
@@ -189,12 +189,12 @@ package final class ByteStore: Sendable {
     }
   }
 
-  /// The recycled log file. A thread that wants to prepare one sets `underWay` before it releases the
+  /// The recycled log file. A thread that wants to prepare one sets `inProgress` before it releases the
   /// writer's lock. Two threads preparing one at once could delete a file that is already in use as a
   /// log.
   enum RecycledLogState {
     case none
-    case underWay
+    case inProgress
     case ready(RecycledLog)
     /// The disk had no room for it. Not retried while the current log is in use.
     case failed
@@ -237,7 +237,7 @@ package final class ByteStore: Sendable {
 
   func beginClosing() { hasBegunClosing.store(true, ordering: .releasing) }
 
-  func shut() { refusesReads.store(true, ordering: .releasing) }
+  func refuseReads() { refusesReads.store(true, ordering: .releasing) }
 
   package func checkReadable() throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }

@@ -63,7 +63,7 @@ package struct Statistics: Sendable {
   package var lastCommit: SequenceNumber
   package var segments: Segments
   /// The size of the memtable.
-  package var tailBytes: Int
+  package var memtableBytes: Int
   package var logs: Logs
   package var checkpoint: Checkpoint?
   /// The size of all files of the store, including whole logs, the recycled log file and the reserve.
@@ -86,7 +86,7 @@ extension ByteStore {
     let table = table.frozen()
     return Statistics(
       keys: table.keys, lastCommit: table.published, segments: Statistics.Segments(of: table),
-      tailBytes: table.tail.bytes, logs: files.logs, checkpoint: files.checkpoint,
+      memtableBytes: table.memtable.bytes, logs: files.logs, checkpoint: files.checkpoint,
       directoryBytes: files.bytes, cache: Statistics.Cache(self.table.cache.statistics),
       snapshots: snapshots.statistics(now: platform.clock.monotonicNanoseconds()),
       flushFailure: flushFailure,
@@ -111,14 +111,14 @@ extension ByteStore {
       bytes += manifest.logs.reduce(0) { $0 + $1.capacity }
       bytes += manifest.segments.reduce(0) { $0 + $1.bytes }
       bytes += manifest.checkpoint?.bytes ?? 0
-      if case .ready(let spare) = writer.spare { bytes += spare.capacity }
+      if case .ready(let recycledLog) = writer.recycledLog { bytes += recycledLog.capacity }
       bytes += writer.reserve.bytes
     }
   }
 }
 
 extension Statistics.Segments {
-  fileprivate init(of table: Table) {
+  fileprivate init(of table: KeyDirectory) {
     for case let use? in table.segments {
       count += 1
       dataBytes += UInt64(use.segment.pages * SegmentFormat.pageBytes)

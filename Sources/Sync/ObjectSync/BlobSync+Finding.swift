@@ -64,7 +64,7 @@ extension BlobSync {
     var object: RemoteObject?
     var arrival: ObjectArrival?
     /// Whether to resume from a staged part of the content. False after that part could not be read.
-    var goesOn = true
+    var shouldContinue = true
     /// Whether the search occupies a slot for fetching contents.
     var isOnItsWay = false
     /// How many times the remote replaced the content during the fetch.
@@ -104,9 +104,9 @@ extension BlobSync {
   ) -> Search {
     let search = Search(path, wanted, end)
     scheduler.run { [self] in
-      search.backoff = Backoff(seed: dice.next())
+      search.backoff = Backoff(seed: rng.next())
       searches[ObjectIdentifier(search)] = search
-      goOn(search)
+      resume(search)
     }
     return search
   }
@@ -119,7 +119,7 @@ extension BlobSync {
       search.isHeld = false
       guard search.isParked else { return }
       search.isParked = false
-      goOn(search)
+      resume(search)
     }
   }
 
@@ -135,7 +135,7 @@ extension BlobSync {
 
   // MARK: Looking
 
-  private func goOn(_ search: Search) {
+  private func resume(_ search: Search) {
     guard !search.isOver else { return }
     guard !search.isHeld else {
       search.isParked = true
@@ -208,9 +208,9 @@ extension BlobSync {
     search.object = remoteObject
     search.arrival = objects.arrival(
       at: path, generation: remoteObject.generation, byteCount: remoteObject.byteCount, md5: remoteObject.md5,
-      created: remoteObject.created, goesOn: search.goesOn)
+      created: remoteObject.created, resumes: search.shouldContinue)
     begunSearches.append(search)
-    scheduler.run { [self] in goOn(search) }
+    scheduler.run { [self] in resume(search) }
     return nil
   }
 
@@ -230,19 +230,19 @@ extension BlobSync {
       }
       guard let bytes else {
         // The remote has replaced the content.
-        letGo(of: search)
+        release(of: search)
         search.attempts += 1
         guard search.attempts < Self.attemptsMax else {
           search.attempts = 0
           throw .remote(.unavailable("The object keeps changing."))
         }
-        return scheduler.run { [self] in goOn(search) }
+        return scheduler.run { [self] in resume(search) }
       }
       guard bytes.isEmpty else {
         guard UInt64(bytes.count) <= object.byteCount - arrival.byteCount else { throw differs(search) }
         try stored { () throws(DocumentStoreError) in try arrival.append(bytes) }
         hasCome(search, object, arrival)
-        return scheduler.run { [self] in goOn(search) }
+        return scheduler.run { [self] in resume(search) }
       }
       try receive(search, object, arrival)
       scheduler.run { [self] in answer(search) }
@@ -263,12 +263,12 @@ extension BlobSync {
     } catch {
       forgetLeft(search)
     }
-    scheduler.run { [self] in goOn(search) }
+    scheduler.run { [self] in resume(search) }
   }
 
   private func forgetLeft(_ search: Search) {
-    search.goesOn = false
-    letGo(of: search)
+    search.shouldContinue = false
+    release(of: search)
   }
 
   private func hasCome(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
@@ -283,7 +283,7 @@ extension BlobSync {
   }
 
   private func differs(_ search: Search) -> BlobSyncError {
-    letGo(of: search)
+    release(of: search)
     return .remote(.unavailable("What came is not what the remote has: its length or its checksum differs."))
   }
 
@@ -322,19 +322,19 @@ extension BlobSync {
     guard case .remote(.unavailable) = error, left > 0 else { return finish(search, .failure(error)) }
     let delay = min(max(search.backoff.next(), 1000), left)
     search.waited += delay
-    scheduler.run(after: delay) { [weak self] in self?.goOn(search) }
+    scheduler.run(after: delay) { [weak self] in self?.resume(search) }
     // A waiting search releases its slot, so that other fetches can proceed.
-    if search.arrival?.byteCount == 0 { letGo(of: search) } else { leave(search) }
-    letGoOfTheLeast()
+    if search.arrival?.byteCount == 0 { release(of: search) } else { leave(search) }
+    releaseSmallest()
   }
 
   /// Drops the part of the waiting search with the fewest bytes. Dropping the most recent one instead
   /// could lose an almost complete content.
-  private func letGoOfTheLeast() {
+  private func releaseSmallest() {
     let waiting = begunSearches.filter { !$0.isOnItsWay && !$0.isHeld }
     guard waiting.count > Self.contentsWaitingMax else { return }
     let least = waiting.min { ($0.arrival?.byteCount ?? 0) < ($1.arrival?.byteCount ?? 0) }
-    if let least { letGo(of: least) }
+    if let least { release(of: least) }
   }
 
   func finish(_ search: Search, _ result: Result<Found, BlobSyncError>) {
@@ -351,7 +351,7 @@ extension BlobSync {
   }
 
   /// Deletes the part that has arrived.
-  private func letGo(of search: Search) {
+  private func release(of search: Search) {
     search.arrival?.cancel()
     forgetArrival(of: search)
   }
@@ -384,7 +384,7 @@ extension BlobSync {
     waitingSearches.removeFirst(place + 1)
     next.isOnItsWay = true
     contentsOnTheirWay += 1
-    scheduler.run { [self] in goOn(next) }
+    scheduler.run { [self] in resume(next) }
   }
 
   func stored<Value>(

@@ -99,7 +99,7 @@ package final class BlobSync: @unchecked Sendable {
   private var retry: Int?
   private var lastTimer = 0
   /// The source of all random delays, so that a seed reproduces them.
-  var dice: SeededDice
+  var rng: SeededRandomSource
   private var backoff: Backoff
   /// Completions of `wait`, each with the number of the last change that it waits for.
   private var waits: [(number: Int64, end: @Sendable (BlobSyncError?) -> Void)] = []
@@ -163,7 +163,7 @@ package final class BlobSync: @unchecked Sendable {
     self.objects = objects
     self.remote = remote
     self.scheduler = scheduler
-    dice = SeededDice(seed: seed)
+    rng = SeededRandomSource(seed: seed)
     backoff = Backoff(seed: ~seed)
     do throws(DocumentStoreError) { queue = ChangeQueue(try objects.outbox.changes()) } catch {
       // The queue is unreadable, so nothing is sent. Objects in the store can still be read.
@@ -380,7 +380,7 @@ package final class BlobSync: @unchecked Sendable {
       if let failure { return end(.failure(failure)) }
       lastElsewhere += 1
       elsewhere[lastElsewhere] = Elsewhere(
-        path: path, changes: changes, patience: patience, backoff: Backoff(seed: dice.next()), end: end)
+        path: path, changes: changes, patience: patience, backoff: Backoff(seed: rng.next()), end: end)
       tryElsewhere(lastElsewhere)
     }
   }
@@ -485,7 +485,7 @@ package final class BlobSync: @unchecked Sendable {
   /// Defers a change until its next attempt. Other objects are not affected.
   private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
-    var known = setbacks[number] ?? Setback(error: error, backoff: Backoff(seed: dice.next()))
+    var known = setbacks[number] ?? Setback(error: error, backoff: Backoff(seed: rng.next()))
     known.error = error
     known.attempts += 1
     if !known.isAside {

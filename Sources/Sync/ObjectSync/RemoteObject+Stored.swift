@@ -17,7 +17,7 @@ extension RemoteObject {
 
   package var standing: RemoteObjectMetadata {
     RemoteObjectMetadata(
-      generation: generation, metageneration: metageneration > 0 ? metageneration : nil, made: created,
+      generation: generation, metageneration: metageneration > 0 ? metageneration : nil, contentTime: created,
       changed: updated ?? created)
   }
 
@@ -72,7 +72,7 @@ extension StoredObject {
     described.attributes = object.attributes
     described.incrementMetageneration()
     described.metageneration = standing.metageneration ?? described.metageneration
-    described.made = standing.made ?? made
+    described.contentTime = standing.contentTime ?? contentTime
     described.changed = standing.changed ?? changed
     return described
   }

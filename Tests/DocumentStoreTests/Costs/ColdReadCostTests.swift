@@ -30,8 +30,8 @@ import Testing
       for half in [numbers.prefix(numbers.count / 2), numbers.dropFirst(numbers.count / 2)] {
         try store.commit(half.map { .set(path("c", "d\($0)"), CostDocument.fields($0)) })
       }
-      var dice = SeededRandom(seed: UInt64(part))
-      let letters = (0..<20_000).map { _ in UInt8.random(in: 97...122, using: &dice) }
+      var rng = SeededRandom(seed: UInt64(part))
+      let letters = (0..<20_000).map { _ in UInt8.random(in: 97...122, using: &rng) }
       let long = String(decoding: letters, as: UTF8.self)
       try store.commit([.set(path("c", "long\(part)"), StoredMap([("bio", .string(long))]))])
       try store.bytes.flush()

@@ -21,14 +21,14 @@ import Testing
   }
 
   /// Often equal in the first parts, so that later parts decide.
-  private func any(_ dice: inout Dice) -> StoredValue {
-    switch dice.roll(4) {
-    case 0: return dice.pick(Self.rungs)
-    case 1: return Values.any(&dice, depthLeft: 2)
-    case 2: return .array((0..<dice.roll(3)).map { _ in dice.pick(Self.rungs) })
+  private func any(_ rng: inout Dice) -> StoredValue {
+    switch rng.roll(4) {
+    case 0: return rng.pick(Self.rungs)
+    case 1: return Values.any(&rng, depthLeft: 2)
+    case 2: return .array((0..<rng.roll(3)).map { _ in rng.pick(Self.rungs) })
     default:
       return .map(
-        StoredMap((0..<dice.roll(3)).map { _ in (dice.pick(["", "a", "a\0"]), dice.pick(Self.rungs)) }))
+        StoredMap((0..<rng.roll(3)).map { _ in (rng.pick(["", "a", "a\0"]), rng.pick(Self.rungs)) }))
     }
   }
 
@@ -44,12 +44,12 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func keysOfSeveralValuesSortFieldByField(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     for _ in 0..<10_000 {
-      let count = 1 + dice.roll(3)
-      let directions = (0..<count).map { _ in dice.pick([OrderBy.Direction.ascending, .descending]) }
-      let left = (0..<count).map { _ in any(&dice) }
-      let right = left.map { dice.oneIn(2) ? $0 : any(&dice) }
+      let count = 1 + rng.roll(3)
+      let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
+      let left = (0..<count).map { _ in any(&rng) }
+      let right = left.map { rng.oneIn(2) ? $0 : any(&rng) }
       let orders = zip(directions, zip(left, right)).map { OrderBy("a", $0).compare($1.0, $1.1) }
       #expect(
         order(key(left, directions), key(right, directions)) == orders.first { $0 != .same } ?? .same,
@@ -58,11 +58,11 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func aReaderGoesFromValueToValue(seed: UInt64) {
-    var dice = Dice(seed: seed)
+    var rng = Dice(seed: seed)
     for _ in 0..<5_000 {
-      let count = 1 + dice.roll(4)
-      let directions = (0..<count).map { _ in dice.pick([OrderBy.Direction.ascending, .descending]) }
-      let values = (0..<count).map { _ in dice.oneIn(3) ? .integer(dice.pick(Values.integers)) : any(&dice) }
+      let count = 1 + rng.roll(4)
+      let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
+      let values = (0..<count).map { _ in rng.oneIn(3) ? .integer(rng.pick(Values.integers)) : any(&rng) }
       let key = [7, 7] + key(values, directions)
       var reader = IndexKeyReader(key.rawSpan, from: 2)
       for (value, direction) in zip(values, directions) {
@@ -80,7 +80,7 @@ import Testing
       let end = reader.next(.ascending)
       #expect(end == nil)
       // Truncated anywhere, it ends there.
-      let cut = key.prefix(2 + dice.roll(key.count - 2))
+      let cut = key.prefix(2 + rng.roll(key.count - 2))
       var short = IndexKeyReader(Array(cut).rawSpan, from: 2)
       var passed = 0
       while passed < count, short.next(directions[passed]) != nil { passed += 1 }
@@ -89,22 +89,22 @@ import Testing
   }
 
   @Test func aReaderTrapsOnNoBytes() {
-    var dice = Dice(seed: 3)
+    var rng = Dice(seed: 3)
     for _ in 0..<20_000 {
-      let tag = dice.pick([0x10, 0x30, 0x40, 0x50, 0x70, 0x80, 0x90, 0xA0, 0xB0] as [UInt8])
-      let key = [tag] + (0..<dice.roll(40)).map { _ in dice.pick([0, 1, 2, 0x30, 0x50, 0x90, 0xFF]) }
+      let tag = rng.pick([0x10, 0x30, 0x40, 0x50, 0x70, 0x80, 0x90, 0xA0, 0xB0] as [UInt8])
+      let key = [tag] + (0..<rng.roll(40)).map { _ in rng.pick([0, 1, 2, 0x30, 0x50, 0x90, 0xFF]) }
       var reader = IndexKeyReader(key.rawSpan, from: 0)
       for _ in 0..<50 where reader.next(.ascending) == nil { break }
     }
   }
 
   @Test func integersAndDoublesMeetAtAnySize() {
-    var dice = Dice(seed: 5)
+    var rng = Dice(seed: 5)
     for _ in 0..<20_000 {
-      let power = Double(sign: dice.oneIn(2) ? .plus : .minus, exponent: 50 + dice.roll(14), significand: 1)
-      let double = power + Double(dice.roll(9) - 4) / 4
+      let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(14), significand: 1)
+      let double = power + Double(rng.roll(9) - 4) / 4
       let integer = Int64(exactly: power) ?? (power < 0 ? .min : .max)
-      let near = integer.addingReportingOverflow(Int64(dice.roll(4097) - 2048))
+      let near = integer.addingReportingOverflow(Int64(rng.roll(4097) - 2048))
       let values: [StoredValue] = [.double(double), .integer(near.overflow ? integer : near.partialValue)]
       #expect(
         order(key(values[0]), key(values[1])) == ValueOrder.compare(values[0], values[1]), "\(values)")

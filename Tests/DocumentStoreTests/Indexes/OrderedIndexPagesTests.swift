@@ -72,14 +72,14 @@ import Testing
 
   /// Random writes to an index on disk, with checkpoints in between.
   @Test func anIndexLoadedFromPagesCanBeChanged() throws {
-    var dice = Dice(seed: 11)
+    var rng = Dice(seed: 11)
     var index = OrderedIndex()
     var model: [[UInt8]: UInt32] = [:]
     for round in 0..<30 {
       for _ in 0..<500 {
-        let key = Array("\(dice.roll(20_000))".utf8) + [UInt8](repeating: 0x78, count: dice.roll(3) * 50)
-        if dice.oneIn(round < 15 ? 4 : 2) {
-          let old = dice.oneIn(2) ? key : model.randomElement(using: &dice)?.key ?? key
+        let key = Array("\(rng.roll(20_000))".utf8) + [UInt8](repeating: 0x78, count: rng.roll(3) * 50)
+        if rng.oneIn(round < 15 ? 4 : 2) {
+          let old = rng.oneIn(2) ? key : model.randomElement(using: &rng)?.key ?? key
           #expect(try index.remove(old) == model.removeValue(forKey: old))
         } else {
           #expect(
@@ -144,16 +144,16 @@ import Testing
 
   @Test(arguments: [false, true])
   func bytesThatChangeAtRandomAreAnErrorOrAnotherIndex(pagesAreSmall: Bool) throws {
-    var dice = Dice(seed: 12)
+    var rng = Dice(seed: 12)
     let index = pagesAreSmall ? smallIndexOfThreeFloors() : OrderedIndex(sorted: numbered(120))
     for page in 0..<(try OrderedIndexPages(index).count) {
       try damage(page, of: index) { payload, open in
         for _ in 0..<300 {
           var damaged = payload
-          let isEarly = dice.oneIn(2)
-          for _ in 0...dice.roll(4) {
-            let place = dice.roll(isEarly ? min(30, payload.count) : payload.count)
-            damaged[place] = dice.oneIn(3) ? dice.pick([0, 1, 0x7F, 0xFF]) : UInt8(dice.roll(256))
+          let isEarly = rng.oneIn(2)
+          for _ in 0...rng.roll(4) {
+            let place = rng.roll(isEarly ? min(30, payload.count) : payload.count)
+            damaged[place] = rng.oneIn(3) ? rng.pick([0, 1, 0x7F, 0xFF]) : UInt8(rng.roll(256))
           }
           try open(damaged)
         }

@@ -67,25 +67,25 @@ private enum Keys: CaseIterable {
   /// All lengths.
   case mixed
 
-  func any(_ dice: inout Dice) -> [UInt8] {
+  func any(_ rng: inout Dice) -> [UInt8] {
     switch self {
     case .usual:
       var key = Array("users/by-score/".utf8)
-      key.append(contentsOf: [UInt8(dice.roll(3)), UInt8(dice.roll(256)), UInt8(dice.roll(4))])
-      key.append(contentsOf: (0..<8).map { _ in UInt8(97 + dice.roll(26)) })
+      key.append(contentsOf: [UInt8(rng.roll(3)), UInt8(rng.roll(256)), UInt8(rng.roll(4))])
+      key.append(contentsOf: (0..<8).map { _ in UInt8(97 + rng.roll(26)) })
       return key
     case .short:
-      return (0...dice.roll(4)).map { _ in dice.pick([0, 1, 0xFF]) }
+      return (0...rng.roll(4)).map { _ in rng.pick([0, 1, 0xFF]) }
     case .runs:
-      let byte: UInt8 = dice.pick([0, 0x61, 0xFF])
-      return [UInt8](repeating: byte, count: 1 + dice.roll(300))
-        + (dice.oneIn(2) ? [UInt8(dice.roll(3))] : [])
+      let byte: UInt8 = rng.pick([0, 0x61, 0xFF])
+      return [UInt8](repeating: byte, count: 1 + rng.roll(300))
+        + (rng.oneIn(2) ? [UInt8(rng.roll(3))] : [])
     case .long:
-      var key = [UInt8](repeating: UInt8(dice.roll(2)), count: OrderedIndex.keyBytesMax)
-      for _ in 0..<1 + dice.roll(2) { key[dice.roll(key.count)] = UInt8(dice.roll(256)) }
+      var key = [UInt8](repeating: UInt8(rng.roll(2)), count: OrderedIndex.keyBytesMax)
+      for _ in 0..<1 + rng.roll(2) { key[rng.roll(key.count)] = UInt8(rng.roll(256)) }
       return key
     case .mixed:
-      return dice.pick([Keys.usual, .short, .runs, .long]).any(&dice)
+      return rng.pick([Keys.usual, .short, .runs, .long]).any(&rng)
     }
   }
 }
@@ -97,25 +97,25 @@ private enum Keys: CaseIterable {
   /// created.
   @Test(arguments: Keys.allCases)
   private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
-    var dice = Dice(seed: 1)
+    var rng = Dice(seed: 1)
     var index = OrderedIndex()
     var model = Model()
     var frozen: [(index: OrderedIndex, model: Model)] = []
     for step in 0..<12_000 {
       let isGrowing = step / 3000 % 2 == 0
-      if dice.oneIn(isGrowing ? 4 : 3) == isGrowing, !model.entries.isEmpty {
-        let key = dice.oneIn(4) ? kind.any(&dice) : dice.pick(model.entries).key
+      if rng.oneIn(isGrowing ? 4 : 3) == isGrowing, !model.entries.isEmpty {
+        let key = rng.oneIn(4) ? kind.any(&rng) : rng.pick(model.entries).key
         #expect(try index.remove(key) == model.remove(key))
       } else {
-        let key = kind.any(&dice)
-        let ordinal = UInt32(truncatingIfNeeded: dice.next())
+        let key = kind.any(&rng)
+        let ordinal = UInt32(truncatingIfNeeded: rng.next())
         #expect(try index.insert(key, ordinal) == model.insert(key, ordinal))
       }
       #expect(index.count == model.entries.count)
-      if dice.oneIn(400) { frozen.append((index, model)) }
-      if dice.oneIn(50) { try look(index, model, kind, &dice) }
+      if rng.oneIn(400) { frozen.append((index, model)) }
+      if rng.oneIn(50) { try look(index, model, kind, &rng) }
       if frozen.count > 6 {
-        let copy = frozen.remove(at: dice.roll(frozen.count))
+        let copy = frozen.remove(at: rng.roll(frozen.count))
         #expect(try copy.index.entries() == copy.model.entries)
       }
     }
@@ -126,36 +126,36 @@ private enum Keys: CaseIterable {
   }
 
   private func look(
-    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ dice: inout Dice
+    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout Dice
   ) throws {
     #expect(index.invariantBroken() == nil)
-    let key = dice.oneIn(2) && !model.entries.isEmpty ? dice.pick(model.entries).key : kind.any(&dice)
+    let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
     let (rank, isFound) = model.place(of: key)
     #expect(try index.ordinal(of: key) == (isFound ? model.entries[rank].ordinal : nil))
-    let range = OrderedIndexRange(from: bound(model, kind, &dice), to: bound(model, kind, &dice))
+    let range = OrderedIndexRange(from: bound(model, kind, &rng), to: bound(model, kind, &rng))
     let ranks = model.ranks(in: range)
     #expect(try index.ranks(in: range) == ranks)
     #expect(try index.count(in: range) == ranks.count)
-    try walk(index, model, range, ranks, key, &dice)
+    try walk(index, model, range, ranks, key, &rng)
   }
 
   private func bound(
-    _ model: Model, _ kind: Keys, _ dice: inout Dice
+    _ model: Model, _ kind: Keys, _ rng: inout Dice
   ) -> OrderedIndexRange.Bound {
-    let key = dice.oneIn(2) && !model.entries.isEmpty ? dice.pick(model.entries).key : kind.any(&dice)
-    return dice.pick([.open, .including(key), .excluding(key)])
+    let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
+    return rng.pick([.open, .including(key), .excluding(key)])
   }
 
   /// Moves a cursor around at random.
   private func walk(
     _ index: OrderedIndex, _ model: Model, _ range: OrderedIndexRange, _ ranks: Range<Int>, _ key: [UInt8],
-    _ dice: inout Dice
+    _ rng: inout Dice
   ) throws {
     var cursor = try index.cursor(over: range)
     var place = ranks.lowerBound
     for _ in 0..<12 {
       #expect(cursor.position == place)
-      switch dice.roll(7) {
+      switch rng.roll(7) {
       case 0:
         try cursor.seek(key.rawSpan)
         place = min(max(model.place(of: key).rank, ranks.lowerBound), ranks.upperBound)
@@ -179,14 +179,14 @@ private enum Keys: CaseIterable {
         #expect(cursor.keyBytes == model.entries[place].key)
         #expect(cursor.ordinal == model.entries[place].ordinal)
       case 5:
-        let end = min(place + dice.roll(700), ranks.upperBound)
+        let end = min(place + rng.roll(700), ranks.upperBound)
         var ordinals: [UInt32] = [7]
         let count = end == ranks.upperBound ? 1_000_000 : end - place
         #expect(try cursor.next(count, into: &ordinals) == end - place)
         #expect(ordinals == [7] + model.entries[place..<end].map(\.ordinal))
         place = end
       default:
-        let end = max(place - dice.roll(700), ranks.lowerBound)
+        let end = max(place - rng.roll(700), ranks.lowerBound)
         var ordinals: [UInt32] = [7]
         let count = end == ranks.lowerBound ? 1_000_000 : place - end
         #expect(try cursor.previous(count, into: &ordinals) == place - end)
@@ -213,11 +213,11 @@ private enum Keys: CaseIterable {
   func removedKeysLeaveNoNodes(way: Int) throws {
     let end = [UInt8](repeating: 0x78, count: 100)
     var keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/".utf8) + end }
-    var dice = Dice(seed: 2)
+    var rng = Dice(seed: 2)
     var index = OrderedIndex(sorted: keys.map { ($0, 5) })
     #expect(index.depth == 3)
     if way == 1 { keys.reverse() }
-    if way == 2 { keys.shuffle(using: &dice) }
+    if way == 2 { keys.shuffle(using: &rng) }
     for (number, key) in keys.enumerated() {
       #expect(try index.remove(key) == 5)
       if number % 1000 == 0 { #expect(index.invariantBroken() == nil) }
@@ -280,14 +280,14 @@ private enum Keys: CaseIterable {
 
   @Test(arguments: Keys.allCases)
   private func aSorterBuildsWhatInsertsBuild(kind: Keys) throws {
-    var dice = Dice(seed: 3)
+    var rng = Dice(seed: 3)
     for count in [0, 1, 2, 20, 500, 30_000] {
       var model = Model()
       var sorter = OrderedIndexSorter()
       var index = OrderedIndex()
       let isModelled = count <= 500
       for ordinal in 0..<UInt32(count) {
-        let key = kind.any(&dice)
+        let key = kind.any(&rng)
         sorter.add(key.rawSpan, ordinal)
         if isModelled { _ = model.insert(key, ordinal) } else { try index.insert(key, ordinal) }
       }
@@ -301,13 +301,13 @@ private enum Keys: CaseIterable {
   }
 
   @Test func aBuildReportsProgressAndCanBeCancelled() throws {
-    var dice = Dice(seed: 4)
+    var rng = Dice(seed: 4)
     var progress: [Double] = []
     for round in 0..<3 {
       var sorter = OrderedIndexSorter()
       for ordinal in 0..<UInt32(200_000) {
-        var key = Array("\(dice.next() % 1000)/".utf8)
-        key.append(littleEndian: dice.next())
+        var key = Array("\(rng.next() % 1000)/".utf8)
+        key.append(littleEndian: rng.next())
         sorter.add(key.rawSpan, ordinal)
       }
       var calls = 0
@@ -361,8 +361,8 @@ private enum Keys: CaseIterable {
     let threads = DispatchGroup()
     for reader in 0..<3 {
       run(in: threads) {
-        var dice = Dice(seed: UInt64(reader))
-        while !isDone.withLock({ $0 }) { try Self.look(shared.withLock { $0 }, &dice) }
+        var rng = Dice(seed: UInt64(reader))
+        while !isDone.withLock({ $0 }) { try Self.look(shared.withLock { $0 }, &rng) }
       }
     }
     run(in: threads) {
@@ -382,7 +382,7 @@ private enum Keys: CaseIterable {
   }
 
   /// The writer assigns new ordinals to the keys, from the first to the last, then larger ones.
-  private static func look(_ copy: OrderedIndex, _ dice: inout Dice) throws {
+  private static func look(_ copy: OrderedIndex, _ rng: inout Dice) throws {
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()
     #expect(try cursor.next(copy.count, into: &ordinals) == 5000)
@@ -391,7 +391,7 @@ private enum Keys: CaseIterable {
     cursor.seekToStart()
     #expect(try cursor.next(copy.count, into: &again) == 5000)
     #expect(again == ordinals)
-    #expect(try copy.rank(of: Array("key/\(10_000 + dice.roll(5000))".utf8)) < 5000)
+    #expect(try copy.rank(of: Array("key/\(10_000 + rng.roll(5000))".utf8)) < 5000)
   }
 
   private func run(in threads: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {

@@ -24,9 +24,9 @@ import Testing
     return try machine.afterPowerLoss()
   }
 
-  private func place(_ dice: inout Dice) -> DocumentPath {
-    let id = "d\(Int.random(in: 0..<40, using: &dice))"
-    switch Int.random(in: 0..<5, using: &dice) {
+  private func place(_ rng: inout Dice) -> DocumentPath {
+    let id = "d\(Int.random(in: 0..<40, using: &rng))"
+    switch Int.random(in: 0..<5, using: &rng) {
     case 0: return path("other", id)
     case 1: return path("c", id, "c", "below")
     case 2: return path("c", String(repeating: id, count: 300))
@@ -34,10 +34,10 @@ import Testing
     }
   }
 
-  private func fields(_ dice: inout Dice) -> StoredMap {
-    let number = Int64.random(in: 0..<20, using: &dice)
+  private func fields(_ rng: inout Dice) -> StoredMap {
+    let number = Int64.random(in: 0..<20, using: &rng)
     var fields = StoredMap([
-      ("n", Bool.random(using: &dice) ? .integer(number) : .double(Double(number) / 2)),
+      ("n", Bool.random(using: &rng) ? .integer(number) : .double(Double(number) / 2)),
       ("tags", .array((0..<number % 4).map { .integer($0) })),
       ("text", .string(String(repeating: "t", count: number == 7 ? 900 : Int(number)))),
     ])
@@ -46,15 +46,15 @@ import Testing
   }
 
   @Test(arguments: 0..<8) func recoveredTreesEqualAScan(seed: Int) throws {
-    var dice = Dice(seed: UInt64(seed))
+    var rng = Dice(seed: UInt64(seed))
     var machine = try emptyStore()
     // Repeated power losses: first without a checkpoint, then with a checkpoint that has documents.
     for round in 0..<6 {
       for _ in 0..<60 {
         // Many documents are deleted and created again, and get ordinals that other documents had.
-        let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &dice)).map { _ in
-          let place = place(&dice)
-          return Int.random(in: 0..<4, using: &dice) == 0 ? .delete(place) : .set(place, fields(&dice))
+        let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &rng)).map { _ in
+          let place = place(&rng)
+          return Int.random(in: 0..<4, using: &rng) == 0 ? .delete(place) : .set(place, fields(&rng))
         }
         try machine.store.commit(mutations)
       }
@@ -69,7 +69,7 @@ import Testing
 
   /// Keys after the limit are inserted into the trees that were built from the first ones.
   @Test(arguments: [0, 1, 1000, 5000, .max]) func recoveredTreesDoNotDependOnTheLimit(bytesMax: Int) throws {
-    var dice = Dice(seed: 1)
+    var rng = Dice(seed: 1)
     func empty() throws -> IndexSet.State {
       var state = IndexSet.State()
       state.names = IndexSet.NameTree()
@@ -83,11 +83,11 @@ import Testing
     let trees = try #require(RecoveredTrees(sorted, bytesMax: bytesMax))
     var seen = Set<DocumentPath>()
     for _ in 0..<20 {
-      let paths = (0..<20).map { _ in place(&dice) }.filter { seen.insert($0).inserted }
+      let paths = (0..<20).map { _ in place(&rng) }.filter { seen.insert($0).inserted }
       let changes = paths.map { path in
         IndexChanges.Change(
           path: path, key: DocumentKey.encode(path), before: .none,
-          after: StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields(&dice)))
+          after: StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields(&rng)))
       }
       let ordinals = changes.indices.map { UInt32(seen.count + $0) }
       trees.add(IndexChanges(changes), ordinals, &sorted)
@@ -124,8 +124,8 @@ import Testing
   @Test func theirKeysAreSortedBeforeThereIsATree() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
-    var dice = Dice(seed: 1)
-    numbers.shuffle(using: &dice)
+    var rng = Dice(seed: 1)
+    numbers.shuffle(using: &rng)
     for start in stride(from: 0, to: numbers.count, by: 500) {
       try machine.store.commit(
         numbers[start..<start + 500].map {

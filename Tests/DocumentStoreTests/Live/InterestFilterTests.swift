@@ -15,9 +15,9 @@ import Testing
   }
 
   /// With the scratch buffer that commits use.
-  private func mayMatch(_ sieve: inout InterestFilter, _ change: IndexChanges.Change) -> Bool {
+  private func mayMatch(_ filter: inout InterestFilter, _ change: IndexChanges.Change) -> Bool {
     var key: [UInt8] = [1, 2, 3]
-    return unsafe withUnsafePointer(to: change) { unsafe sieve.mayMatch($0, &key) }
+    return unsafe withUnsafePointer(to: change) { unsafe filter.mayMatch($0, &key) }
   }
 
   @Test func theFilterHasNoFalseNegatives() {
@@ -25,7 +25,7 @@ import Testing
     var documents = DocumentGenerator(seed: seed)
     var queries = QueryGenerator(seed: seed + 1, about: documents.documents(60))
     var random = SeededRandom(seed: seed + 2)
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     var views: [LiveView] = []
     var (concerning, heldBack) = (0, 0)
     for step in 0..<8000 {
@@ -33,10 +33,10 @@ import Testing
         // Sometimes few views, because a view on everything hides the effects of others.
         if random.below(step % 1000 < 500 ? 6 : 60) < views.count {
           let view = views.remove(at: random.below(views.count))
-          #expect(sieve.remove(number: view.number)?.collectionID == view.collectionID)
+          #expect(filter.remove(number: view.number)?.collectionID == view.collectionID)
         } else {
           let view = LiveView(random.oneIn(2) ? queries.query() : queries.selectiveQuery(), number: step)
-          sieve.insert(view.interest, number: step)
+          filter.insert(view.interest, number: step)
           views.append(view)
         }
       }
@@ -50,7 +50,7 @@ import Testing
       var states = [after]
       if case .document(let document) = change.before { states.append(document) }
       let concerned = views.first { view in states.contains { view.run.matches($0) } }
-      let isLetThrough = mayMatch(&sieve, change)
+      let isLetThrough = mayMatch(&filter, change)
       if let concerned {
         concerning += 1
         #expect(isLetThrough, "seed \(seed), step \(step): \(concerned.query) would miss \(after)")
@@ -62,20 +62,20 @@ import Testing
   }
 
   @Test func theFilterHasFewFalsePositives() throws {
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
     for number in 0..<5000 {
       let query =
         number % 2 == 0
         ? try rooms.filtered(by: .field(field("user"), .equal, .string("user \(number)")))
         : try rooms.filtered(by: .field(field("n"), .equal, .integer(Int64(number))))
-      sieve.insert(LiveView(query, number: number).interest, number: number)
+      filter.insert(LiveView(query, number: number).interest, number: number)
     }
     func isLetThrough(_ user: Int, _ number: Int) -> Bool {
       let fields = StoredMap([("user", .string("user \(user)")), ("n", .integer(Int64(number)))])
       let document = StoredDocument(
         path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
-      return mayMatch(&sieve, change(nil, document))
+      return mayMatch(&filter, change(nil, document))
     }
     for number in 0..<5000 {
       #expect(isLetThrough(number % 2 == 0 ? number : -1, number % 2 == 1 ? number : -1))
@@ -86,50 +86,50 @@ import Testing
 
   /// Guards against fingerprints that stay after their views are removed, and make every commit slower.
   @Test func removedInterestsAreDroppedFromTheFilter() throws {
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
     let document = StoredDocument(
       path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
       fields: StoredMap([("n", .integer(1))]))
-    sieve.insert(LiveView(rooms, number: 0).interest, number: 0)
-    #expect(mayMatch(&sieve, change(nil, document)))
-    #expect(sieve.remove(number: 0) != nil)
-    #expect(sieve.remove(number: 0) == nil)
+    filter.insert(LiveView(rooms, number: 0).interest, number: 0)
+    #expect(mayMatch(&filter, change(nil, document)))
+    #expect(filter.remove(number: 0) != nil)
+    #expect(filter.remove(number: 0) == nil)
     for number in 1...100 {
       // A view on a whole collection leaves no fingerprint, which could cause a false positive.
       let other = StructuredQuery(.collection(path("other\(number)", "x").parent))
-      sieve.insert(LiveView(other, number: number).interest, number: number)
-      _ = sieve.remove(number: number)
+      filter.insert(LiveView(other, number: number).interest, number: number)
+      _ = filter.remove(number: number)
     }
-    #expect(!mayMatch(&sieve, change(nil, document)))
-    sieve.insert(LiveView(rooms, number: 200).interest, number: 200)
-    sieve.removeAll()
-    #expect(!mayMatch(&sieve, change(nil, document)))
+    #expect(!mayMatch(&filter, change(nil, document)))
+    filter.insert(LiveView(rooms, number: 200).interest, number: 200)
+    filter.removeAll()
+    #expect(!mayMatch(&filter, change(nil, document)))
   }
 
   /// Guards against choosing the less selective of two equalities. All chats have one kind, and each has a
   /// listener of its own room.
   @Test func theMoreSelectiveEqualityIsInTheFilter() throws {
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     let all = StructuredQuery(.collection(path("rooms", "x").parent))
     for number in 0..<300 {
       let both = FilterTree.all([
         .field(field("kind"), .equal, .string("message")),
         .field(field("room"), .equal, .integer(Int64(number))),
       ])
-      sieve.insert(LiveView(try all.filtered(by: both), number: number).interest, number: number)
+      filter.insert(LiveView(try all.filtered(by: both), number: number).interest, number: number)
     }
     let held = (1000..<1100).count { room in
       let fields = StoredMap([("kind", .string("message")), ("room", .integer(Int64(room)))])
       let message = StoredDocument(
         path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
-      return !mayMatch(&sieve, change(nil, message))
+      return !mayMatch(&filter, change(nil, message))
     }
     #expect(held > 90)
   }
 
   @Test func unknownStatesAndTooManyFieldsPassTheFilter() throws {
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
     func room(_ before: IndexChanges.Before, _ id: String = "rooms") -> IndexChanges.Change {
       IndexChanges.Change(
@@ -137,19 +137,19 @@ import Testing
     }
     func wait(forField number: Int) throws {
       let query = try rooms.filtered(by: .field(field("f\(number)"), .equal, .integer(1)))
-      sieve.insert(LiveView(query, number: number).interest, number: number)
+      filter.insert(LiveView(query, number: number).interest, number: number)
     }
     let other = StoredDocument(
       path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch,
       fields: StoredMap([("f0", .integer(2))]))
     for number in 0..<32 {
       try wait(forField: number)
-      #expect(!mayMatch(&sieve, room(.document(other))))
+      #expect(!mayMatch(&filter, room(.document(other))))
     }
-    #expect(mayMatch(&sieve, room(.unknown)))
-    #expect(!mayMatch(&sieve, room(.unknown, "halls")))
+    #expect(mayMatch(&filter, room(.unknown)))
+    #expect(!mayMatch(&filter, room(.unknown, "halls")))
     try wait(forField: 32)
-    #expect(mayMatch(&sieve, room(.document(other))))
+    #expect(mayMatch(&filter, room(.document(other))))
   }
 
   @Test func changesWithAnUnknownPreviousStatePassTheFilter() throws {
@@ -165,30 +165,30 @@ import Testing
       try group.filtered(by: .field(field("n"), .greaterThan, .integer(1))),
       StructuredQuery(.document(path("halls", "a"))),
     ]
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     for (number, query) in queries.enumerated() {
-      sieve.insert(LiveView(query, number: number).interest, number: number)
+      filter.insert(LiveView(query, number: number).interest, number: number)
     }
-    #expect(mayMatch(&sieve, try unknown("rooms", "a")))
-    #expect(mayMatch(&sieve, try unknown("halls", "b", "messages", "c")))
-    #expect(mayMatch(&sieve, try unknown("halls", "a")))
-    #expect(!mayMatch(&sieve, try unknown("halls", "b")))
+    #expect(mayMatch(&filter, try unknown("rooms", "a")))
+    #expect(mayMatch(&filter, try unknown("halls", "b", "messages", "c")))
+    #expect(mayMatch(&filter, try unknown("halls", "a")))
+    #expect(!mayMatch(&filter, try unknown("halls", "b")))
   }
 
   /// Each document has its own copy of the name in memory, as documents from users do.
   @Test func aFieldWithALongNameIsFoundInEachDocument() throws {
-    var sieve = InterestFilter()
+    var filter = InterestFilter()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
     let name = "a name that does not lie in two words"
     let query = try rooms.filtered(by: .field(field(name), .equal, .integer(5)))
-    sieve.insert(LiveView(query, number: 1).interest, number: 1)
+    filter.insert(LiveView(query, number: 1).interest, number: 1)
     for number in 0..<10 {
       let copy = String(decoding: Array(name.utf8), as: UTF8.self)
       let fields = StoredMap([(copy, .integer(Int64(number))), ("b", .null)])
       let document = StoredDocument(
         path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields)
-      #expect(mayMatch(&sieve, change(nil, document)) == (number == 5))
-      #expect(mayMatch(&sieve, change(nil, document)) == (number == 5))
+      #expect(mayMatch(&filter, change(nil, document)) == (number == 5))
+      #expect(mayMatch(&filter, change(nil, document)) == (number == 5))
     }
   }
 
@@ -230,7 +230,9 @@ import Testing
       default: break
       }
       let mark = InterestFingerprint.mark(hash, in: 7, .value)
-      #expect(mark != InterestFingerprint.mark(hash, in: 8, .value) && mark != InterestFingerprint.mark(hash, in: 7, .element))
+      #expect(
+        mark != InterestFingerprint.mark(hash, in: 8, .value)
+          && mark != InterestFingerprint.mark(hash, in: 7, .element))
       if let other = hashes.updateValue(key, forKey: hash) { #expect(other == key, "seed \(seed)") }
     }
     #expect(hashes.count > 500)
@@ -252,7 +254,8 @@ import Testing
           #expect(hash == InterestFingerprint.hash(ofKey: value.indexKey), "\(count) of \(letter)")
         }
         #expect(
-          InterestFingerprint.hash(ofCollection: ["a", text, "b"]) == InterestFingerprint.hash(ofCollection: ["a", cut, "b"]))
+          InterestFingerprint.hash(ofCollection: ["a", text, "b"])
+            == InterestFingerprint.hash(ofCollection: ["a", cut, "b"]))
       }
     }
   }
@@ -290,7 +293,7 @@ import Testing
 
   private final class Follower: CommitObserver {
     let calls = Locked(0)
-    func follow() { calls.withLock { $0 += 1 } }
+    func observe() { calls.withLock { $0 += 1 } }
   }
 
   private let publications = Publications()
@@ -311,10 +314,10 @@ import Testing
     }
   }
 
-  private func follow(_ wanted: Int64) throws {
+  private func observe(_ wanted: Int64) throws {
     let query = try StructuredQuery(.collection(path("rooms", "x").parent))
       .filtered(by: .field(field("n"), .equal, .integer(wanted)))
-    publications.follow(LiveView(query, number: Int(wanted)).interest, number: Int(wanted), follower)
+    publications.observe(LiveView(query, number: Int(wanted)).interest, number: Int(wanted), follower)
   }
 
   private func publish(_ effects: CommitEffects) {
@@ -330,7 +333,7 @@ import Testing
 
   @Test func anUnrelatedCommitIsCountedAndNotQueued() throws {
     publish(effects(1))
-    try follow(5)
+    try observe(5)
     publish(effects(2))
     #expect(publications.position == 2)
     #expect(publications.timeIfQueueIsEmpty == moment(2))
@@ -346,7 +349,7 @@ import Testing
 
   /// Like commits of the store's own keys.
   @Test func aCommitWithoutChangesDoesNotNotify() throws {
-    try follow(5)
+    try observe(5)
     publish(
       CommitEffects(moment(1), [], shapes: []) { changes in
         var room: [UInt8] = []
@@ -359,9 +362,9 @@ import Testing
 
   /// A new listener may run its query before that commit is visible.
   @Test func aCommitProbedBeforeANewListenerIsQueued() throws {
-    try follow(5)
+    try observe(5)
     let early = effects(6)
-    try follow(6)
+    try observe(6)
     publish(early)
     #expect(follower.calls.withLock { $0 } == 1)
     #expect(takenNumbers() == [1])
@@ -371,7 +374,7 @@ import Testing
 
   /// A commit does not wait while a listener is being added, and then concerns every listener.
   @Test func concurrentRegistrationsMissNoCommit() throws {
-    try follow(5)
+    try observe(5)
     let others = try (1000..<1400).map { number in
       try StructuredQuery(.collection(path("rooms", "x").parent))
         .filtered(by: .field(field("n"), .equal, .integer(Int64(number))))
@@ -382,9 +385,9 @@ import Testing
     DispatchQueue(label: "others").async(group: thread) {
       while !isOver.withLock({ $0 }) {
         for (number, query) in others.enumerated() {
-          publications.follow(LiveView(query, number: number + 10).interest, number: number + 10, follower)
+          publications.observe(LiveView(query, number: number + 10).interest, number: number + 10, follower)
         }
-        for number in others.indices { publications.unfollow(number: number + 10) }
+        for number in others.indices { publications.stopObserving(number: number + 10) }
       }
     }
     var (passed, number) = (0, UInt64(0))
@@ -404,13 +407,13 @@ import Testing
   }
 
   @Test func afterTheLastViewNothingIsQueued() throws {
-    try follow(5)
-    try follow(6)
-    publications.unfollow(number: 5)
+    try observe(5)
+    try observe(6)
+    publications.stopObserving(number: 5)
     #expect(publications.isObserved("rooms"))
     publish(effects(6))
     let concerned = effects(6)
-    publications.unfollow(number: 6)
+    publications.stopObserving(number: 6)
     #expect(!publications.isObserved("rooms"))
     publish(concerned)
     publish(effects(6))

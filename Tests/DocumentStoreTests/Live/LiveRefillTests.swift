@@ -75,12 +75,12 @@ import Testing
     try store.finish(removal)
     queue.sync {}
     #expect(told.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is none")
-    let (later, second) = try listen(first(2))
-    #expect(later.withLock { $0 } == ["m0", "m1"])
+    let (runInBackground, second) = try listen(first(2))
+    #expect(runInBackground.withLock { $0 } == ["m0", "m1"])
     try store.finish(other)
     DocumentStore.refills.sync {}
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m200", "m21"] && later.withLock { $0 } == ["m200", "m21"])
+    #expect(told.withLock { $0 } == ["m200", "m21"] && runInBackground.withLock { $0 } == ["m200", "m21"])
     #expect(store.indexes.documentCount == 81)
     try store.commit([.delete(path("rooms", "m21"))])
     queue.sync {}
@@ -177,7 +177,7 @@ import Testing
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
-    func later(_ body: @escaping @Sendable () -> Void) { body() }
+    func runInBackground(_ body: @escaping @Sendable () -> Void) { body() }
   }
 
   /// Returns nil from `answerWithoutWaiting`, and loads the view again in the middle of its fourth answer.
@@ -210,7 +210,7 @@ import Testing
     }
 
     func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
-    func later(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
+    func runInBackground(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
     func runLater() {
       let all = bodies.withLock { $0 }
@@ -277,7 +277,7 @@ import Testing
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
-    func later(_ body: @escaping @Sendable () -> Void) {}
+    func runInBackground(_ body: @escaping @Sendable () -> Void) {}
   }
 
   /// Guards against a wrong time: a listener that joined during a reload got the old state with the time of

@@ -59,10 +59,10 @@ import Testing
       1,
       .double(.leastNonzeroMagnitude), -1e16, .integer(.max), 0.2,
     ]
-    var dice = Dice(seed: 3)
+    var rng = Dice(seed: 3)
     let expected = results([.sum("a"), .average("a")], values)
     for _ in 0..<50 {
-      #expect(results([.sum("a"), .average("a")], values.shuffled(using: &dice)) == expected)
+      #expect(results([.sum("a"), .average("a")], values.shuffled(using: &rng)) == expected)
     }
     #expect(sum(0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1) == 1.0)
     #expect(sum(1e16, 1.0, -1e16) == 1.0)
@@ -79,15 +79,15 @@ import Testing
     #expect(sum(1.0, half, .double(-.leastNonzeroMagnitude)) == 1.0)
     #expect(sum(.double(next), half) == .double(next.nextUp))
     #expect(sum(-1.0, .double(-0x1p-53), .double(-.leastNonzeroMagnitude)) == .double(-next))
-    var dice = Dice(seed: 13)
+    var rng = Dice(seed: 13)
     for _ in 0..<500 {
       // Of all magnitudes, and close to each other, so that rounding is critical.
-      let numbers: [StoredValue] = (0..<(1 + dice.roll(6))).map { _ in
-        let exponent = dice.oneIn(2) ? dice.roll(120) - 60 : dice.roll(2040) - 1060
+      let numbers: [StoredValue] = (0..<(1 + rng.roll(6))).map { _ in
+        let exponent = rng.oneIn(2) ? rng.roll(120) - 60 : rng.roll(2040) - 1060
         return .double(
           Double(
-            sign: dice.oneIn(2) ? .plus : .minus, exponent: exponent,
-            significand: 1 + Double(dice.roll(9)) / 8))
+            sign: rng.oneIn(2) ? .plus : .minus, exponent: exponent,
+            significand: 1 + Double(rng.roll(9)) / 8))
       }
       let documents = numbers.enumerated().map { document("\($0.offset)", ("a", $0.element)) }
       let expected = NaiveEvaluator(.ofC).results(of: [.sum("a"), .average("a")], over: documents)

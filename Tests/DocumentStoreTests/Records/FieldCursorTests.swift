@@ -12,12 +12,12 @@ import Testing
   }
 
   @Test func theCursorPassesTheFieldsInTheOrderOfTheirNames() throws {
-    var dice = Dice(seed: 61)
+    var rng = Dice(seed: 61)
     let shapes = ShapeDictionary()
     shapes.begin(from: 0)
     var different: [String] = []
     for round in 0..<500 {
-      let fields = Values.fields(&dice)
+      let fields = Values.fields(&rng)
       // The first record contains its names; the third uses a shape, if the map can have one.
       for _ in 0..<3 {
         let record = try Self.record(fields, shapes)

@@ -137,9 +137,9 @@ import Testing
   }
 
   @Test func noDocumentHasTheKeyOfAShape() {
-    var dice = Dice(seed: 41)
+    var rng = Dice(seed: 41)
     for _ in 0..<1000 {
-      #expect(id(of: DocumentKey.encode(DocumentPath.any(&dice))) == nil)
+      #expect(id(of: DocumentKey.encode(DocumentPath.any(&rng))) == nil)
     }
     for id in [0, 1, 255, 256, Shape.idMax] { #expect(DocumentKey.decode(Shape.key(id)) == nil) }
   }
@@ -147,15 +147,15 @@ import Testing
   // MARK: Records
 
   /// The records of random documents, encoded after their maps have occurred before.
-  private func shaped(_ dice: inout Dice, _ count: Int) -> (
+  private func shaped(_ rng: inout Dice, _ count: Int) -> (
     records: [[UInt8]], documents: [StoredDocument], ShapeTable
   ) {
     let shapes = empty()
     var encoder = RecordEncoder(shapes: shapes)
     let documents = (0..<count).map { _ in
       StoredDocument(
-        path: place, createTime: dice.pick(Values.timestamps), updateTime: dice.pick(Values.timestamps),
-        fields: Values.fields(&dice))
+        path: place, createTime: rng.pick(Values.timestamps), updateTime: rng.pick(Values.timestamps),
+        fields: Values.fields(&rng))
     }
     for document in documents { _ = encoder.encode(document) }
     return (documents.map { encoder.encode($0) }, documents, shapes.table)
@@ -175,8 +175,8 @@ import Testing
 
   @Test func everyDocumentComesBackFromARecordWithShapes() throws {
     let seed: UInt64 = 42
-    var dice = Dice(seed: seed)
-    let (records, documents, table) = shaped(&dice, 2000)
+    var rng = Dice(seed: seed)
+    let (records, documents, table) = shaped(&rng, 2000)
     #expect(table.shapes.count > 200)
     var saved = 0
     for (record, document) in zip(records, documents) {
@@ -226,12 +226,12 @@ import Testing
 
   @Test func aDamagedRecordWithShapesIsRefusedOrDecodes() throws {
     let seed: UInt64 = 43
-    var dice = Dice(seed: seed)
-    let (all, _, table) = shaped(&dice, 600)
+    var rng = Dice(seed: seed)
+    let (all, _, table) = shaped(&rng, 600)
     let records = all.filter { $0.count < 500 }
     var accepted = 0
     for round in 0..<100_000 {
-      let bytes = dice.pick(records).damaged(&dice, splicing: dice.pick(records))
+      let bytes = rng.pick(records).damaged(&rng, splicing: rng.pick(records))
       let decodes = (try? decode(bytes, table)) != nil
       let isAccepted = (try? DocumentRecord(path: place, record: bytes, table)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
@@ -258,8 +258,8 @@ import Testing
   }
 
   @Test func aViewEqualsTheDecodedDocument() throws {
-    var dice = Dice(seed: 44)
-    let (records, documents, table) = shaped(&dice, 500)
+    var rng = Dice(seed: 44)
+    let (records, documents, table) = shaped(&rng, 500)
     let (key, shapeBytes): ([UInt8], [UInt8]) = ([], table.bytes)
     for (record, document) in zip(records, documents) {
       let view = DocumentView(key: key.rawSpan, record: record.rawSpan, shapes: shapeBytes.rawSpan)

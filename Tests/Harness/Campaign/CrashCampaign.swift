@@ -141,7 +141,7 @@ package struct CrashCampaign {
       case .crash(let operation, let crash):
         let withFaults = exploration.random.oneIn(8)
         let leg = exploration.leg()
-        goOn(after: first, leg, at: operation, crash, withFaults: withFaults, &exploration)
+        resume(after: first, leg, at: operation, crash, withFaults: withFaults, &exploration)
       case .fault(let plan):
         strike(plan, &exploration)
       }
@@ -186,14 +186,14 @@ package struct CrashCampaign {
     guard let life = live(leg, on: DiskImage(), Oracle(), in: exploration) else { return }
     let end = life.disk.history.count
     let later = plan.operation + exploration.random.below(end + 1 - min(plan.operation, end))
-    goOn(after: life, leg, at: end, .kill, &exploration)
-    goOn(after: life, leg, at: end, powerLoss(&exploration.random), &exploration)
-    goOn(after: life, leg, at: later, powerLoss(&exploration.random), &exploration)
+    resume(after: life, leg, at: end, .kill, &exploration)
+    resume(after: life, leg, at: end, powerLoss(&exploration.random), &exploration)
+    resume(after: life, leg, at: later, powerLoss(&exploration.random), &exploration)
   }
 
   // MARK: The second and the third life
 
-  private mutating func goOn(
+  private mutating func resume(
     after first: Life, _ leg: Scenario.Leg, at operation: Int, _ crash: Crash,
     withFaults: Bool = false, _ exploration: inout Exploration
   ) {

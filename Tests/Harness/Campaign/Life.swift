@@ -88,11 +88,11 @@ struct Life {
   mutating func run() throws(Finding) {
     try oracle.checkBackups(on: disk.image)
     try open()
-    try goOn()
+    try resume()
     try checkOldLogs()
   }
 
-  private mutating func goOn() throws(Finding) {
+  private mutating func resume() throws(Finding) {
     if plan.seed % 8 == 0 { try openBeside() }
     // Without further calls, a process still runs its background jobs until it dies.
     defer { scheduler?.finishAll() }
@@ -153,7 +153,7 @@ struct Life {
     do throws(ByteStoreError) {
       var options = plan.options
       let (interlude, scheduler) = (interlude, scheduler)
-      if let scheduler { options.maintenance = .played(by: scheduler) }
+      if let scheduler { options.maintenance = .simulated(by: scheduler) }
       options.betweenFlushSteps = { _ in
         if let scheduler, scheduler.pause() == .job { return }
         interlude.run()
@@ -308,7 +308,7 @@ struct Life {
       default: throw Finding(.dishonest, "a flush failed with \(error)")
       }
     }
-    if let unknown { return try goOn(after: unknown, in: store) }
+    if let unknown { return try resume(after: unknown, in: store) }
     if case .failure(.outcomeUnknown) = result {
       try compare(with: store)
       _ = try close(store)
@@ -340,7 +340,7 @@ struct Life {
     case .failure(let error): throw Finding(.dishonest, "a backup failed with \(error)")
     }
     try oracle.checkBackups(on: disk.image.after(.kill))
-    if let unknown { return try goOn(after: unknown, in: store) }
+    if let unknown { return try resume(after: unknown, in: store) }
     try compare(with: store)
   }
 
@@ -398,7 +398,7 @@ struct Life {
     case .unknown:
       try requireFault("the outcome of a commit is unknown")
       try requireNoReserve("a full disk ended all writing")
-      try goOn(after: edit, in: store)
+      try resume(after: edit, in: store)
     }
   }
 
@@ -445,7 +445,7 @@ struct Life {
     for edit in unknown { oracle.begin(edit, at: start) }
     guard let edit = unknown.first else { return try compare(with: store) }
     try requireFault("the outcome of a commit is unknown")
-    try goOn(after: edit, in: store)
+    try resume(after: edit, in: store)
   }
 
   private static func outcome(of edit: Edit, in store: ByteStore) throws(Finding) -> Outcome {
@@ -468,7 +468,7 @@ struct Life {
 
   /// After an unknown outcome, the writer must refuse everything until the next open, and readers must
   /// still work (C4).
-  private mutating func goOn(after edit: Edit, in store: ByteStore) throws(Finding) {
+  private mutating func resume(after edit: Edit, in store: ByteStore) throws(Finding) {
     try compare(with: store)
     if case .acknowledged = try Self.outcome(of: edit, in: store) {
       throw Finding(.dishonest, "a commit succeeded after one whose outcome is unknown")

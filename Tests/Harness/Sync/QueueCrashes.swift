@@ -75,7 +75,7 @@ private struct QueueHistory {
   }
 
   private let seed: UInt64
-  private var dice: SeededRandom
+  private var rng: SeededRandom
   private let disk: SimulatedDisk
   private let sizes: CommitSizes
   private var local: LocalStore
@@ -89,7 +89,7 @@ private struct QueueHistory {
 
   init(seed: UInt64) throws {
     self.seed = seed
-    dice = SeededRandom(seed: seed)
+    rng = SeededRandom(seed: seed)
     var options = SimulatedDisk.Options()
     options.recordsHistory = true
     disk = SimulatedDisk(DiskImage(), options: options)
@@ -123,9 +123,9 @@ private struct QueueHistory {
 
   mutating func run() throws {
     if sizes.wholeMax < CommitSizes().wholeMax { count(.stepsInParts) }
-    for _ in 0..<6 + dice.below(12) {
+    for _ in 0..<6 + rng.below(12) {
       time += 1000
-      switch dice.below(12) {
+      switch rng.below(12) {
       case 0..<5: try write()
       case 5, 6: try accept()
       case 7: try end(.rejected)
@@ -133,14 +133,14 @@ private struct QueueHistory {
       case 9: try tell()
       case 10:
         count(.userChanges)
-        _ = try local.changeUser([nil, "ann", "bo:b/"][dice.below(3)])
+        _ = try local.changeUser([nil, "ann", "bo:b/"][rng.below(3)])
       default:
-        if dice.oneIn(3) {
+        if rng.oneIn(3) {
           count(.compactions)
           try local.store.compact()
         } else {
           count(.tokens)
-          try local.setStreamToken(dice.bytes(4))
+          try local.setStreamToken(rng.bytes(4))
           try local.flush()
         }
       }
@@ -155,18 +155,18 @@ private struct QueueHistory {
     count(.writes)
     guard let moment = StoredTimestamp(microseconds: time) else { return }
     let n = StoredFieldPath(unchecked: ["n"])
-    var mutations = (0..<1 + dice.below(3)).map { _ -> Mutation in
-      let path = Self.path(dice.below(4))
-      return switch dice.below(5) {
+    var mutations = (0..<1 + rng.below(3)).map { _ -> Mutation in
+      let path = Self.path(rng.below(4))
+      return switch rng.below(5) {
       case 0: .delete(path)
-      case 1: .set(path, StoredMap([("n", .integer(Int64(dice.below(100))))]))
+      case 1: .set(path, StoredMap([("n", .integer(Int64(rng.below(100))))]))
       case 2: patch(path, .exists(true))
       default:
         .patch(
           path, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(n, .increment(.integer(1)))])
       }
     }
-    if dice.oneIn(2), let follower = try follower() {
+    if rng.oneIn(2), let follower = try follower() {
       count(.followers)
       mutations = [follower]
     }
@@ -178,13 +178,13 @@ private struct QueueHistory {
 
   private mutating func patch(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
     .patch(
-      path, StoredMap([("s", .string("\(dice.below(100))"))]),
+      path, StoredMap([("s", .string("\(rng.below(100))"))]),
       mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: precondition)
   }
 
   /// Returns a write that follows the pending writes of a document.
   private mutating func follower() throws -> Mutation? {
-    let path = Self.path(dice.below(4))
+    let path = Self.path(rng.below(4))
     let document = try local.document(path)
     guard document.pending == .local, document.isFound else { return nil }
     return patch(path, .asMadeBefore)
@@ -206,20 +206,20 @@ private struct QueueHistory {
     let results = try first.mutations.map { mutation in
       let known = try local.remoteDocument(mutation.path)
       var result = WriteResult(
-        version: version, transformResults: mutation.transforms.map { _ in .integer(Int64(dice.below(100))) })
-      switch dice.below(4) {
+        version: version, transformResults: mutation.transforms.map { _ in .integer(Int64(rng.below(100))) })
+      switch rng.below(4) {
       case 0: break
       case 1: result.versionBefore = version
       default: result.versionBefore = known.isFound ? known.version : SnapshotVersion.none
       }
       return result
     }
-    _ = try local.acknowledge(first.id, version, results, token: dice.bytes(3))
+    _ = try local.acknowledge(first.id, version, results, token: rng.bytes(3))
     mark.accepted.insert(first.id)
   }
 
   private mutating func end(_ kind: QueueCrashes.Kind) throws {
-    guard let id = kind == .rejected ? local.queue.first?.id : local.queue.ids.randomElement(using: &dice)
+    guard let id = kind == .rejected ? local.queue.first?.id : local.queue.ids.randomElement(using: &rng)
     else { return }
     count(kind)
     begin(id)
@@ -230,9 +230,9 @@ private struct QueueHistory {
   private mutating func tell() throws {
     count(.tellings)
     var event = RemoteEvent(version: SnapshotVersion(microseconds: time))
-    let path = Self.path(dice.below(4))
+    let path = Self.path(rng.below(4))
     let content: SyncedDocument.Content =
-      dice.oneIn(4) ? .absent : .found(StoredMap([("n", .integer(Int64(dice.below(100))))]))
+      rng.oneIn(4) ? .absent : .found(StoredMap([("n", .integer(Int64(rng.below(100))))]))
     event.documents[path] = SyncedDocument(
       path, content, version: event.version, createTime: SnapshotVersion(microseconds: 1))
     _ = try local.apply(event)
@@ -244,7 +244,7 @@ private struct QueueHistory {
 
   mutating func crash(statesMax: Int) throws {
     let history = disk.history
-    for index in history.indices.shuffled(using: &dice).prefix(Self.callsPerHistory) {
+    for index in history.indices.shuffled(using: &rng).prefix(Self.callsPerHistory) {
       let moment = history[index]
       guard let mark = marks.last(where: { $0.calls <= index }) else { continue }
       let seed = SeededRandom.seed(seed, UInt64(index))
@@ -254,7 +254,7 @@ private struct QueueHistory {
         count(crash == .kill ? .kills : .powerLosses)
         var image = moment.image.after(crash)
         var isPowerLost = crash != .kill
-        if dice.oneIn(4), let again = try crashOfOpening(image) {
+        if rng.oneIn(4), let again = try crashOfOpening(image) {
           image = again.image
           isPowerLost = isPowerLost || again.crash != .kill
         }
@@ -273,9 +273,9 @@ private struct QueueHistory {
     options.recordsHistory = true
     let disk = SimulatedDisk(image, options: options)
     _ = try Self.open(disk, sizes)
-    guard let moment = disk.history.randomElement(using: &dice) else { return nil }
+    guard let moment = disk.history.randomElement(using: &rng) else { return nil }
     count(.secondCrashes)
-    let crash = dice.oneIn(2) ? Crash.kill : .powerLoss(.random, seed: dice.next())
+    let crash = rng.oneIn(2) ? Crash.kill : .powerLoss(.random, seed: rng.next())
     return (moment.image.after(crash), crash)
   }
 

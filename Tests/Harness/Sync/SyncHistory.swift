@@ -13,7 +13,7 @@ import DocumentStore
 import OfflineSync
 
 package struct SyncHistory {
-  private var dice: SeededRandom
+  private var rng: SeededRandom
   private let seed: UInt64
   private let scheduler = VirtualScheduler()
   private let authority: DocumentStore
@@ -32,20 +32,20 @@ package struct SyncHistory {
 
   private init(seed: UInt64) throws {
     self.seed = seed
-    dice = SeededRandom(seed: seed)
+    rng = SeededRandom(seed: seed)
     var options = DocumentStore.Options()
     options.maintenance = .manual
     authority = try DocumentStore.open(
       "/authority", options: options, platform: SimulatedDisk().platform(seed: seed))
     remote = try LoopbackRemote(
-      authority: authority, faults: LoopbackFaults(), seed: dice.next(), on: scheduler)
+      authority: authority, faults: LoopbackFaults(), seed: rng.next(), on: scheduler)
     var rules = LoopbackRules()
     rules.mayWrite = { _, mutations in
       mutations.contains(where: Self.isRejected) ? RemoteError(.permissionDenied, "by rule") : nil
     }
     remote.setRules(rules)
-    for number in 0..<2 + dice.below(3) {
-      clients.append(try SyncClient(number, remote, scheduler, seed: dice.next()))
+    for number in 0..<2 + rng.below(3) {
+      clients.append(try SyncClient(number, remote, scheduler, seed: rng.next()))
     }
     counts[.eagerClients] = clients.count(where: \.isEager)
     counts[.clientsInParts] = clients.count(where: \.isInParts)
@@ -88,9 +88,9 @@ package struct SyncHistory {
   private mutating func run() throws -> String? {
     remote.setFaults(randomFaults())
     for client in clients { client.listen(to: query(0)) }
-    for _ in 0..<20 + dice.below(30) {
+    for _ in 0..<20 + rng.below(30) {
       try act()
-      scheduler.play(for: Int64(dice.below(400_000)))
+      scheduler.play(for: Int64(rng.below(400_000)))
       for client in clients where client.isStruck { try kill(client) }
       if let failure = try failureNow() { return failure }
     }
@@ -100,33 +100,33 @@ package struct SyncHistory {
   // MARK: Acts
 
   private mutating func act() throws {
-    let client = clients[dice.below(clients.count)]
-    switch dice.below(28) {
+    let client = clients[rng.below(clients.count)]
+    switch rng.below(28) {
     case 0..<6: writeWord(client)
     case 6..<10: writeDocument(client)
     case 10, 11:
       count(.listeners)
-      client.listen(to: query(dice.below(6)))
+      client.listen(to: query(rng.below(6)))
     case 12:
-      if let text = client.seen.keys.sorted().randomElement(using: &dice) { client.unlisten(text) }
+      if let text = client.seen.keys.sorted().randomElement(using: &rng) { client.unlisten(text) }
     case 13, 14:
       count(.offlinePeriods)
       client.setNetwork(!client.isNetworkEnabled)
     case 15: try kill(client)
     case 16:
       count(.doomed)
-      if !client.isDoomed { client.doom(afterCalls: dice.below(40)) }
+      if !client.isDoomed { client.doom(afterCalls: rng.below(40)) }
     case 17:
       count(.userChanges)
-      client.changeUser([nil, "ann", "bob"][dice.below(3)])
+      client.changeUser([nil, "ann", "bob"][rng.below(3)])
     case 18:
       remote.setReachable(false)
-      scheduler.play(for: Int64(dice.below(300_000)))
+      scheduler.play(for: Int64(rng.below(300_000)))
       remote.setReachable(true)
     case 19: remote.setFaults(randomFaults())
     case 20:
       count(.writesAtTheAuthority)
-      _ = try? authority.commit([.set(path(dice.below(Self.documents)), fields())])
+      _ = try? authority.commit([.set(path(rng.below(Self.documents)), fields())])
       remote.refresh()
     case 21:
       count(.collections)
@@ -142,7 +142,7 @@ package struct SyncHistory {
 
   private mutating func evict(_ client: SyncClient) {
     count(.evictions)
-    let (rooms, isBudget) = (query(0), dice.oneIn(2))
+    let (rooms, isBudget) = (query(0), rng.oneIn(2))
     guard let later = StoredTimestamp(seconds: 1 << 32, nanoseconds: 0) else { return }
     let error = client.ask { engine in
       do throws(DocumentStoreError) {
@@ -166,19 +166,19 @@ package struct SyncHistory {
     guard let time = (try? authority.snapshot())?.time, let found = try? authority.documents(query(0)) else {
       return
     }
-    var bundle = BundleContents(id: "rooms\(dice.below(2))", createTime: time)
+    var bundle = BundleContents(id: "rooms\(rng.below(2))", createTime: time)
     bundle.queries = [BundledQuery(name: "rooms", text: "", query: query(0), readTime: time)]
     bundle.documents = found.map {
       BundledDocument(
         path: $0.path, fields: $0.fields, version: $0.updateTime, byteCount: 100, queries: ["rooms"])
     }
-    scheduler.play(for: Int64(dice.below(200_000)))
+    scheduler.play(for: Int64(rng.below(200_000)))
     client.driver.send(.load(bundle))
   }
 
   /// Cancels a write. A write that was already sent may still be applied.
   private mutating func cancel(_ client: SyncClient) {
-    guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &dice)
+    guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &rng)
     else { return }
     count(.cancels)
     for word in batch.mutations.flatMap(Self.words(of:)) where words.remove(word) != nil {
@@ -192,21 +192,21 @@ package struct SyncHistory {
 
   private mutating func kill(_ client: SyncClient) throws {
     count(client.isStruck ? .killsAtACall : .kills)
-    try client.kill(dice.oneIn(2) ? .kill : .powerLoss(.nothing, seed: dice.next()))
+    try client.kill(rng.oneIn(2) ? .kill : .powerLoss(.nothing, seed: rng.next()))
   }
 
   private mutating func randomFaults() -> LoopbackFaults {
     var faults = LoopbackFaults()
-    faults.latency = 0...Int64(1 + dice.below(80_000))
-    if dice.oneIn(2) { faults.lossOneIn = 8 + dice.below(60) }
-    if dice.oneIn(2) { faults.duplicationOneIn = 2 + dice.below(10) }
-    if dice.oneIn(3) { faults.transientRejectionOneIn = 3 + dice.below(10) }
-    faults.reorders = dice.oneIn(2)
+    faults.latency = 0...Int64(1 + rng.below(80_000))
+    if rng.oneIn(2) { faults.lossOneIn = 8 + rng.below(60) }
+    if rng.oneIn(2) { faults.duplicationOneIn = 2 + rng.below(10) }
+    if rng.oneIn(3) { faults.transientRejectionOneIn = 3 + rng.below(10) }
+    faults.reorders = rng.oneIn(2)
     return faults
   }
 
   private mutating func writeWord(_ client: SyncClient) {
-    let isRejected = dice.oneIn(6)
+    let isRejected = rng.oneIn(6)
     let number = words.count + rejectedWords.count + uncertainWords.count
     let word = "\(isRejected ? "no" : "yes")-\(number)"
     if isRejected {
@@ -228,10 +228,10 @@ package struct SyncHistory {
   }
 
   private mutating func writeDocument(_ client: SyncClient) {
-    let path = path(dice.below(Self.documents))
+    let path = path(rng.below(Self.documents))
     let field = StoredFieldPath(unchecked: ["n"])
     count(.writes)
-    switch dice.below(6) {
+    switch rng.below(6) {
     case 0: client.write([.delete(path)])
     case 1:
       client.write([
@@ -243,7 +243,7 @@ package struct SyncHistory {
           path, StoredMap(), mask: FieldMask([]),
           transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)])
       ])
-    case 3: client.write([.set(path, fields()), .set(self.path(dice.below(Self.documents)), fields())])
+    case 3: client.write([.set(path, fields()), .set(self.path(rng.below(Self.documents)), fields())])
     default: client.write([.set(path, fields())])
     }
   }
@@ -258,7 +258,7 @@ package struct SyncHistory {
   private func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
   private mutating func fields() -> StoredMap {
-    StoredMap([("n", .integer(Int64(dice.below(10)))), ("s", .string("\(dice.below(100))"))])
+    StoredMap([("n", .integer(Int64(rng.below(10)))), ("s", .string("\(rng.below(100))"))])
   }
 
   private static func isRejected(_ mutation: Mutation) -> Bool {

@@ -22,7 +22,7 @@ package struct TransactionCampaign {
     case groupQueries
     case arrayQueries
     case maintenance
-    case played
+    case simulated
   }
 
   package struct Summary: Sendable {

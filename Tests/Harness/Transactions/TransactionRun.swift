@@ -51,7 +51,7 @@ final class TransactionRun: Sendable {
     }
     if let turns {
       turns.run(tasks)
-      count(.played)
+      count(.simulated)
     } else {
       for thread in tasks.map(WorkerThread.init) { thread.join() }
     }

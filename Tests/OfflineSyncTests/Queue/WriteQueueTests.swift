@@ -17,10 +17,10 @@ import Testing
     PendingBatch(id: BatchID(id), run: RunID(7), time: time, base: base, mutations: mutations)
   }
 
-  private func mutation(_ dice: inout SeededRandom) -> Mutation {
-    let number = StoredValue.integer(Int64(dice.below(4)))
-    let name = ["n", "m"][dice.below(2)]
-    switch dice.below(9) {
+  private func mutation(_ rng: inout SeededRandom) -> Mutation {
+    let number = StoredValue.integer(Int64(rng.below(4)))
+    let name = ["n", "m"][rng.below(2)]
+    switch rng.below(9) {
     case 0: return .set(path, StoredMap([(name, number)]))
     case 1: return .delete(path)
     case 2: return .patch(path, StoredMap([(name, number)]), mask: FieldMask([field(name)]))
@@ -39,30 +39,30 @@ import Testing
     }
   }
 
-  private func remote(_ dice: inout SeededRandom, _ version: Int64) -> SyncedDocument {
-    let fields = StoredMap([("n", .integer(Int64(dice.below(4)))), ("at", .string("\(dice.below(3))"))])
+  private func remote(_ rng: inout SeededRandom, _ version: Int64) -> SyncedDocument {
+    let fields = StoredMap([("n", .integer(Int64(rng.below(4)))), ("at", .string("\(rng.below(3))"))])
     let content: SyncedDocument.Content =
-      switch dice.below(5) {
+      switch rng.below(5) {
       case 0: .absent
       case 1: .unknown
       default: .found(fields)
       }
     return SyncedDocument(
       path, content, version: SnapshotVersion(microseconds: version),
-      createTime: SnapshotVersion(microseconds: Int64(1 + dice.below(2))))
+      createTime: SnapshotVersion(microseconds: Int64(1 + rng.below(2))))
   }
 
   @Test func theShortWayGivesWhatGoingThroughAllThatIsPendingGives() throws {
     for seed in UInt64(0)..<400 {
-      var dice = SeededRandom(seed: seed)
+      var rng = SeededRandom(seed: seed)
       var queue = WriteQueue()
-      var known = remote(&dice, 1)
+      var known = remote(&rng, 1)
       for number in Int64(1)..<30 {
         let seen = queue.local(known)
-        switch dice.below(3) {
+        switch rng.below(3) {
         case 0 where !queue.isEmpty:
-          let gone = try #require(queue.all.randomElement(using: &dice))
-          let isAccepted = gone.id == queue.first?.id && dice.oneIn(2)
+          let gone = try #require(queue.all.randomElement(using: &rng))
+          let isAccepted = gone.id == queue.first?.id && rng.oneIn(2)
           let old = known
           if isAccepted {
             known = gone.acknowledged(on: known, SnapshotVersion(microseconds: 100 + number), [])
@@ -74,10 +74,10 @@ import Testing
           }
         case 1:
           let old = known
-          known = remote(&dice, 100 + number)
+          known = remote(&rng, 100 + number)
           check(queue.local(known, insteadOf: old, seen: seen), queue.local(known), seed)
         default:
-          let mutations = (0..<1 + dice.below(3)).map { _ in mutation(&dice) }
+          let mutations = (0..<1 + rng.below(3)).map { _ in mutation(&rng) }
           let base = try PendingBatch.base(of: mutations) { wanted throws(DocumentStoreError) in
             wanted == path ? seen : SyncedDocument(wanted)
           }

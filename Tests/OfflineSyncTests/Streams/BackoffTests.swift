@@ -6,7 +6,7 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct BackoffTests {
-  /// In seconds, before dice are thrown: nothing, then one second and half as much more each time, up to a minute.
+  /// In seconds, before rng are thrown: nothing, then one second and half as much more each time, up to a minute.
   private static let bases = [
     0, 1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 17.0859375, 25.62890625, 38.443359375,
     57.6650390625, 60, 60, 60,

@@ -136,7 +136,7 @@ import Testing
     var writer = ExportWriter()
     writer.append(record: [0x6A, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
     #expect(try dugout.run("import", folder.path, write([writer.bytes], to: files.url)).status == 65)
-    // Sound records of dice, and dice of every length.
+    // Sound records of rng, and rng of every length.
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2000 {
       let bytes = (0..<Int.random(in: 0...80)).map { _ in UInt8.random(in: 0...255, using: &random) }

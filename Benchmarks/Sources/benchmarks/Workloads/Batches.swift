@@ -110,7 +110,8 @@ private struct UpdateRound: Engine {
     _ = try engine.byScore(from: 0, limit: documents)
     let time = try ContinuousClock().measure { for batch in batches { try engine.update(batch) } }
     try context.answers.note("updated documents", try engine.scan(), of: name)
-    try context.answers.note("the order after updates", try engine.weightOfOrderedAnswers(documents), of: name)
+    try context.answers.note(
+      "the order after updates", try engine.weightOfOrderedAnswers(documents), of: name)
     try engine.close()
     return ["docs_per_s": Double(count) / (time / .seconds(1))]
   }

@@ -18,10 +18,12 @@ enum Listening: Workload {
   ]
   static let goals = [
     Goal(
-      title: "callback with 10,000 live queries over one", engine: NotifiedByAPI.many, metric: "callback_p50_us",
+      title: "callback with 10,000 live queries over one", engine: NotifiedByAPI.many,
+      metric: "callback_p50_us",
       measure: .toOwn(engine: NotifiedByAPI.one, metric: "callback_p50_us"), bound: 1.2),
     Goal(
-      title: "callback over a write that nobody listens to", engine: NotifiedByAPI.one, metric: "callback_p50_us",
+      title: "callback over a write that nobody listens to", engine: NotifiedByAPI.one,
+      metric: "callback_p50_us",
       measure: .toOwn(engine: NotifiedByAPI.one, metric: "alone_p50_us"), bound: 1.5),
     Goal(
       title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
@@ -51,7 +53,8 @@ enum Listening: Workload {
   }
 
   /// Adds live queries whose values, ranges and collections are never written.
-  fileprivate static func addUnaffectedListeners(_ store: DocumentStore, _ count: Int, _ queue: DispatchQueue) throws
+  fileprivate static func addUnaffectedListeners(_ store: DocumentStore, _ count: Int, _ queue: DispatchQueue)
+    throws
   {
     let users = try CollectionPath(["users"])
     let score = try StoredFieldPath(["score"])

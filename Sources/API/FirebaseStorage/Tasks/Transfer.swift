@@ -203,7 +203,7 @@ final class Transfer: Sendable {
           guard isCurrent(run) else { return stopped(run) }
           if outcome == .waiting { return wait(run) }
         }
-        goOn(run)
+        continueRun(run)
       } catch {
         fail(error)
       }
@@ -225,7 +225,7 @@ final class Transfer: Sendable {
   }
 
   /// Behind the other transfers of the lane: it goes on with one queue for as long as there is something in it.
-  private func goOn(_ run: Int) {
+  private func continueRun(_ run: Int) {
     lane.queue.async { [self] in
       queue.async { [self] in work(run, isFirst: false) }
     }

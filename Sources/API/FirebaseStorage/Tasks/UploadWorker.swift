@@ -89,7 +89,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     for stored in try objects.uploads(to: place)
     where stored.source == source && !objects.isActive(stored.number) {
       do throws(DocumentStoreError) {
-        if let upload = try objects.goOn(with: stored) {
+        if let upload = try objects.resume(with: stored) {
           upload.attributes = attributes
           return upload
         }

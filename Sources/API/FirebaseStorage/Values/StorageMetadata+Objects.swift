@@ -18,7 +18,7 @@ extension StorageMetadata {
     generation = object.generation
     metageneration = object.metageneration
     size = Int64(clamping: object.byteCount)
-    timeCreated = Timestamp(object.made).dateValue()
+    timeCreated = Timestamp(object.contentTime).dateValue()
     updated = Timestamp(object.changed).dateValue()
     kind = .file
     markAsKnown()

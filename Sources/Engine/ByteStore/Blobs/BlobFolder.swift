@@ -28,7 +28,7 @@ package final class BlobFolder: Sendable {
   }
 
   /// Opens the folder, creating it if necessary. Throws after a failed sync of its names.
-  func made() throws(ByteStoreError) -> any OpenDirectory {
+  func createIfMissing() throws(ByteStoreError) -> any OpenDirectory {
     if let failure = state.withLock({ $0.failure }) { throw .system(failure) }
     if let directory = try opened() { return directory }
     try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
@@ -60,7 +60,7 @@ package final class BlobFolder: Sendable {
 
   /// Syncs the names. A failure is permanent until the store is opened again.
   func syncNames() throws(ByteStoreError) {
-    let directory = try made()
+    let directory = try createIfMissing()
     do throws(SystemFailure) { try directory.sync() } catch {
       if platform.keeps(.poison) { state.withLock { $0.failure = error } }
       throw .system(error)

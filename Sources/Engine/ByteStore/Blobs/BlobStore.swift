@@ -25,7 +25,7 @@ package final class BlobStore: Sendable {
 
   package let options: Options
   let folder: BlobFolder
-  let removals = Removals()
+  let removals = DeferredRemovals()
   private let packWriter: PackWriter
   private let packReader: PackReader
 
@@ -59,7 +59,7 @@ package final class BlobStore: Sendable {
   }
 
   private func rename(_ number: StagedNumber, to id: BlobID) throws(ByteStoreError) {
-    let directory = try folder.made()
+    let directory = try folder.createIfMissing()
     let name = BlobName.blob(id).text
     removals.keep(.blob(id))
     try system { () throws(SystemFailure) in

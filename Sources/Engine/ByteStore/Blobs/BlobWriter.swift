@@ -37,12 +37,12 @@ package final class BlobWriter {
   /// Smaller pieces are hashed on the calling thread.
   private static let parallelHashBytesMin = 256 << 10
 
-  private static let noContent = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
+  private static let emptyFrame = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
 
   fileprivate init(_ store: BlobStore, _ number: StagedNumber) {
     self.number = number
     self.store = store
-    memory = Self.noContent
+    memory = Self.emptyFrame
   }
 
   /// Whether the content has a file.
@@ -108,13 +108,13 @@ package final class BlobWriter {
 
   private func stage() throws(ByteStoreError) -> StagedFile {
     if let staged { return staged }
-    let made = try StagedFile.make(number, in: store.folder)
-    staged = made
+    let createIfMissing = try StagedFile.make(number, in: store.folder)
+    staged = createIfMissing
     if let memory {
-      try made.append(
-        memory.rawSpan.extracting(droppingFirst: Self.noContent.count), syncBytes: store.options.syncBytes)
+      try createIfMissing.append(
+        memory.rawSpan.extracting(droppingFirst: Self.emptyFrame.count), syncBytes: store.options.syncBytes)
     }
-    return made
+    return createIfMissing
   }
 
   /// Completes the content. A staged content is then on stable storage, though not under its final name.
@@ -128,9 +128,9 @@ package final class BlobWriter {
     }
     if isStaged { store.discardStaged(number) }
     staged = nil
-    var frame = Self.noContent
+    var frame = Self.emptyFrame
     var compressor = BlobCompressor()
-    let raw = memory.rawSpan.extracting(droppingFirst: Self.noContent.count)
+    let raw = memory.rawSpan.extracting(droppingFirst: Self.emptyFrame.count)
     if !compressor.compress(raw, into: &frame) { frame = memory }
     self.memory = nil
     return FinishedBlob(id: id, byteCount: byteCount, content: .memory(frame))

@@ -1,7 +1,7 @@
 // Postpones the deletion of files while a backup copies them.
 
 /// Tracks backups in progress and postponed deletions. Usable from any thread.
-final class Removals: Sendable {
+final class DeferredRemovals: Sendable {
   private struct State {
     var holders = 0
     var held: Set<BlobName> = []

@@ -149,7 +149,7 @@ final class PackWriter: Sendable {
   }
 
   private func makePack() throws(ByteStoreError) -> OpenPack {
-    let directory = try folder.made()
+    let directory = try folder.createIfMissing()
     let number = try folder.allocatePackNumber()
     let fileID = folder.platform.random.randomID()
     let name = BlobName.pack(number).text

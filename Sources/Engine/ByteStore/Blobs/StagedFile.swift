@@ -60,7 +60,7 @@ final class StagedFile {
   static func make(
     _ number: StagedNumber, in folder: BlobFolder
   ) throws(ByteStoreError) -> StagedFile {
-    let directory = try folder.made()
+    let directory = try folder.createIfMissing()
     let name = BlobName.staged(number).text
     return try system { () throws(SystemFailure) in
       let file = try directory.createFile(name)

@@ -42,20 +42,20 @@ final class Ticket {
   /// A thread waits for it in `finish`.
   var isAwaited = false
   /// The ordinals of those of its keys that existed before.
-  var targets: [Table.Target] = []
+  var targets: [KeyDirectory.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
   /// The commit dependencies: earlier commits that must succeed first. Released when the outcome is
   /// known.
-  var foundation: [Ticket]
+  var dependencies: [Ticket]
   private let mark = Atomic(false)
 
   init(
-    _ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?, foundation: [Ticket] = []
+    _ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?, dependencies: [Ticket] = []
   ) {
     self.batch = batch
     self.note = note
     self.durability = durability
-    self.foundation = foundation
+    self.dependencies = dependencies
     body = CommitBody(trusted: batch.body)
   }
 
@@ -64,7 +64,7 @@ final class Ticket {
 
   func refuse() { mark.store(true, ordering: .releasing) }
 
-  var hasRefusedDependency: Bool { foundation.contains(where: \.isRefused) }
+  var hasRefusedDependency: Bool { dependencies.contains(where: \.isRefused) }
 }
 
 extension Ticket {
@@ -87,14 +87,14 @@ extension ByteStore {
   }
 
   /// The first half of a commit: puts it into the total order. A later call of `finish` does the rest.
-  /// If a commit in `foundation` fails, this one fails with `dependencyRefused`. Callers of `enqueue`
+  /// If a commit in `dependencies` fails, this one fails with `dependencyRefused`. Callers of `enqueue`
   /// call `pace` first, while they hold no lock.
   package func enqueue(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
-    foundation: [PendingCommit] = []
+    dependencies: [PendingCommit] = []
   ) throws(ByteStoreError) -> PendingCommit {
     guard !isForked else { throw .forked(directory: path) }
-    let ticket = Ticket(batch, durability, note, foundation: foundation.map(\.ticket))
+    let ticket = Ticket(batch, durability, note, dependencies: dependencies.map(\.ticket))
     let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = writeRefusal(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
@@ -125,8 +125,8 @@ extension ByteStore {
       switch turn {
       case .done(let outcome): return try outcome.get()
       case .lead: lead(nextGroup())
-      case .waitForGroup(let patience):
-        if waitForGroup(ticket, patience) { lead(nextGroup()) }
+      case .waitForGroup(let waitNanoseconds):
+        if waitForGroup(ticket, waitNanoseconds) { lead(nextGroup()) }
       }
     }
   }
@@ -137,28 +137,28 @@ extension ByteStore {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
     let logBytes = logBytesToFlush.load(ordering: .relaxed)
-    guard WriteThrottle.isBehind(logBytes: logBytes, flushBytes: flushBytes) else { return }
+    guard WriteThrottle.isThrottling(logBytes: logBytes, flushBytes: flushBytes) else { return }
     // The space that the commit uses in the log.
     let bytes = max(bytes, LogFormat.pageBytes)
     bytesThrottled.wrappingAdd(bytes, ordering: .relaxed)
     defer { bytesThrottled.wrappingSubtract(bytes, ordering: .relaxed) }
-    var waited = 0.0
+    var waitEnded = 0.0
     // Waits in steps, because a flush that ends meanwhile lets all writers resume. A failure that ends
     // all writing does so too, and commits that will be refused are refused at once.
     while state.withLock({ shouldWaitForFlush($0) }) {
       let delay = WriteThrottle.delay(
         forBytes: bytes, ofAll: bytesThrottled.load(ordering: .relaxed),
         logBytes: logBytesToFlush.load(ordering: .relaxed), flushBytes: flushBytes)
-      let step = min(delay - waited, WriteThrottle.stepSeconds)
+      let step = min(delay - waitEnded, WriteThrottle.stepSeconds)
       guard step > 0 else { return }
       usleep(UInt32(step * 1e6))
-      waited += step
+      waitEnded += step
     }
   }
 
   /// Whether writers are throttled.
-  var isBehind: Bool {
-    WriteThrottle.isBehind(
+  var isThrottling: Bool {
+    WriteThrottle.isThrottling(
       logBytes: logBytesToFlush.load(ordering: .relaxed), flushBytes: logBytesDue.load(ordering: .relaxed))
   }
 
@@ -172,23 +172,23 @@ extension ByteStore {
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
     // A test that schedules all threads itself never waits for one.
-    let waits = state.host == nil && !options.maintenance.isPlayed
-    let patience = waits ? state.gathering.patience(with: state.queue.count) : 0
-    guard patience == 0 else {
+    let waits = state.host == nil && !options.maintenance.isSimulated
+    let waitNanoseconds = waits ? state.groupWaitPolicy.waitNanoseconds(with: state.queue.count) : 0
+    guard waitNanoseconds == 0 else {
       state.waitForGroup(ticket)
-      return .waitForGroup(patience)
+      return .waitForGroup(waitNanoseconds)
     }
-    if state.host != nil { state.gathering.waited(groupSize: state.queue.count) }
+    if state.host != nil { state.groupWaitPolicy.waitEnded(groupSize: state.queue.count) }
     state.startLeading()
     return .lead
   }
 
   /// Waits for the group to fill. Returns true if this thread is the leader now, and false if another
   /// thread leads or led.
-  private func waitForGroup(_ ticket: Ticket, _ patience: UInt64) -> Bool {
+  private func waitForGroup(_ ticket: Ticket, _ waitNanoseconds: UInt64) -> Bool {
     state.withLock(
-      wokenBy: ticket.signal, within: patience,
-      when: { $0.host !== ticket || $0.gathering.isComplete($0.queue.count) || $0.queue.isEmpty }
+      wokenBy: ticket.signal, within: waitNanoseconds,
+      when: { $0.host !== ticket || $0.groupWaitPolicy.isComplete($0.queue.count) || $0.queue.isEmpty }
     ) { state in
       guard state.host === ticket else { return false }
       // A failure in another thread has completed all commits.
@@ -196,7 +196,7 @@ extension ByteStore {
         state.stopWaitingForGroup()
         return false
       }
-      state.gathering.waited(groupSize: state.queue.count)
+      state.groupWaitPolicy.waitEnded(groupSize: state.queue.count)
       state.startLeading()
       return true
     }
@@ -225,11 +225,11 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
-    var turned = false
+    var hasRotatedLog = false
     let (result, wanted, growsReserve, debt) = writer.withLock { writer in
       let before = writer.log?.header.number
       let result = log(&group, &refused, &writer)
-      turned = writer.log?.header.number != before
+      hasRotatedLog = writer.log?.header.number != before
       logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
       let debt = flushDebt(writer)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
@@ -239,7 +239,7 @@ extension ByteStore {
     var sequence = lastCommit
     let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
     if case .success = result { table.apply(group.map(\.applied), options.upperLayer) }
-    let spare = state.withLock { state in
+    let recycledLog = state.withLock { state in
       for (ticket, error) in refused { ticket.outcome = .failure(error) }
       switch result {
       case .success:
@@ -249,19 +249,19 @@ extension ByteStore {
         }
       case .failure(let failure): fail(group, failure, &state)
       }
-      state.gathering.groupEnded(
+      state.groupWaitPolicy.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
-      state.groupEnded(hasRotated: turned)
+      state.groupEnded(hasRotated: hasRotatedLog)
       state.stopLeading()
       return startRecycledLog(wanted, &state)
     }
     for ticket in tickets {
-      ticket.foundation = []
+      ticket.dependencies = []
       ticket.signal.wake()
     }
     state.wakeAll()
     scheduleMaintenance()
-    if let spare { scheduleRecycledLog(spare) }
+    if let recycledLog { scheduleRecycledLog(recycledLog) }
     if growsReserve { scheduleReserve() }
     // By now, the next group may hold the writer's lock.
     if isFlushDue(for: debt) { scheduleDueFlush() }
@@ -370,7 +370,7 @@ extension ByteStore {
         ticket.outcome = .failure(end)
         // Released one by one. Otherwise the last commit of a long chain would release all others
         // recursively.
-        ticket.foundation = []
+        ticket.dependencies = []
         ticket.signal.wake()
       }
       state.queue = []

@@ -30,10 +30,10 @@ extension ByteStore {
     // Stored in the writer only after the manifest was replaced. If this fails, the current log stays in
     // use.
     let last = try finalEnd(&writer) ?? writer.last
-    let spare = takeSpare(for: group, &writer)
+    let recycledLog = takeRecycledLog(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
-      capacity: spare?.capacity ?? capacity,
+      capacity: recycledLog?.capacity ?? capacity,
       previous: last)
     // Unreachable in practice, but a crafted manifest may claim it.
     guard let nextNumber = header.number.next else {
@@ -46,7 +46,7 @@ extension ByteStore {
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
     let next = try LogWriter.create(
-      header, context: logContext(), from: spare, in: directory, platform)
+      header, context: logContext(), from: recycledLog, in: directory, platform)
     do {
       try manifest.replace(in: directory, platform)
     } catch {
@@ -80,19 +80,19 @@ extension ByteStore {
   }
 
   /// The recycled log file if the group fits in it. A smaller one is deleted.
-  private func takeSpare(for group: [Batch], _ writer: inout Writer) -> RecycledLog? {
-    if case .failed = writer.spare { writer.spare = .none }
-    guard case .ready(let spare) = writer.spare else { return nil }
-    writer.spare = .none
-    if spare.capacity >= capacityNeeded(for: group) { return spare }
-    discard(spare)
+  private func takeRecycledLog(for group: [Batch], _ writer: inout Writer) -> RecycledLog? {
+    if case .failed = writer.recycledLog { writer.recycledLog = .none }
+    guard case .ready(let recycledLog) = writer.recycledLog else { return nil }
+    writer.recycledLog = .none
+    if recycledLog.capacity >= capacityNeeded(for: group) { return recycledLog }
+    discard(recycledLog)
     return nil
   }
 
   /// If the deletion fails, the next open deletes the file.
-  func discard(_ spare: RecycledLog) {
-    spare.file.close()
-    try? directory.remove(StoreFile.spare)
+  func discard(_ recycledLog: RecycledLog) {
+    recycledLog.file.close()
+    try? directory.remove(StoreFile.recycledLog)
   }
 
   /// The largest log size that is filled with zeros without a noticeable delay.

@@ -94,7 +94,7 @@ extension ByteStore {
     // While a recycled log file is being prepared, a small log bridges the time. It is filled quickly
     // and holds a few more groups. If a part of the reserve must be written as well, the log is only a
     // little larger than the first one.
-    let isRecycledLogInProgress = if case .underWay = writer.spare { true } else { false }
+    let isRecycledLogInProgress = if case .inProgress = writer.recycledLog { true } else { false }
     let lengthMax = isSmall ? options.logBytesMin : isRecycledLogInProgress ? Self.quickLogBytesMax / 4 : .max
     let previousLength = min(max(writer.log?.end ?? writer.last.length, previousLengthMin), lengthMax)
     let preferred = capacity(for: group, previousLength: previousLength)
@@ -116,9 +116,9 @@ extension ByteStore {
 
   /// The largest size that a minimal flush needs after a log of this size has filled up with puts.
   private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
-    let (table, tail) = table.withTable { ($0.checkpointBytes, UInt64($0.tail.bytes)) }
+    let (table, memtable) = table.withTable { ($0.checkpointBytes, UInt64($0.memtable.bytes)) }
     let above = options.upperLayer?.essentialPageBytes ?? 0
-    return SpaceReserve.flushBytes(checkpointBytes: table + above, tailBytes: tail + capacity)
+    return SpaceReserve.flushBytes(checkpointBytes: table + above, memtableBytes: memtable + capacity)
   }
 
   /// The size of the reserve: space for a minimal flush and a log for removals.
@@ -149,7 +149,7 @@ extension ByteStore {
     for capacity: UInt64, exactly: Bool, within growthMax: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
     let wanted = bytesWanted(writer, after: capacity)
-    if exactly, writer.reserve.bytes > wanted { _ = writer.reserve.giveUp(in: directory) }
+    if exactly, writer.reserve.bytes > wanted { _ = writer.reserve.deleteFile(in: directory) }
     let now = exactly ? wanted : min(wanted, writer.reserve.bytes + growthMax)
     if now < wanted, writer.reserveGrowth == .none { writer.reserveGrowth = .wanted }
     do throws(SystemFailure) {
@@ -163,12 +163,12 @@ extension ByteStore {
   enum ReserveGrowth {
     case none
     case wanted
-    case underWay
+    case inProgress
   }
 
   /// Completes the reserve in the background after a log was created with a part of it. A close does not
   /// wait for this.
-  func scheduleReserve() { runInBackground(.spare) { [weak self] in self?.growReserve() } }
+  func scheduleReserve() { runInBackground(.recycledLog) { [weak self] in self?.growReserve() } }
 
   /// Call this after `claimReserveGrowth` returned true.
   func growReserve() {
@@ -206,14 +206,14 @@ extension ByteStore {
   @discardableResult
   func deleteReserve(_ writer: inout Writer) -> Bool {
     let hadRecycledLog = discardRecycledLog(&writer)
-    return writer.reserve.giveUp(in: directory) || hadRecycledLog
+    return writer.reserve.deleteFile(in: directory) || hadRecycledLog
   }
 
   @discardableResult
   func discardRecycledLog(_ writer: inout Writer) -> Bool {
-    guard case .ready(let spare) = writer.spare else { return false }
-    writer.spare = .failed
-    discard(spare)
+    guard case .ready(let recycledLog) = writer.recycledLog else { return false }
+    writer.recycledLog = .failed
+    discard(recycledLog)
     return true
   }
 
@@ -232,7 +232,7 @@ extension ByteStore {
     let capacity = nextLogBytes
     writer.withLock { writer in
       let wanted = bytesWantedAhead(writer, for: capacity)
-      guard writer.reserve.bytes > 2 * wanted, writer.reserve.giveUp(in: directory) else { return }
+      guard writer.reserve.bytes > 2 * wanted, writer.reserve.deleteFile(in: directory) else { return }
       try? writer.reserve.grow(to: wanted, in: directory, platform)
     }
   }
@@ -242,7 +242,7 @@ extension ByteStore {
   /// The size of all live data, as far as it is counted.
   var liveBytes: UInt64 {
     table.withTable { table in
-      table.segments.reduce(UInt64(table.tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
+      table.segments.reduce(UInt64(table.memtable.bytes)) { $0 + ($1?.liveBytes ?? 0) }
     }
   }
 
@@ -268,7 +268,7 @@ extension ByteStore.Writer {
   /// Returns true if the reserve should grow and no other thread is growing it.
   mutating func claimReserveGrowth() -> Bool {
     guard reserveGrowth == .wanted else { return false }
-    reserveGrowth = .underWay
+    reserveGrowth = .inProgress
     return true
   }
 }
@@ -277,7 +277,7 @@ extension UInt64 {
   fileprivate var roundedUpToPages: UInt64 { roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
 }
 
-extension Table {
+extension KeyDirectory {
   /// The largest size of a checkpoint without the upper layer's pages. It is reached when all keys are
   /// removed, because a free ordinal takes more space than a used one.
   var checkpointBytes: UInt64 {

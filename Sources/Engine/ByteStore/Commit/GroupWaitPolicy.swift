@@ -18,7 +18,7 @@ struct GroupWaitPolicy {
   private var skipsLeft = 0
 
   /// The time to wait in nanoseconds; 0 if no wait is worthwhile.
-  mutating func patience(with queued: Int) -> UInt64 {
+  mutating func waitNanoseconds(with queued: Int) -> UInt64 {
     guard queued < expected else { return 0 }
     guard skipsLeft == 0 else {
       skipsLeft -= 1
@@ -29,7 +29,7 @@ struct GroupWaitPolicy {
 
   func isComplete(_ queued: Int) -> Bool { queued >= expected }
 
-  mutating func waited(groupSize count: Int) {
+  mutating func waitEnded(groupSize count: Int) {
     skipsAfterFailure = count < expected ? min(2 * skipsAfterFailure + 1, Self.skipsMax) : 0
     skipsLeft = skipsAfterFailure
   }

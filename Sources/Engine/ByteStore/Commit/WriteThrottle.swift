@@ -41,7 +41,7 @@ enum WriteThrottle {
   /// The length of one wait before the debt is checked again.
   static let stepSeconds = 0.005
 
-  static func isBehind(logBytes: UInt64, flushBytes: UInt64) -> Bool {
+  static func isThrottling(logBytes: UInt64, flushBytes: UInt64) -> Bool {
     debt(logBytes, flushBytes) > unthrottledDebtMax
   }
 
@@ -55,8 +55,10 @@ enum WriteThrottle {
     let rate = initialBytesPerSecond / pow(decayFactor, debt - unthrottledDebtMax)
     let largeFraction = min(Double(max(0, bytes - smallCommitBytesMax)) / Double(smallCommitBytesMax), 1)
     let growth = pow(decayFactor, max(debt - debtHigh, 0))
-    let smallCommitGrowthMax = min(growth, smallCommitGrowthMax) * pow(decayFactor, max(debt - debtHighest, 0))
-    let smallCommitLimit = smallCommitSecondsMax * (smallCommitGrowthMax * (1 - largeFraction) + growth * largeFraction)
+    let smallCommitGrowthMax =
+      min(growth, smallCommitGrowthMax) * pow(decayFactor, max(debt - debtHighest, 0))
+    let smallCommitLimit =
+      smallCommitSecondsMax * (smallCommitGrowthMax * (1 - largeFraction) + growth * largeFraction)
     let limit = smallCommitLimit + largeFraction * growth * all / bytesPerSecondMin
     return min(all / rate, limit, secondsMax)
   }

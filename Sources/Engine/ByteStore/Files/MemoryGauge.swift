@@ -28,7 +28,7 @@ package struct SystemMemoryGauge: MemoryGauge {
   package func fractionAvailable() -> Double? {
     let shares = [
       Self.machineFraction(Self.text(of: "/proc/meminfo")),
-      Self.ofGroup(
+      Self.controlGroupFraction(
         limit: Self.text(of: "/sys/fs/cgroup/memory.max"),
         used: Self.text(of: "/sys/fs/cgroup/memory.current"),
         statistics: Self.text(of: "/sys/fs/cgroup/memory.stat")),
@@ -58,7 +58,7 @@ package struct SystemMemoryGauge: MemoryGauge {
 
   /// The available fraction of a control group; nil if it has no limit. Inactive file pages count as
   /// free.
-  static func ofGroup(limit: String, used: String, statistics: String) -> Double? {
+  static func controlGroupFraction(limit: String, used: String, statistics: String) -> Double? {
     guard let limit = number(after: "", in: limit), limit > 0, let used = number(after: "", in: used) else {
       return nil
     }

@@ -103,7 +103,7 @@ private final class PosixDirectory: OpenDirectory {
     try refuseNul(in: name, "create")
     let file = unsafe openat(
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw failure("create", name).telling(obstacle(name)) }
+    guard file >= 0 else { throw failure("create", name).withObstacle(obstacle(name)) }
     let owner = Descriptor(file)
     // The umask may have removed permissions that the next open needs. File systems without modes report
     // their own.
@@ -120,7 +120,7 @@ private final class PosixDirectory: OpenDirectory {
     let mode = access == .read ? O_RDONLY : O_RDWR
     // `O_NONBLOCK`, because opening a pipe would otherwise wait for its other end.
     let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { throw failure("open", name).telling(obstacle(name)) }
+    guard file >= 0 else { throw failure("open", name).withObstacle(obstacle(name)) }
     return PosixFile(path: "\(path)/\(name)", descriptor: try plainFile(file, name))
   }
 
@@ -147,7 +147,7 @@ private final class PosixDirectory: OpenDirectory {
   func remove(_ name: String) throws(SystemFailure) {
     try refuseNul(in: name, "unlink")
     guard unsafe unlinkat(descriptor.number, name, 0) == 0 else {
-      throw failure("unlink", name).telling(obstacle(name))
+      throw failure("unlink", name).withObstacle(obstacle(name))
     }
   }
 
@@ -220,7 +220,7 @@ private final class PosixDirectory: OpenDirectory {
       descriptor.number, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       if access == .read, errno == ENOENT { return nil }
-      throw failure("open", name).telling(obstacle(name))
+      throw failure("open", name).withObstacle(obstacle(name))
     }
     let owner = try plainFile(file, name)
     var status = stat()

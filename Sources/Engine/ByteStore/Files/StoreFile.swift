@@ -13,7 +13,7 @@ package enum StoreFile {
   package static let newManifest = "MANIFEST.new"
   package static let lock = "LOCK"
   /// A recycled log file: full size, no header.
-  package static let spare = "SPARE"
+  package static let recycledLog = "SPARE"
   /// Space that is freed when the disk is full.
   package static let reserve = "RESERVE"
   /// The prefix of a file that salvage put into quarantine, followed by a number and the original name.
@@ -53,13 +53,13 @@ package enum StoreFile {
 
   /// Whether the store uses the name for its own files, or ever used it.
   package static func isStoreName(_ name: String) -> Bool {
-    [manifest, newManifest, lock, spare, reserve, backupMark].contains(name)
+    [manifest, newManifest, lock, recycledLog, reserve, backupMark].contains(name)
       || logNumber(of: name) != nil || isSegmentOrCheckpoint(name) || isSalvaged(name)
   }
 
   // MARK: Salvage
 
-  package static func setAside(_ name: String, _ number: UInt64) -> String {
+  package static func quarantined(_ name: String, _ number: UInt64) -> String {
     "\(quarantinePrefix)\(digits(number, quarantineDigitsMin))-\(name)"
   }
 
@@ -69,7 +69,7 @@ package enum StoreFile {
     let rest = name.dropFirst(quarantinePrefix.count)
     guard let dash = rest.firstIndex(of: "-"), let number = UInt64(rest[..<dash]) else { return nil }
     let original = String(rest[rest.index(after: dash)...])
-    return setAside(original, number) == name ? (number, original) : nil
+    return quarantined(original, number) == name ? (number, original) : nil
   }
 
   package static func salvaged(_ name: String) -> String { salvagedPrefix + name }

@@ -76,7 +76,7 @@ extension ByteStore {
   /// flush.
   private func waitForRecycledLog() {
     // A test that schedules all threads itself never waits for one.
-    guard !options.maintenance.isPlayed else { return }
+    guard !options.maintenance.isSimulated else { return }
     state.withLock(when: { !$0.isPreparingRecycledLog || $0.end != nil }) { _ in }
   }
 
@@ -115,7 +115,9 @@ extension ByteStore {
   /// upper layer.
   private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasUpperLayerChanges } }
 
-  private var hasUnreadablePages: Bool { table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage } }
+  private var hasUnreadablePages: Bool {
+    table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage }
+  }
 
   private static let logsMax = 16
 
@@ -129,14 +131,14 @@ extension ByteStore {
   private static let nanosecondsBetweenRetriesMax: UInt64 = 30_000_000_000
 
   private func retryDelayNanoseconds(_ logBytes: UInt64, took nanoseconds: UInt64) -> UInt64 {
-    if isTooMuch(logBytes) { return Self.nanosecondsBetweenRetries }
+    if hasReachedLogLimit(logBytes) { return Self.nanosecondsBetweenRetries }
     let (often, isLong) = nanoseconds.multipliedReportingOverflow(by: 20)
     let most = Self.nanosecondsBetweenRetriesMax
     return isLong ? most : min(max(Self.nanosecondsBetweenRetries, often), most)
   }
 
   /// Whether a flush failed with the log at its limit.
-  private func isTooMuch(_ logBytes: UInt64) -> Bool {
+  private func hasReachedLogLimit(_ logBytes: UInt64) -> Bool {
     logBytes >= Self.logGrowthFactorMax * logBytesDue.load(ordering: .relaxed)
   }
 
@@ -154,7 +156,9 @@ extension ByteStore {
   /// time.
   func refusalAtLogLimit(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
     // An empty batch only makes earlier commits durable and adds nothing.
-    guard batch.count > 0, let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return nil }
+    guard batch.count > 0, let failed = state.failedFlush, hasReachedLogLimit(failed.logBytes) else {
+      return nil
+    }
     return refusal(because: failed.error, of: batch)
   }
 
@@ -162,7 +166,7 @@ extension ByteStore {
   /// although flushes fail.
   func shouldWaitForFlush(_ state: borrowing State) -> Bool {
     guard writeRefusal(state) == nil else { return false }
-    guard let failed = state.failedFlush, isTooMuch(failed.logBytes) else { return true }
+    guard let failed = state.failedFlush, hasReachedLogLimit(failed.logBytes) else { return true }
     return failed.error.isRecoverableOutOfSpace
   }
 
@@ -171,7 +175,9 @@ extension ByteStore {
     case .full: return error
     case .system(let cause) where !error.isDamageOrUnreadable:
       // A full disk limits the WAL by itself (C11), and deletes free space.
-      if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && batch.isRemovalOnly { return nil }
+      if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && batch.isRemovalOnly {
+        return nil
+      }
       return .flushImpossible(directory: path, cause: "\(cause).", failure: cause)
     default: return .flushImpossible(directory: path, cause: error.description)
     }
@@ -242,12 +248,12 @@ extension ByteStore {
   private func compactWithinSpace() throws(ByteStoreError) {
     var budget = liveBytes
     while true {
-      let left = victims(of: table.frozen(), .upTo(.max)).count
+      let left = compactionInputs(of: table.frozen(), .upTo(.max)).count
       guard left > 0 else { return }
       do throws(ByteStoreError) {
         try runFlush(.upTo(budget))
         // The budget is too small for any of them.
-        guard victims(of: table.frozen(), .upTo(.max)).count < left else { return }
+        guard compactionInputs(of: table.frozen(), .upTo(.max)).count < left else { return }
         budget *= 2
       } catch {
         guard error.isRecoverableOutOfSpace, budget > 0 else { throw error }
@@ -278,11 +284,11 @@ extension ByteStore {
     }
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)
-    let victims = victims(of: start.frozen.table, extent)
+    let compactionInputs = compactionInputs(of: start.frozen.table, extent)
     let checkpoint: Manifest.Checkpoint
     do throws(ByteStoreError) {
       try job.writeMemtable()
-      for victim in victims { try job.rewrite(victim) }
+      for compactionInput in compactionInputs { try job.rewrite(compactionInput) }
       try job.endSegments()
       let pages = start.frozen.pages
       checkpoint = try job.writeCheckpoint(
@@ -356,23 +362,26 @@ extension ByteStore {
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     let groups = state.withLock { $0.groups }
     // A test that schedules all threads itself never waits for one.
-    let isPlayed = options.maintenance.isPlayed
-    return try betweenCommits(when: { isPlayed ? !$0.isLeading : $0.mayFlushRotate(since: groups) }) {
+    let isSimulated = options.maintenance.isSimulated
+    return try betweenCommits(when: { isSimulated ? !$0.isLeading : $0.mayFlushRotate(since: groups) }) {
       writer throws(WriteFailure) in
       // Counted before the freeze. Changes in between are in the pages, and are written again by the
       // next flush.
       let upperLayerChanges = state.withLock { $0.upperLayerChanges }
       let frozen = freeze()
       // A checkpoint with unreadable pages is replaced even without new commits.
-      let hasNews =
+      let hasNewCommits =
         frozen.table.published > writer.flushedThrough || needsCheckpoint
         || !extent.hasOnlyEssentialPages && state.withLock { $0.lacksUpperLayerPages }
       let hasLargeLog = hasLargeLog(writer, for: extent)
-      guard hasNews || hasLargeLog || !victims(of: frozen.table, extent).isEmpty else { return nil }
+      guard hasNewCommits || hasLargeLog || !compactionInputs(of: frozen.table, extent).isEmpty else {
+        return nil
+      }
       // An empty log serves as the new one.
       if let log = writer.log, !log.isEmpty || hasLargeLog { try rotate(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
-      return Start(frozen: frozen, position: writer.last, firstLog: first, upperLayerChanges: upperLayerChanges)
+      return Start(
+        frozen: frozen, position: writer.last, firstLog: first, upperLayerChanges: upperLayerChanges)
     }
   }
 
@@ -385,12 +394,12 @@ extension ByteStore {
     case .scope(.asNeeded), .upTo: break
     }
     let wanted = writer.withLock { writer -> UInt64? in
-      guard case .none = writer.spare, let log = writer.log, !log.isEmpty, !writer.isFreeingSpace else {
+      guard case .none = writer.recycledLog, let log = writer.log, !log.isEmpty, !writer.isFreeingSpace else {
         return nil
       }
       let capacity = capacity(for: [], previousLength: log.end)
       guard capacity > Self.quickLogBytesMax else { return nil }
-      writer.spare = .underWay
+      writer.recycledLog = .inProgress
       return capacity
     }
     guard let wanted else { return }
@@ -419,7 +428,7 @@ extension ByteStore {
   }
 
   /// The compaction inputs, in the order of their file numbers.
-  private func victims(of table: Table, _ extent: Extent) -> [Segment] {
+  private func compactionInputs(of table: KeyDirectory, _ extent: Extent) -> [Segment] {
     let damaged = state.withLock { $0.damagedSegments }
     let uses = table.segments.compactMap { $0 }.filter { damaged[$0.segment.number] == nil }
     let candidates = uses.map { use in
@@ -430,7 +439,7 @@ extension ByteStore {
     let slots: [Int]
     switch extent {
     case .scope(.asNeeded):
-      slots = FlushPlan.victims(
+      slots = FlushPlan.compactionInputs(
         of: candidates, segmentBytesMax: options.segmentBytesMax,
         budgetBytes: 4 * logBytesDue.load(ordering: .relaxed))
     case .minimalSpace:
@@ -566,10 +575,10 @@ extension ByteStore {
   private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
     guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
     let isWanted = writer.withLock { writer in
-      guard case .none = writer.spare, let current = writer.log,
+      guard case .none = writer.recycledLog, let current = writer.log,
         log.capacity >= capacity(for: [], previousLength: current.header.capacity)
       else { return false }
-      writer.spare = .underWay
+      writer.recycledLog = .inProgress
       return true
     }
     guard isWanted else { return nil }

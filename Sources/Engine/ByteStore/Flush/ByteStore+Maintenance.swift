@@ -22,11 +22,11 @@ package enum Maintenance: Sendable {
   case manual
   /// Background jobs are passed to the player instead of being run. A close waits for a pending
   /// preparation of a log file.
-  case played(by: any BackgroundSimulator)
+  case simulated(by: any BackgroundSimulator)
 
   package enum Job: String, CaseIterable, Sendable {
     case look
-    case spare
+    case recycledLog
     case flush
   }
 
@@ -47,24 +47,24 @@ package enum Maintenance: Sendable {
     if case .manual = self { false } else { true }
   }
 
-  var isPlayed: Bool { if case .played = self { true } else { false } }
+  var isSimulated: Bool { if case .simulated = self { true } else { false } }
 
   func pause(_ point: PausePoint) {
-    guard case .played(let player) = self else { return }
+    guard case .simulated(let player) = self else { return }
     player.pause(point)
   }
 
   fileprivate func run(_ job: Job, _ body: @escaping @Sendable () -> Void) {
     switch self {
     case .manual: break
-    case .played(let player): player.add(job, body)
+    case .simulated(let player): player.add(job, body)
     case .inBackground(let milliseconds):
       switch job {
       case .look:
         let delay = DispatchTimeInterval.milliseconds(milliseconds)
         // A higher priority than flushes, because buffered commits wait for this sync.
         DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + delay, execute: body)
-      case .spare: DispatchQueue.global(qos: .userInitiated).async(execute: body)
+      case .recycledLog: DispatchQueue.global(qos: .userInitiated).async(execute: body)
       case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
       }
     }
@@ -101,7 +101,7 @@ extension ByteStore {
   /// Prepares the next log file at once, because the current log may be full before the next maintenance
   /// run.
   func scheduleRecycledLog(_ capacity: UInt64) {
-    options.maintenance.run(.spare) { [self] in prepareRecycledLog(capacity) }
+    options.maintenance.run(.recycledLog) { [self] in prepareRecycledLog(capacity) }
   }
 
   private func runScheduledMaintenance() {
@@ -127,7 +127,7 @@ extension ByteStore {
       state.withLock { $0.isFlushScheduled = false }
       guard (try? flush(scopeDue)) != nil else { return }
       // Writers are throttled, so none of them would trigger the next flush.
-      if isBehind { scheduleFlush() }
+      if isThrottling { scheduleFlush() }
     }
   }
 
@@ -150,13 +150,13 @@ extension ByteStore {
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
       return (result, orderRecycledLog(&writer), writer.claimReserveGrowth())
     }
-    let spare = state.withLock { state in
+    let recycledLog = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
       state.stopLeading()
       return startRecycledLog(wanted, &state)
     }
     state.wakeAll()
-    if let spare { prepareRecycledLog(spare) }
+    if let recycledLog { prepareRecycledLog(recycledLog) }
     if growsReserve { growReserve() }
     // A failed flush leaves its error in the statistics and is retried.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
@@ -169,12 +169,12 @@ extension ByteStore {
   /// one. Called by the leader, which calls `startRecycledLog` before it stops leading.
   func orderRecycledLog(_ writer: inout Writer) -> UInt64? {
     guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
-    switch writer.spare {
+    switch writer.recycledLog {
     case .none: break
-    case .underWay where !platform.keeps(.oneRecycledLogAtATime): break
-    case .underWay, .ready, .failed: return nil
+    case .inProgress where !platform.keeps(.oneRecycledLogAtATime): break
+    case .inProgress, .ready, .failed: return nil
     }
-    writer.spare = .underWay
+    writer.recycledLog = .inProgress
     return capacity(for: [], previousLength: log.header.capacity)
   }
 
@@ -194,7 +194,7 @@ extension ByteStore {
     options.maintenance.pause(.recycledLogWritten)
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
-      writer.spare = (try? result.get()).map(RecycledLogState.ready) ?? .failed
+      writer.recycledLog = (try? result.get()).map(RecycledLogState.ready) ?? .failed
       // Reset before another thread can take the file, because that thread may order the next one, which
       // a close must wait for.
       state.withLock { state in
@@ -217,9 +217,9 @@ extension ByteStore {
       return true
     }
     guard log.lacksWatermark else { return false }
-    let isQuiet = log.end == writer.endAtLastMaintenance
+    let isIdle = log.end == writer.endAtLastMaintenance
     writer.endAtLastMaintenance = log.end
-    if isQuiet, platform.keeps(.watermarkWhenIdle) { try log.appendWatermark() }
-    return !isQuiet
+    if isIdle, platform.keeps(.watermarkWhenIdle) { try log.appendWatermark() }
+    return !isIdle
   }
 }

@@ -36,7 +36,7 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  package private(set) var table: Table
+  package private(set) var table: KeyDirectory
   private let target: Target
   private var writer: SegmentWriter?
   private var dictionary: EntryDictionary
@@ -50,7 +50,7 @@ package struct FlushJob: ~Copyable {
   private var slotsTaken: Set<Int>
   package private(set) var damaged: [(segment: Segment, error: ByteStoreError)] = []
 
-  package init(_ table: Table, _ target: Target) {
+  package init(_ table: KeyDirectory, _ target: Target) {
     self.table = table
     self.target = target
     slotsTaken = Set(table.segments.indices.filter { table.segments[$0] != nil })
@@ -73,13 +73,13 @@ package struct FlushJob: ~Copyable {
 
   /// Copies the live entries of a segment to new segments. An unreadable segment is kept, with the
   /// entries that could not be moved.
-  package mutating func rewrite(_ victim: Segment) throws(ByteStoreError) {
+  package mutating func rewrite(_ compactionInput: Segment) throws(ByteStoreError) {
     do throws(ByteStoreError) {
-      try copyLiveEntries(of: victim)
+      try copyLiveEntries(of: compactionInput)
     } catch {
       // A read error of the input is tolerated. A failure to read back the output is not.
-      guard error.isReadFailure(victim.path) else { throw error }
-      damaged.append((victim, error))
+      guard error.isReadFailure(compactionInput.path) else { throw error }
+      damaged.append((compactionInput, error))
     }
   }
 
@@ -97,7 +97,7 @@ package struct FlushJob: ~Copyable {
     for move in moves { table.move(move.ordinal, from: move.old, to: move.new) }
     table.removeEmptySegments()
     table.collectLostOrdinals()
-    guard table.tail.bodiesHeld == 0 else {
+    guard table.memtable.bodiesHeld == 0 else {
       throw .corrupted(
         Damage(
           file: target.directory.path, offset: 0,
@@ -165,7 +165,7 @@ package struct FlushJob: ~Copyable {
 
   private func memtableItems() -> [Item] {
     var items: [Item] = []
-    table.tail.forEachBody { number, commit in
+    table.memtable.forEachBody { number, commit in
       for operation in commit.operations {
         guard case .put(let offset, let key, let value) = operation else { continue }
         let location = Location(body: number, offset: offset)
@@ -218,12 +218,12 @@ package struct FlushJob: ~Copyable {
 
   // MARK: Compaction inputs
 
-  private mutating func copyLiveEntries(of victim: Segment) throws(ByteStoreError) {
-    let opened = try victim.open()
+  private mutating func copyLiveEntries(of compactionInput: Segment) throws(ByteStoreError) {
+    let opened = try compactionInput.open()
     let source = opened.dictionary
     let isSame = source.checksum == dictionary.checksum && source.bytes == dictionary.bytes
     var buffer = ReadBuffer()
-    try victim.forEachEntry { entry, location, page throws(ByteStoreError) in
+    try compactionInput.forEachEntry { entry, location, page throws(ByteStoreError) in
       guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
       if isSame, entry.bytes <= SegmentFormat.pagePayloadBytes / 2 {
         try makeWriter()
@@ -233,7 +233,7 @@ package struct FlushJob: ~Copyable {
         return
       }
       guard Segment.decode(entry, from: page, source, into: &buffer) else {
-        throw victim.badEntry(location, opened)
+        throw compactionInput.badEntry(location, opened)
       }
       try add(entry.ordinal, location, buffer.bytes)
     }

@@ -36,34 +36,34 @@ enum FlushPlan {
 
   /// The slots to compact, least live fraction first. Takes at most `budgetBytes` of live bytes, but
   /// always at least one segment.
-  static func victims(
+  static func compactionInputs(
     of segments: [Segment], segmentBytesMax: Int, budgetBytes: UInt64
   ) -> [Int] {
     var data = segments.reduce(0) { $0 + $1.dataBytes }
     let live = segments.reduce(0) { $0 + $1.liveBytes }
-    var victims: [Segment] = []
+    var compactionInputs: [Segment] = []
     var cost: UInt64 = 0
     func isSmall(_ segment: Segment) -> Bool { segment.dataBytes < UInt64(segmentBytesMax) / 4 }
     func take(_ segment: Segment) -> Bool {
       guard cost == 0 || cost + segment.liveBytes <= budgetBytes else { return false }
-      victims.append(segment)
+      compactionInputs.append(segment)
       cost += segment.liveBytes
       data -= segment.dataBytes - min(segment.liveBytes, segment.dataBytes)
       return true
     }
     let sorted = segments.sorted { ($0.liveFraction, $0.slot) < ($1.liveFraction, $1.slot) }
     for segment in sorted {
-      let isTooMuch = Double(data) > spaceMax * Double(live) + Double(slackBytes)
+      let exceedsSpaceLimit = Double(data) > spaceMax * Double(live) + Double(slackBytes)
       // The last page of a small segment is a large part of it and may be almost empty.
       let isMostlyDead = segment.liveFraction < liveFractionMin && !isSmall(segment)
-      guard segment.liveBytes == 0 || isMostlyDead || isTooMuch else { continue }
+      guard segment.liveBytes == 0 || isMostlyDead || exceedsSpaceLimit else { continue }
       guard take(segment) else { break }
     }
-    let small = sorted.filter { isSmall($0) && !victims.contains($0) }
-    guard small.count > smallSegmentsMax else { return victims.map(\.slot) }
+    let small = sorted.filter { isSmall($0) && !compactionInputs.contains($0) }
+    guard small.count > smallSegmentsMax else { return compactionInputs.map(\.slot) }
     for segment in small.sorted(by: { ($0.liveBytes, $0.slot) < ($1.liveBytes, $1.slot) }) {
       guard take(segment) else { break }
     }
-    return victims.map(\.slot)
+    return compactionInputs.map(\.slot)
   }
 }

@@ -10,14 +10,14 @@
 //     their bytes.
 //   - `prepare` loads all pages that `apply` needs, because a commit that is in the log must not fail.
 
-package struct Table: Sendable {
+package struct KeyDirectory: Sendable {
   let hash: KeyHash
   package private(set) var slots: SlotPages
   private(set) var locations: PagedWords
   /// The number of ordinals that were ever assigned, used or free.
   package private(set) var ordinals: Int
   package private(set) var keys: Int
-  package private(set) var tail = Memtable()
+  package private(set) var memtable = Memtable()
   package private(set) var segments: [SegmentUse?]
   /// The checkpoint with the missing pages; nil if none are missing.
   package private(set) var source: CheckpointFile?
@@ -98,8 +98,8 @@ package struct Table: Sendable {
       switch location.place {
       case .none:
         continue
-      case .tail(let body, let offset):
-        let commit = tail[body]
+      case .memtable(let body, let offset):
+        let commit = memtable[body]
         if commit.isKey(key, ofPutAt: offset) { return .inMemtable(ordinal, commit, offset: offset) }
       case .entry(let slot, _, _, _), .run(let slot, _, _):
         guard !passing.contains(ordinal), let use = segments[slot] else { continue }
@@ -177,7 +177,7 @@ package struct Table: Sendable {
   private func isPossible(_ location: Location) -> Bool {
     switch location.place {
     case .none: location == .none
-    case .tail: false
+    case .memtable: false
     case .entry(let slot, let page, let offset, let bytes):
       use(slot).map { page < $0.segment.pages && offset + bytes <= SegmentFormat.pagePayloadBytes } ?? false
     case .run(let slot, let page, let pages):
@@ -210,7 +210,7 @@ package struct Table: Sendable {
   mutating func apply(_ commit: CommitBody, _ targets: [Target], place: (UInt32) -> Void = { _ in }) {
     // The body starts with one reference, so that it is not freed when a later operation in it undoes an
     // earlier one.
-    let body = tail.append(commit)
+    let body = memtable.append(commit)
     var index = 0
     var puts = 0
     for operation in commit.operations {
@@ -235,8 +235,8 @@ package struct Table: Sendable {
         remove(ordinal, target.fingerprint)
       }
     }
-    tail.hold(body, puts)
-    tail.release(body)
+    memtable.hold(body, puts)
+    memtable.release(body)
     published = published.next
     lastStamp = max(lastStamp, commit.stamp)
   }
@@ -256,8 +256,8 @@ package struct Table: Sendable {
     while let ordinal = slots.nextOrdinal(&probe) {
       // A key with equal fingerprint whose location page is not loaded cannot be in the memtable.
       guard locations.isLoaded(wordAt: Int(ordinal)),
-        case .tail(let body, let offset) = location(of: ordinal).place,
-        tail[body].isKey(bytes, ofPutAt: offset)
+        case .memtable(let body, let offset) = location(of: ordinal).place,
+        memtable[body].isKey(bytes, ofPutAt: offset)
       else { continue }
       return ordinal
     }
@@ -300,14 +300,14 @@ package struct Table: Sendable {
   private mutating func release(
     _ location: Location, orCountDown puts: inout Int, from body: UInt64
   ) {
-    if case .tail(body, _) = location.place { puts -= 1 } else { release(location) }
+    if case .memtable(body, _) = location.place { puts -= 1 } else { release(location) }
   }
 
   /// Removes a location from the counts of its memtable body or segment.
   private mutating func release(_ location: Location) {
     switch location.place {
     case .none: break
-    case .tail(let body, _): tail.release(body)
+    case .memtable(let body, _): memtable.release(body)
     case .entry(let slot, _, _, let bytes): subtractLive(slot, UInt64(bytes))
     case .run(let slot, _, let pages): subtractLive(slot, UInt64(pages * SegmentFormat.pageBytes))
     }
@@ -450,7 +450,7 @@ package struct Table: Sendable {
     switch location.place {
     case .entry(_, _, _, let bytes): segments[slot]?.liveBytes += UInt64(bytes)
     case .run(_, _, let pages): segments[slot]?.liveBytes += UInt64(pages * SegmentFormat.pageBytes)
-    case .none, .tail: break
+    case .none, .memtable: break
     }
     segments[slot]?.liveEntries += 1
   }
@@ -521,9 +521,9 @@ package struct Table: Sendable {
       switch location(of: ordinal).place {
       case .none:
         broken = "a slot has no location"
-      case .tail(let body, let offset):
+      case .memtable(let body, let offset):
         bodies[body, default: 0] += 1
-        let key = tail[body].key(ofPutAt: offset)
+        let key = memtable[body].key(ofPutAt: offset)
         let actual = unsafe key.withUnsafeBytes { unsafe self.fingerprint(of: RawSpan(_unsafeBytes: $0)) }
         if actual != fingerprint { broken = "a key has another slot" }
       case .entry(let slot, _, _, let bytes):
@@ -536,7 +536,7 @@ package struct Table: Sendable {
     }
     guard broken == nil else { return broken }
     guard seen.count == keys, seen.isDisjoint(with: freeOrdinals) else { return "ordinals are lost" }
-    guard bodies == tail.liveCounts else { return "a body counts its live puts wrongly" }
+    guard bodies == memtable.liveCounts else { return "a body counts its live puts wrongly" }
     for (slot, use) in segments.enumerated() {
       let found = uses[slot] ?? (0, 0)
       let counted = use.map { ($0.liveBytes, $0.liveEntries) } ?? (0, 0)

@@ -111,13 +111,13 @@ package struct RebuiltPages {
 
 /// The search in a frozen key directory whose other pages are all loaded.
 private struct LostPageSearch {
-  private let table: Table
+  private let table: KeyDirectory
   private let error: ByteStoreError
   private let slotPages: Set<Int>
   private let locationPages: Set<Int>
   private let areSlotsLost: Bool
 
-  init(_ lost: UnreadablePages, in table: Table, _ error: ByteStoreError) {
+  init(_ lost: UnreadablePages, in table: KeyDirectory, _ error: ByteStoreError) {
     self.table = table
     self.error = error
     slotPages = lost.slots

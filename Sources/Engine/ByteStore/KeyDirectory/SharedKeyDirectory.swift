@@ -10,22 +10,24 @@ package final class SharedKeyDirectory: Sendable {
   let buffers = BufferPool()
   /// The store's path, for errors.
   private let path: String
-  private let table: Locked<Table>
+  private let table: Locked<KeyDirectory>
   /// Whether pages that the checkpoint lost were rebuilt. Every open repeats this until the next
   /// checkpoint.
   let isRebuilt = Locked(false)
 
-  package init(_ table: Table, _ cache: PageCache, path: String) {
+  package init(_ table: KeyDirectory, _ cache: PageCache, path: String) {
     self.table = Locked(table)
     self.cache = cache
     self.path = path
   }
 
   /// An immutable copy of the current state.
-  package func frozen() -> Table { table.withLock { $0 } }
+  package func frozen() -> KeyDirectory { table.withLock { $0 } }
 
   /// Runs `body` under the lock. `body` must not need bytes from files.
-  package func withTable<Result>(_ body: (inout Table) -> Result) -> Result { table.withLock { body(&$0) } }
+  package func withTable<Result>(_ body: (inout KeyDirectory) -> Result) -> Result {
+    table.withLock { body(&$0) }
+  }
 
   // MARK: Reading
 
@@ -171,10 +173,10 @@ package final class SharedKeyDirectory: Sendable {
   /// `newKeys` counts the new keys of the commits of this group so far.
   package func prepare(
     _ commit: CommitBody, newKeys: inout Int
-  ) throws(ByteStoreError) -> [Table.Target] {
-    var targets: [Table.Target] = []
+  ) throws(ByteStoreError) -> [KeyDirectory.Target] {
+    var targets: [KeyDirectory.Target] = []
     var unresolved = try pass(commit, &targets)
-    if !unresolved.isEmpty { try settle(&unresolved, commit, &targets) }
+    if !unresolved.isEmpty { try setSequence(&unresolved, commit, &targets) }
     newKeys += targets.count { $0.ordinal == nil }
     let keys = table.withLock { $0.keys } + newKeys
     guard keys <= SlotPages.keysMax else {
@@ -192,7 +194,7 @@ package final class SharedKeyDirectory: Sendable {
 
   /// Resolves all keys that memory can decide, under one lock.
   private func pass(
-    _ commit: CommitBody, _ targets: inout [Table.Target]
+    _ commit: CommitBody, _ targets: inout [KeyDirectory.Target]
   ) throws(ByteStoreError) -> [UnresolvedKey] {
     table.withLock { table in
       var unresolved: [UnresolvedKey] = []
@@ -206,14 +208,14 @@ package final class SharedKeyDirectory: Sendable {
         case .inMemtable(let ordinal, _, _): found = ordinal
         case .missing, .inSegment: unresolved.append(UnresolvedKey(index: targets.count, key: key))
         }
-        targets.append(Table.Target(fingerprint, found))
+        targets.append(KeyDirectory.Target(fingerprint, found))
       }
       return unresolved
     }
   }
 
-  private func settle(
-    _ unresolved: inout [UnresolvedKey], _ commit: CommitBody, _ targets: inout [Table.Target]
+  private func setSequence(
+    _ unresolved: inout [UnresolvedKey], _ commit: CommitBody, _ targets: inout [KeyDirectory.Target]
   ) throws(ByteStoreError) {
     try buffers.withBuffer { buffer throws(ByteStoreError) in
       for item in unresolved {
@@ -250,7 +252,7 @@ package final class SharedKeyDirectory: Sendable {
   // MARK: All entries
 
   /// Empties the key directory, which releases the files that only it references.
-  func empty() { table.withLock { $0 = Table(hashSeed: .zero) } }
+  func empty() { table.withLock { $0 = KeyDirectory(hashSeed: .zero) } }
 
   /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
   /// order.
@@ -275,17 +277,17 @@ package final class SharedKeyDirectory: Sendable {
 package struct AppliedCommit {
   var body: CommitBody
   /// The state of its keys before the group.
-  var targets: [Table.Target]
+  var targets: [KeyDirectory.Target]
   var note: (any CommitNote)?
 
-  package init(body: CommitBody, targets: [Table.Target], note: (any CommitNote)? = nil) {
+  package init(body: CommitBody, targets: [KeyDirectory.Target], note: (any CommitNote)? = nil) {
     self.body = body
     self.targets = targets
     self.note = note
   }
 }
 
-extension Table {
+extension KeyDirectory {
   /// Passes every live put of the memtable to `body`, oldest first. All pages must be loaded.
   package func forEachMemtableEntry(
     _ body: (
@@ -293,7 +295,7 @@ extension Table {
     ) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     var result = Result<Void, ByteStoreError>.success(())
-    tail.forEachBody { number, commit in
+    memtable.forEachBody { number, commit in
       for operation in commit.operations {
         guard case .put(let offset, let key, let value) = operation, case .success = result,
           let ordinal = ordinal(
@@ -309,7 +311,7 @@ extension Table {
 extension Segment {
   /// Passes every entry that is live in `table` to `body`. All pages of `table` must be loaded.
   func forEachLiveEntry(
-    of table: Table, into buffer: inout ReadBuffer,
+    of table: KeyDirectory, into buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     let opened = try open()

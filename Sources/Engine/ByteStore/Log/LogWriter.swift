@@ -43,15 +43,15 @@ struct LogWriter {
   /// Creates a log file, durable at its full size with its header (C3), reusing a recycled log file if
   /// one is ready.
   static func create(
-    _ header: LogHeader, context: Batch?, from spare: RecycledLog?, in directory: any OpenDirectory,
+    _ header: LogHeader, context: Batch?, from recycledLog: RecycledLog?, in directory: any OpenDirectory,
     _ platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
     do throws(SystemFailure) {
       let file: any OpenFile
-      if let spare {
-        file = spare.file
-        try directory.rename(StoreFile.spare, to: name)
+      if let recycledLog {
+        file = recycledLog.file
+        try directory.rename(StoreFile.recycledLog, to: name)
       } else {
         file = try RecycledLog.fill(name, header.capacity, in: directory, platform)
       }

@@ -13,13 +13,13 @@ struct RecycledLog {
     _ capacity: UInt64, from oldLog: String?, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) -> RecycledLog {
     // A leftover that could neither be used nor deleted must not block new files forever.
-    try? directory.remove(StoreFile.spare)
+    try? directory.remove(StoreFile.recycledLog)
     let file: any OpenFile
     if let oldLog {
-      try directory.rename(oldLog, to: StoreFile.spare)
-      file = try directory.openFile(StoreFile.spare, .readAndWrite)
+      try directory.rename(oldLog, to: StoreFile.recycledLog)
+      file = try directory.openFile(StoreFile.recycledLog, .readAndWrite)
     } else {
-      file = try fill(StoreFile.spare, capacity, in: directory, platform)
+      file = try fill(StoreFile.recycledLog, capacity, in: directory, platform)
     }
     do throws(SystemFailure) {
       if oldLog != nil { try writeZeros(capacity, to: file, platform) }

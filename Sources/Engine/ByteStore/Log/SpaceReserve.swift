@@ -31,8 +31,8 @@ struct SpaceReserve {
   /// The largest size that a flush needs: a checkpoint with an eighth on top, a memtable segment, and
   /// the first pages of new files. For the memtable at most 8 MiB are reserved, because compression and
   /// deletes shrink it.
-  static func flushBytes(checkpointBytes: UInt64, tailBytes: UInt64) -> UInt64 {
-    checkpointBytes + checkpointBytes / 8 + min(tailBytes, 8 << 20) + (64 << 10)
+  static func flushBytes(checkpointBytes: UInt64, memtableBytes: UInt64) -> UInt64 {
+    checkpointBytes + checkpointBytes / 8 + min(memtableBytes, 8 << 20) + (64 << 10)
   }
 
   /// The size of one growth step; other work can run between steps.
@@ -69,7 +69,7 @@ struct SpaceReserve {
   }
 
   /// Deletes the file to free its space; returns false if there was none.
-  mutating func giveUp(in directory: any OpenDirectory) -> Bool {
+  mutating func deleteFile(in directory: any OpenDirectory) -> Bool {
     guard bytes > 0, (try? directory.remove(StoreFile.reserve)) != nil else { return false }
     bytes = 0
     return true

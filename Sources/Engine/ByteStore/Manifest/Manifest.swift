@@ -247,7 +247,7 @@ extension Manifest {
     if let number = StoreFile.segmentNumber(of: name) ?? StoreFile.checkpointNumber(of: name) {
       return number < nextFileNumber
     }
-    return name != StoreFile.newManifest && name != StoreFile.spare
+    return name != StoreFile.newManifest && name != StoreFile.recycledLog
   }
 
   /// The next manifest. Generations are only compared for equality, so they may wrap around.

@@ -28,7 +28,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
     return "\(operation) of \(path) failed: \(Self.message(for: code)) (error \(code))"
   }
 
-  func telling(_ found: EntryKind?) -> SystemFailure {
+  func withObstacle(_ found: EntryKind?) -> SystemFailure {
     var failure = self
     failure.found = found
     return failure

@@ -76,5 +76,5 @@ package enum Rule: String, CaseIterable, Sendable {
   case syncDirectoryOfBlob
 
   /// The rules that only matter to stores with contents in files of their own.
-  package static let ofContents: Set<Rule> = [.syncBlob, .syncDirectoryOfBlob]
+  package static let contentRules: Set<Rule> = [.syncBlob, .syncDirectoryOfBlob]
 }

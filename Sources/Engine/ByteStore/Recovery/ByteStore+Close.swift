@@ -3,7 +3,7 @@
 extension ByteStore {
   /// Releases the directory and leaves all files as they are, as the death of the process would.
   package func abandon() {
-    shut()
+    refuseReads()
     beginClosing()
     state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
       state.end = .closed(directory: path)
@@ -21,7 +21,7 @@ extension ByteStore {
     for ticket in state.queue {
       ticket.refuse()
       ticket.outcome = .failure(.closed(directory: path))
-      ticket.foundation = []
+      ticket.dependencies = []
       ticket.signal.wake()
     }
     state.queue = []
@@ -63,7 +63,7 @@ extension ByteStore {
           state.startLeading()
           return nil
         }
-        shut()
+        refuseReads()
         defer { state.end = .closed(directory: path) }
         return CloseTurn(endBefore: state.end)
       }
@@ -91,7 +91,9 @@ extension ByteStore {
   /// the next open. Returns the error if the flush fails; the store is closed all the same. Returns nil
   /// as well if there are no such pages.
   private func writeUpperLayerPages() -> ByteStoreError? {
-    guard state.withLock({ $0.end == nil && ($0.hasUpperLayerChanges || $0.lacksUpperLayerPages) }) else { return nil }
+    guard state.withLock({ $0.end == nil && ($0.hasUpperLayerChanges || $0.lacksUpperLayerPages) }) else {
+      return nil
+    }
     do throws(ByteStoreError) {
       try flush(.asNeeded, isOfClose: true)
       return nil
@@ -113,8 +115,8 @@ extension ByteStore {
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in
-      if case .ready(let spare) = writer.spare { discard(spare) }
-      writer.spare = .none
+      if case .ready(let recycledLog) = writer.recycledLog { discard(recycledLog) }
+      writer.recycledLog = .none
       guard var log = writer.log else { return }
       writer.log = nil
       defer { log.closeFile() }

@@ -53,7 +53,7 @@ extension Opened {
       // Nothing is written, so its value does not matter.
       durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
       manifest: Manifest(storeID: .zero),
-      table: SharedKeyDirectory(Table(hashSeed: .zero), cache, path: directory.path))
+      table: SharedKeyDirectory(KeyDirectory(hashSeed: .zero), cache, path: directory.path))
   }
 }
 
@@ -88,7 +88,9 @@ extension ByteStore {
   private static func openDirectory(
     _ path: String, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
-    if options.createsIfMissing, try system({ () throws(SystemFailure) in try !containsStore(path, platform) }) {
+    if options.createsIfMissing,
+      try system({ () throws(SystemFailure) in try !containsStore(path, platform) })
+    {
       // Checked first, so that not even a directory is created on a network file system.
       try refuseNetwork(try nearestExistingDirectory(to: path, platform))
       try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
@@ -189,7 +191,7 @@ extension ByteStore {
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
           expected: "a manifest, as there is \(file)", found: "no such file"))
     }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: directory.path, found: other)
     }
@@ -243,7 +245,7 @@ extension ByteStore {
         options: options, platform: platform, directory: directory, durability: durability, lock: lock,
         manifest: manifest,
         table: SharedKeyDirectory(
-          Table(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
+          KeyDirectory(hashSeed: platform.random.randomID()), cache(options), path: directory.path)))
     opened.isManifestDurable = isDurable
     if options.upperLayer != nil { opened.recovered = Recovered(before: opened.table.frozen()) }
     for log in manifest.logs {
@@ -307,7 +309,7 @@ extension ByteStore {
       } catch {
         guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
         // No manifest names these two files, and their space is meant for this case (C11).
-        for name in [StoreFile.spare, StoreFile.reserve] { try? directory.remove(name) }
+        for name in [StoreFile.recycledLog, StoreFile.reserve] { try? directory.remove(name) }
         try manifest.replace(in: directory, platform)
       }
     } catch {
@@ -338,14 +340,14 @@ extension ByteStore {
   package static func openKeyDirectory(
     _ entry: Manifest.Checkpoint, _ manifest: Manifest, in directory: any OpenDirectory,
     _ platform: Platform
-  ) throws(ByteStoreError) -> (CheckpointFile, Table) {
+  ) throws(ByteStoreError) -> (CheckpointFile, KeyDirectory) {
     let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
     source.prefetchOpenPages()
     try checkPresence(of: manifest.segments, directory)
     let segments = manifest.segments.map {
       Segment($0, storeID: manifest.storeID, in: directory, platform)
     }
-    let table = Table(
+    let table = KeyDirectory(
       source, segments: try uses(of: segments, source),
       overflow: try overflow(of: source))
     return (source, table)
@@ -367,9 +369,9 @@ extension ByteStore {
 
   package static func uses(
     of segments: [Segment], _ source: CheckpointFile
-  ) throws(ByteStoreError) -> [Table.SegmentUse?] {
+  ) throws(ByteStoreError) -> [KeyDirectory.SegmentUse?] {
     let words = try words(.segments, of: source)
-    var uses = [Table.SegmentUse?](repeating: nil, count: (segments.map(\.slot).max() ?? -1) + 1)
+    var uses = [KeyDirectory.SegmentUse?](repeating: nil, count: (segments.map(\.slot).max() ?? -1) + 1)
     for segment in segments {
       let first = 3 * segment.slot
       guard first + 2 < words.count, words[first] == segment.number.value else {
@@ -385,7 +387,7 @@ extension ByteStore {
             file: source.path, offset: source.header.offset(of: .segments) ?? 0,
             expected: "at most \(bytesMax) live bytes in slot \(segment.slot)", found: "\(words[first + 1])"))
       }
-      uses[segment.slot] = Table.SegmentUse(
+      uses[segment.slot] = KeyDirectory.SegmentUse(
         segment: segment, liveBytes: words[first + 1], liveEntries: words[first + 2])
     }
     return uses
@@ -609,7 +611,7 @@ extension ByteStore {
     }
     if StoreFile.isCheckpoint(name) { try checkHoldsNothingNew(name, opened) }
     return StoreFile.isSegmentOrCheckpoint(name) || StoreFile.isSalvaged(name)
-      || [StoreFile.newManifest, StoreFile.spare, StoreFile.backupMark].contains(name)
+      || [StoreFile.newManifest, StoreFile.recycledLog, StoreFile.backupMark].contains(name)
   }
 
   private static func checkHoldsNoCommit(

@@ -43,7 +43,7 @@ struct DictionarySampler {
   }
 
   mutating func offer(_ raw: RawSpan) {
-    if isBehind {
+    if isThrottling {
       let count = min(raw.byteCount, Self.entryBytesMax, bytesMax - bytes.count)
       unsafe raw.extracting(first: count).withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     }
@@ -52,7 +52,7 @@ struct DictionarySampler {
 
   /// Whether the filled fraction of the dictionary is at most the fraction of the entries offered so
   /// far.
-  private var isBehind: Bool {
+  private var isThrottling: Bool {
     Double(bytes.count) * Double(rawBytesTotal) <= Double(rawBytesOffered) * Double(bytesMax)
   }
 

@@ -39,14 +39,14 @@ package struct Location: Hashable, Sendable {
 
   package enum Place: Equatable {
     case none
-    case tail(body: UInt64, offset: Int)
+    case memtable(body: UInt64, offset: Int)
     case entry(slot: Int, page: Int, offset: Int, bytes: Int)
     case run(slot: Int, page: Int, pages: Int)
   }
 
   package var place: Place {
     switch bits >> 62 {
-    case 1: .tail(body: bits >> 24 & (Self.bodiesMax - 1), offset: field(0, 24))
+    case 1: .memtable(body: bits >> 24 & (Self.bodiesMax - 1), offset: field(0, 24))
     case 2: .entry(slot: field(46, 16), page: field(26, 20), offset: field(13, 13), bytes: field(0, 13))
     case 3: .run(slot: field(46, 16), page: field(26, 20), pages: field(0, 26))
     default: .none
@@ -58,7 +58,7 @@ package struct Location: Hashable, Sendable {
   /// The number of segment pages to read for this location.
   package var pages: Int {
     switch place {
-    case .none, .tail: 0
+    case .none, .memtable: 0
     case .entry: 1
     case .run(_, _, let pages): pages
     }

@@ -72,17 +72,17 @@ package final class PageCache: Sendable {
   ) throws(ByteStoreError) -> (result: Result, hasWaited: Bool) {
     let hash = PageHash(id)
     let shard = shards[hash.shard]
-    var spare: PageMemory?
+    var recycledLog: PageMemory?
     let found = shard.withLock { shard -> Result? in
       guard let frame = shard.find(id, hash) else {
-        spare = shard.takeSpare()
+        recycledLog = shard.takeRecycledLog()
         return nil
       }
       return body(shard.bytes(of: frame))
     }
     if let found { return (found, false) }
 
-    guard let loaded = spare ?? PageMemory(bytes: pageBytes) else {
+    guard let loaded = recycledLog ?? PageMemory(bytes: pageBytes) else {
       fatalError("the process has no memory left for a page")
     }
     var room = loaded.mutableBytes

@@ -38,7 +38,7 @@ struct PageCacheShard {
   private var table = SlotTable()
   private var hand = 0
   /// A page to load into, between two loads.
-  private var spare: PageMemory?
+  private var recycledLog: PageMemory?
   private(set) var hits: UInt64 = 0
   private(set) var misses: UInt64 = 0
 
@@ -82,15 +82,15 @@ struct PageCacheShard {
 
   // MARK: Insertion
 
-  mutating func takeSpare() -> PageMemory? {
-    defer { spare = nil }
-    return spare
+  mutating func takeRecycledLog() -> PageMemory? {
+    defer { recycledLog = nil }
+    return recycledLog
   }
 
   /// Copies a page in, unless another thread was first or there is no room at all. Its memory is the next
   /// spare.
   mutating func keep(_ page: PageMemory, as id: PageCache.PageID, _ hash: PageHash) {
-    spare = page
+    recycledLog = page
     guard slot(of: id, hash) == nil, let frame = emptyFrame() else { return }
     unsafe frames[frame].memory.copyMemory(from: page.start, byteCount: pageBytes)
     frames[frame].id = id

@@ -44,10 +44,10 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   }
 
   /// The block of the last entry.
-  private var bay: DecodeBlock
+  private var currentBlock: DecodeBlock
   private var others: [DecodeBlock] = []
   /// The index in `others` of the next block to replace.
-  private var victim = 0
+  private var compactionInput = 0
   /// The dictionary of the last read, if it is in no block.
   private var candidate: EntryDictionary?
   private var outputBytes = 0
@@ -55,15 +55,17 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private var start = 0
   private var keyRange = 0..<0
 
-  package init() { bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin)) }
+  package init() {
+    currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+  }
 
   deinit {
-    unsafe free(bay.memory.baseAddress)
+    unsafe free(currentBlock.memory.baseAddress)
     for other in others { unsafe free(other.memory.baseAddress) }
   }
 
   /// The size of all blocks. The memory of large entries is freed when another segment is read.
-  var capacity: Int { others.reduce(unsafe bay.memory.count) { unsafe $0 + $1.memory.count } }
+  var capacity: Int { others.reduce(unsafe currentBlock.memory.count) { unsafe $0 + $1.memory.count } }
 
   /// The result of the last read; empty if it failed.
   package var bytes: RawSpan {
@@ -178,24 +180,24 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   // MARK: Memory
 
-  private var memory: UnsafeMutableRawBufferPointer { unsafe bay.memory }
+  private var memory: UnsafeMutableRawBufferPointer { unsafe currentBlock.memory }
 
   private var output: UnsafeMutableRawBufferPointer {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Self.outputStart...])
   }
 
   private var dictionaryPlace: UnsafeMutableRawBufferPointer {
-    let count = bay.dictionary?.bytes.count ?? 0
+    let count = currentBlock.dictionary?.bytes.count ?? 0
     return unsafe UnsafeMutableRawBufferPointer(
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
   }
 
   /// Puts the dictionary before the output if it is worth copying. Returns whether it is there.
   private mutating func place(_ new: EntryDictionary) -> Bool {
-    guard new !== bay.dictionary else { return true }
+    guard new !== currentBlock.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
       leave()
-      swap(&bay, &others[place])
+      swap(&currentBlock, &others[place])
       return true
     }
     guard new === candidate else {
@@ -203,8 +205,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       return false
     }
     candidate = nil
-    if bay.dictionary != nil { switchBlock() }
-    bay.dictionary = new
+    if currentBlock.dictionary != nil { switchBlock() }
+    currentBlock.dictionary = new
     unsafe dictionaryPlace.copyBytes(from: new.bytes)
     return true
   }
@@ -213,19 +215,19 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private mutating func switchBlock() {
     leave()
     guard others.count + 1 == Self.blocksMax else {
-      others.append(bay)
-      bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+      others.append(currentBlock)
+      currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
       return
     }
-    swap(&bay, &others[victim])
-    victim = (victim + 1) % others.count
+    swap(&currentBlock, &others[compactionInput])
+    compactionInput = (compactionInput + 1) % others.count
   }
 
   /// Frees a large block, so that large entries of several segments are never in memory together.
   private mutating func leave() {
-    guard unsafe bay.memory.count > Self.outputStart + Self.capacityKept else { return }
-    unsafe free(bay.memory.baseAddress)
-    bay = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
+    guard unsafe currentBlock.memory.count > Self.outputStart + Self.capacityKept else { return }
+    unsafe free(currentBlock.memory.baseAddress)
+    currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
   }
 
   private mutating func makeRoom(for rawBytes: Int) {
@@ -234,7 +236,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     let larger = unsafe Self.makeMemory(outputCapacity: max(rawBytes, 2 * capacity))
     unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<Self.outputStart]))
     unsafe free(memory.baseAddress)
-    unsafe bay.memory = larger
+    unsafe currentBlock.memory = larger
   }
 
   private static func makeMemory(outputCapacity: Int) -> UnsafeMutableRawBufferPointer {

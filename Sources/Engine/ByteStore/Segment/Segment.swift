@@ -185,7 +185,7 @@ package final class Segment: Sendable {
       let start = platform.clock.monotonicNanoseconds()
       guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
       return platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
-    case .none, .tail:
+    case .none, .memtable:
       preconditionFailure("a location in a segment")
     }
   }
@@ -213,7 +213,7 @@ package final class Segment: Sendable {
       switch location.place {
       case .entry(_, let page, _, _): (first, count) = (page, 1)
       case .run(_, let page, let pages): (first, count) = (page, pages)
-      case .none, .tail: continue
+      case .none, .memtable: continue
       }
       let offset = dataStart + UInt64(first * SegmentFormat.pageBytes)
       file.startReading(offset..<offset + UInt64(count * SegmentFormat.pageBytes))

@@ -73,7 +73,7 @@ package struct SegmentHeader: Equatable {
     switch location.place {
     case .entry(_, let page, let offset, _): self.offset(ofPage: page) + UInt64(offset)
     case .run(_, let page, _): offset(ofPage: page)
-    case .none, .tail: preconditionFailure("a location in a segment")
+    case .none, .memtable: preconditionFailure("a location in a segment")
     }
   }
 

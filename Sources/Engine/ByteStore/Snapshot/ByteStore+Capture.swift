@@ -5,7 +5,7 @@ package struct FilesInUse {
   package var manifest: Manifest
   /// The end of the last log; nil if there is none to compare with.
   package var logEnd: LogHeader.LogEnd?
-  package var table: Table
+  package var table: KeyDirectory
   /// Commits after the last acknowledged one may be in the log, whole or in part. Only the next open decides about them.
   package var isPoisoned: Bool
 }
@@ -38,7 +38,7 @@ extension ByteStore {
     defer { blobs.releaseRemovals() }
     try table.loadOrRebuildAll()
     let frozen = try betweenCommits(evenIfPoisoned: true) { _ in freeze() }
-    snapshots.settle(ticket, at: frozen.table.published)
+    snapshots.setSequence(ticket, at: frozen.table.published)
     return try body(frozen)
   }
 
@@ -63,7 +63,7 @@ extension ByteStore {
       state.withLock { $0.isFlushing = false }
       state.wakeAll()
       // A flush that became due meanwhile could not be planned.
-      if isBehind { scheduleFlush() }
+      if isThrottling { scheduleFlush() }
     }
     blobs.holdRemovals()
     defer { blobs.releaseRemovals() }

@@ -2,7 +2,7 @@
 
 /// One committed state: the key directory, and the upper layer's pages for the same commit.
 package struct Frozen {
-  package var table: Table
+  package var table: KeyDirectory
   package var pages: (any CheckpointPages)?
 }
 

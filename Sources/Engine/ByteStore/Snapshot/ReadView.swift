@@ -1,11 +1,11 @@
 // Reads by ordinal at one commit.
 //
-// A `Moment` is a frozen key directory. It costs its reader a few references, and the next commit copies
+// A `ReadView` is a frozen key directory. It costs its reader a few references, and the next commit copies
 // the pages that it changes. Unlike a `Snapshot` it is not registered, unless it has a `SnapshotPin`,
 // because most of them last for one call.
 
 /// The entries of a store at one commit.
-package final class Moment: Sendable {
+package final class ReadView: Sendable {
   /// The last visible commit.
   package let sequence: SequenceNumber
   /// The largest stamp of the visible commits; 0 before the first commit.
@@ -14,7 +14,7 @@ package final class Moment: Sendable {
   /// The live key directory, which also gets the pages that are loaded for the frozen one.
   private let live: SharedKeyDirectory
 
-  init(_ table: Table, live: SharedKeyDirectory, path: String) {
+  init(_ table: KeyDirectory, live: SharedKeyDirectory, path: String) {
     sequence = table.published
     stamp = table.lastStamp
     frozen = SharedKeyDirectory(table, live.cache, path: path)
@@ -73,19 +73,19 @@ package final class Moment: Sendable {
       }
       locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
     }
-    // `told` counts the entries whose read-ahead was started.
-    var told = 0
-    if hasPrefetchedPages { startReading(locations, from: 0, &told, table) }
+    // `requestedCount` counts the entries whose read-ahead was started.
+    var requestedCount = 0
+    if hasPrefetchedPages { startReading(locations, from: 0, &requestedCount, table) }
     for index in ordinals.indices {
       let location = locations[index]
       if let segment = table.segment(of: location) {
-        if !segment.isOpen { startReading(locations, from: index, &told, table) }
+        if !segment.isOpen { startReading(locations, from: index, &requestedCount, table) }
         if try segment.read(location, frozen.cache, into: &buffer) {
-          startReading(locations, from: index + 1, &told, table)
+          startReading(locations, from: index + 1, &requestedCount, table)
         }
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
-      } else if case .tail(let body, let offset) = location.place {
-        buffer.fill(with: table.tail[body], putAt: offset)
+      } else if case .memtable(let body, let offset) = location.place {
+        buffer.fill(with: table.memtable[body], putAt: offset)
       } else {
         continue
       }
@@ -100,8 +100,10 @@ package final class Moment: Sendable {
   private static let readAheadPages = 128
 
   /// Starts read-ahead of the entries from `index` on, except those already requested.
-  private func startReading(_ locations: [Location], from index: Int, _ told: inout Int, _ table: Table) {
-    let first = max(told, index)
+  private func startReading(
+    _ locations: [Location], from index: Int, _ requestedCount: inout Int, _ table: KeyDirectory
+  ) {
+    let first = max(requestedCount, index)
     var end = first
     var pages = 0
     while end < min(index + Self.readAheadEntries, locations.count), pages < Self.readAheadPages {
@@ -110,11 +112,11 @@ package final class Moment: Sendable {
     }
     guard first < end else { return }
     table.startReading(locations[first..<end])
-    told = end
+    requestedCount = end
   }
 
   /// Starts read-ahead of missing checkpoint pages.
-  private func prefetchPages(of ordinals: [UInt32], _ table: Table) {
+  private func prefetchPages(of ordinals: [UInt32], _ table: KeyDirectory) {
     var seen: Set<PageAddress> = []
     // In the order in which they are needed.
     let missing = ordinals.compactMap(table.missingPage).filter { seen.insert($0).inserted }
@@ -135,7 +137,7 @@ package final class Moment: Sendable {
   }
 }
 
-extension Table {
+extension KeyDirectory {
   enum Entry {
     case absent
     /// A page must be loaded first.
@@ -170,7 +172,7 @@ extension Table {
     let location = location(of: ordinal)
     switch location.place {
     case .none: return .absent
-    case .tail(let body, let offset): return .inMemtable(tail[body], offset: offset)
+    case .memtable(let body, let offset): return .inMemtable(memtable[body], offset: offset)
     case .entry(let slot, _, _, _), .run(let slot, _, _):
       return segments[slot].map { .inSegment($0.segment, location) } ?? .absent
     }

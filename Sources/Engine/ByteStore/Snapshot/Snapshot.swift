@@ -18,7 +18,7 @@ package final class Snapshot: Sendable {
   private let ticket: UInt64
   private let isOpen = Atomic(true)
 
-  init(_ table: Table, of store: ByteStore, ticket: UInt64) {
+  init(_ table: KeyDirectory, of store: ByteStore, ticket: UInt64) {
     sequence = table.published
     count = table.keys
     self.table = SharedKeyDirectory(table, store.table.cache, path: store.path)
@@ -72,12 +72,12 @@ extension ByteStore {
     try checkReadable()
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
     let table = table.frozen()
-    snapshots.settle(ticket, at: table.published)
+    snapshots.setSequence(ticket, at: table.published)
     return Snapshot(table, of: self, ticket: ticket)
   }
 }
 
-/// Registers a `Moment` as an open snapshot for as long as this object exists.
+/// Registers a `ReadView` as an open snapshot for as long as this object exists.
 package final class SnapshotPin: Sendable {
   private let registry: SnapshotRegistry
   private let ticket: UInt64
@@ -91,7 +91,7 @@ package final class SnapshotPin: Sendable {
 }
 
 extension ByteStore {
-  package func lease(_ moment: Moment) -> SnapshotPin {
+  package func pinSnapshot(_ moment: ReadView) -> SnapshotPin {
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: moment.sequence)
     return SnapshotPin(snapshots, ticket: ticket)
   }
@@ -127,7 +127,7 @@ final class SnapshotRegistry: Sendable {
   }
 
   /// Records the commit that the snapshot actually sees, because a commit may have come in between.
-  func settle(_ ticket: UInt64, at sequence: SequenceNumber) {
+  func setSequence(_ ticket: UInt64, at sequence: SequenceNumber) {
     state.withLock { $0.open[ticket]?.sequence = sequence }
   }
 

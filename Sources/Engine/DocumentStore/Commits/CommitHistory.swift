@@ -72,7 +72,7 @@ struct CommitHistory {
 
   /// Closes one transaction with this floor. Returns the parts that no transaction needs any more, because
   /// freeing them can take long and the caller does that without the lock.
-  mutating func letGo(of floor: UInt64) -> [Part] {
+  mutating func release(of floor: UInt64) -> [Part] {
     guard let place = place(of: floor) else { return [] }
     floors[place].count -= 1
     let gone = floors.prefix { $0.count == 0 }.count

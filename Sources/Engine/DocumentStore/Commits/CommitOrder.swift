@@ -57,7 +57,7 @@ struct CommitOrder {
   private var nextNumber: UInt64 = 1
   private var pending: [RecordKey: PendingStates] = [:]
   /// Numbers of the pending commits, ascending.
-  private var underWay: [UInt64] = []
+  private var inProgress: [UInt64] = []
   private var history = CommitHistory()
   /// A buffer for the records of the next commit, which are encoded while the lock of this structure is
   /// held. It is reused because touching fresh memory costs more than writing the records. After that it
@@ -76,11 +76,11 @@ struct CommitOrder {
     self.feed = feed
   }
 
-  var isQuiet: Bool { underWay.isEmpty }
+  var isQuiescent: Bool { inProgress.isEmpty }
   var isOpen: Bool { quiesceRequests == 0 }
   var lastNumber: UInt64 { nextNumber - 1 }
 
-  func isSettled(through number: UInt64) -> Bool { underWay.first.map { $0 > number } ?? true }
+  func isComplete(through number: UInt64) -> Bool { inProgress.first.map { $0 > number } ?? true }
 
   /// 9999-01-01T00:00:00Z. The clock must be before this. Later times arise only by adding 1 µs to the last
   /// commit's.
@@ -114,7 +114,7 @@ struct CommitOrder {
   ) -> UInt64 {
     let number = nextNumber
     nextNumber += 1
-    underWay.append(number)
+    inProgress.append(number)
     lastTime = time.microseconds
     for place in changes.indices {
       let state = Pending(number: number, commit: commit, after: changes[place].after)
@@ -125,17 +125,17 @@ struct CommitOrder {
 
   /// Completes a commit. Returns the history parts that it dropped, so that the caller frees them without
   /// the lock.
-  mutating func settle(
-    _ number: UInt64, _ changes: [CommitChange], hasHappened: Bool
+  mutating func complete(
+    _ number: UInt64, _ changes: [CommitChange], succeeded: Bool
   ) -> [CommitHistory.Part] {
-    if let place = underWay.firstIndex(of: number) { underWay.remove(at: place) }
+    if let place = inProgress.firstIndex(of: number) { inProgress.remove(at: place) }
     // A visible commit also replaces the pending states of all earlier commits, complete or not.
-    let isOver = { (state: Pending) in hasHappened ? state.number <= number : state.number == number }
+    let isOver = { (state: Pending) in succeeded ? state.number <= number : state.number == number }
     for change in changes.indices {
       guard let place = pending.index(forKey: RecordKey(changes[change].key)) else { continue }
       if !pending.values[place].remove(isOver) { pending.remove(at: place) }
     }
-    return hasHappened ? history.add(number, changes) : []
+    return succeeded ? history.add(number, changes) : []
   }
 
   mutating func takeRecordBuffer() -> [UInt8] {
@@ -152,12 +152,12 @@ struct CommitOrder {
 
   /// Returns the floor: the number of the first commit that a snapshot taken from now on may lack.
   mutating func openTransaction() -> UInt64 {
-    let floor = underWay.first ?? nextNumber
+    let floor = inProgress.first ?? nextNumber
     history.keep(from: floor)
     return floor
   }
 
-  mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.letGo(of: floor) }
+  mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.release(of: floor) }
 
   /// Completed and pending changes, for `TransactionCheck`.
   var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {

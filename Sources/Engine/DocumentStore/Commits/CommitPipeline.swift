@@ -85,23 +85,23 @@ final class CommitPipeline: Sendable {
   }
 
   /// Performs steps 6 to 10. Returns when the commit is durable and visible. The returned commit differs
-  /// from `underWay` if the commit had to be resolved again.
-  func finish(_ underWay: CommitInProgress) throws(DocumentStoreError) -> CommitInProgress {
-    var underWay = underWay
+  /// from `inProgress` if the commit had to be resolved again.
+  func finish(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> CommitInProgress {
+    var inProgress = inProgress
     while true {
       pauses?.pause(at: .placed)
       do throws(ByteStoreError) {
-        try bytes.finish(underWay.commit)
+        try bytes.finish(inProgress.commit)
         pauses?.pause(at: .published)
-        settle(underWay, hasHappened: true)
+        complete(inProgress, succeeded: true)
         pauses?.pause(at: .settled)
-        layer.publications.notify(underWay.audience)
-        return underWay
+        layer.publications.notify(inProgress.audience)
+        return inProgress
       } catch {
-        settle(underWay, hasHappened: false)
+        complete(inProgress, succeeded: false)
         guard error == .dependencyRefused else { throw DocumentStoreError(error) }
       }
-      underWay = try begin(underWay.request)
+      inProgress = try begin(inProgress.request)
     }
   }
 
@@ -112,7 +112,7 @@ final class CommitPipeline: Sendable {
       order.withLock { $0.quiesceRequests -= 1 }
       order.wakeAll()
     }
-    try order.withLock(when: { $0.isQuiet }) { _ throws(DocumentStoreError) in try body() }
+    try order.withLock(when: { $0.isQuiescent }) { _ throws(DocumentStoreError) in try body() }
   }
 
   // MARK: 2. Read ahead
@@ -166,7 +166,7 @@ final class CommitPipeline: Sendable {
   private struct Resolved {
     var changes: [CommitChange] = []
     /// Commits in progress that this commit depends on.
-    var foundation: [PendingCommit] = []
+    var dependencies: [PendingCommit] = []
     /// Size of its feed entry; nil if it has none.
     var feedBytes: Int?
   }
@@ -181,7 +181,7 @@ final class CommitPipeline: Sendable {
     for (number, place) in request.places.enumerated() {
       if place == resolved.changes.count {
         let change = try before(
-          place, request, bases[place], isCurrent: isCurrent, order, &resolved.foundation)
+          place, request, bases[place], isCurrent: isCurrent, order, &resolved.dependencies)
         resolved.changes.append(change)
       }
       let updated = resolved.changes[place].updateTime(at: time)
@@ -198,11 +198,11 @@ final class CommitPipeline: Sendable {
   /// current.
   private func before(
     _ place: Int, _ request: CommitRequest, _ base: Base?, isCurrent: Bool, _ order: CommitOrder,
-    _ foundation: inout [PendingCommit]
+    _ dependencies: inout [PendingCommit]
   ) throws(DocumentStoreError) -> CommitChange {
     let target = request.targets[place]
     if let pending = order.pending(target.key) {
-      foundation.append(pending.commit)
+      dependencies.append(pending.commit)
       return CommitChange(target, pending.after)
     }
     guard let base else {
@@ -313,7 +313,8 @@ final class CommitPipeline: Sendable {
       }
       order.giveBack(recordBuffer: room)
       let commit = try bytes.enqueue(
-        encoded.batch, durability: durability(of: request), note: effects, foundation: resolved.foundation)
+        encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
+      )
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitInProgress(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
@@ -331,11 +332,11 @@ final class CommitPipeline: Sendable {
 
   // MARK: 8. Settle
 
-  private func settle(_ underWay: CommitInProgress, hasHappened: Bool) {
+  private func complete(_ inProgress: CommitInProgress, succeeded: Bool) {
     let (isAwaited, dropped) = order.withLock { order in
-      let dropped = order.settle(underWay.number, underWay.changes, hasHappened: hasHappened)
-      if let bytes = underWay.feedBytes { order.feed.settle(bytes: bytes, hasHappened: hasHappened) }
-      return (order.completionWaiters > 0 || order.isQuiet && !order.isOpen, dropped)
+      let dropped = order.complete(inProgress.number, inProgress.changes, succeeded: succeeded)
+      if let bytes = inProgress.feedBytes { order.feed.complete(bytes: bytes, succeeded: succeeded) }
+      return (order.completionWaiters > 0 || order.isQuiescent && !order.isOpen, dropped)
     }
     withExtendedLifetime(dropped) {}
     if isAwaited { order.wakeAll() }
@@ -354,12 +355,12 @@ final class CommitPipeline: Sendable {
   ) throws(DocumentStoreError) {
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest([])
-    let underWay = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
+    let inProgress = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
       let time = try order.nextTime(clock)
       let batch = try batch(puts(&order.feed), removing: keys, at: time)
       return try log(Encoded(batch: batch, shapes: []), Resolved(), request, &order, at: time)
     }
-    _ = try finish(underWay)
+    _ = try finish(inProgress)
   }
 
   private func batch(
@@ -395,8 +396,8 @@ final class CommitPipeline: Sendable {
       order.completionWaiters += 1
       return order.lastNumber
     }
-    while let pauses, !order.withLock({ $0.isSettled(through: last) }) { pauses.pause(at: .waiting) }
-    order.withLock(when: { $0.isSettled(through: last) }) { $0.completionWaiters -= 1 }
+    while let pauses, !order.withLock({ $0.isComplete(through: last) }) { pauses.pause(at: .waiting) }
+    order.withLock(when: { $0.isComplete(through: last) }) { $0.completionWaiters -= 1 }
   }
 }
 

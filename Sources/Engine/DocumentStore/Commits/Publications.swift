@@ -13,7 +13,7 @@ import Synchronization
 
 /// Called after each commit that may concern the follower, by the committing thread before it returns.
 protocol CommitObserver: AnyObject, Sendable {
-  func follow()
+  func observe()
 }
 
 /// The changes of one commit that may concern a listener.
@@ -36,7 +36,7 @@ struct Publication: Sendable {
 final class Publications: Sendable {
   private struct State {
     var queue: [Publication] = []
-    weak var follower: (any CommitObserver)?
+    weak var observer: (any CommitObserver)?
     /// Number of interests per collection id.
     var collectionIDs: [String: Int] = [:]
   }
@@ -45,9 +45,9 @@ final class Publications: Sendable {
   private static let noTime = Int64.min
 
   private let state = Locked(State())
-  private let sieve = TryLock(InterestFilter())
+  private let filter = TryLock(InterestFilter())
   // The atomics below are read without a lock. `hasObserver` is written under the lock of the state, and
-  // `epoch` under the lock of the filter. The other two are written by commits, one at a time; `follow`
+  // `epoch` under the lock of the filter. The other two are written by commits, one at a time; `observe`
   // resets the time, too.
   private let hasObserver = Atomic(false)
   /// The interest filter's epoch.
@@ -81,24 +81,24 @@ final class Publications: Sendable {
 
   /// Passes on the commits that may concern the interest, starting with the first one after any snapshot
   /// taken from now on. For collections with its id, the previous states of documents are recorded. Ends
-  /// with `unfollow` of this number.
-  func follow(_ interest: LiveInterest, number: Int, _ follower: any CommitObserver) {
-    sieve.withLock { sieve in
-      sieve.insert(interest, number: number)
+  /// with `stopObserving` of this number.
+  func observe(_ interest: LiveInterest, number: Int, _ observer: any CommitObserver) {
+    filter.withLock { filter in
+      filter.insert(interest, number: number)
       // Invalidates earlier audiences. Stored under the filter's lock, so that no audience has a newer
       // epoch than this.
-      epoch.store(sieve.epoch, ordering: .releasing)
+      epoch.store(filter.epoch, ordering: .releasing)
     }
     state.withLock { state in
-      state.follower = follower
+      state.observer = observer
       state.collectionIDs[interest.collectionID, default: 0] += 1
       if !isObserved { time.store(Self.noTime, ordering: .releasing) }
       hasObserver.store(true, ordering: .releasing)
     }
   }
 
-  func unfollow(number: Int) {
-    guard let interest = sieve.withLock({ $0.remove(number: number) }) else { return }
+  func stopObserving(number: Int) {
+    guard let interest = filter.withLock({ $0.remove(number: number) }) else { return }
     let isLast = state.withLock { state in
       let count = state.collectionIDs[interest.collectionID] ?? 0
       state.collectionIDs[interest.collectionID] = count > 1 ? count - 1 : nil
@@ -108,9 +108,9 @@ final class Publications: Sendable {
   }
 
   func stopObservingAll() {
-    sieve.withLock { $0.removeAll() }
+    filter.withLock { $0.removeAll() }
     state.withLock { state in
-      state.follower = nil
+      state.observer = nil
       state.queue = []
       state.collectionIDs = [:]
       hasObserver.store(false, ordering: .releasing)
@@ -120,14 +120,14 @@ final class Publications: Sendable {
   // MARK: Commits
 
   /// Asks the interest filter; to be called before the commit is logged. Returns nil if the filter's lock
-  /// is taken: the commit may then concern every listener. `room` is scratch space for the bytes of values.
-  func audience(of changes: [IndexChanges.Change], _ room: inout [UInt8]) -> CommitAudience? {
+  /// is taken: the commit may then concern every listener. `scratch` is scratch space for the bytes of values.
+  func audience(of changes: [IndexChanges.Change], _ scratch: inout [UInt8]) -> CommitAudience? {
     guard isObserved else { return nil }
-    return sieve.withLockIfAvailable { sieve in
-      var audience = CommitAudience(epoch: sieve.epoch)
+    return filter.withLockIfAvailable { filter in
+      var audience = CommitAudience(epoch: filter.epoch)
       unsafe changes.withUnsafeBufferPointer { changes in
         guard let first = changes.baseAddress else { return }
-        for place in changes.indices where unsafe sieve.mayMatch(first + place, &room) {
+        for place in changes.indices where unsafe filter.mayMatch(first + place, &scratch) {
           audience.places.append(place)
         }
       }
@@ -138,12 +138,14 @@ final class Publications: Sendable {
   func append(_ effects: CommitEffects) {
     let number = commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
     guard isObserved else { return }
-    if concernsNoListener(effects.audience) { return time.store(effects.time.microseconds, ordering: .releasing) }
+    if concernsNoListener(effects.audience) {
+      return time.store(effects.time.microseconds, ordering: .releasing)
+    }
     let places = places(effects.audience) ?? Array(effects.changes.indices)
     state.withLock { state in
       time.store(effects.time.microseconds, ordering: .releasing)
       // The last follower may have left since the check above.
-      guard isObserved, state.follower != nil, !places.isEmpty else { return }
+      guard isObserved, state.observer != nil, !places.isEmpty else { return }
       state.queue.append(Publication(effects: effects, number: number, places: places))
     }
   }
@@ -162,7 +164,7 @@ final class Publications: Sendable {
   func notify(_ audience: CommitAudience? = nil) {
     // The epoch only grows, so a commit that was queued because of a newer epoch is not skipped here.
     guard isObserved, !concernsNoListener(audience) else { return }
-    state.withLock { $0.follower }?.follow()
+    state.withLock { $0.observer }?.observe()
   }
 
   private func concernsNoListener(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }

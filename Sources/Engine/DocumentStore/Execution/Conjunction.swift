@@ -167,7 +167,9 @@ struct Conjunction {
         rest.append(filter)
       }
     }
-    equalityFields.sort { ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0) }
+    equalityFields.sort {
+      ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0)
+    }
     self.rest = rest
     orders = query.orders
     if let cursor = query.start, hasValuesAfterName(cursor) { isDecidedByKeys = false }
@@ -181,7 +183,7 @@ struct Conjunction {
 
   /// Determines which orders the keys need. `others` are the conjunctions that this one is merged with; it
   /// may be among them.
-  mutating func settle(with others: [Conjunction]) {
+  mutating func chooseOrders(with others: [Conjunction]) {
     orders = []
     for (place, order) in query.orders.enumerated() {
       guard let value = value(of: order.field) else {

@@ -33,7 +33,7 @@ struct QueryPlanner {
     let run = query.executableForm
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
-      var plan = gathering([.document(path)], oriented)
+      var plan = gatheredPlan([.document(path)], oriented)
       // The name alone tells whether the document exists.
       plan.isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
@@ -42,14 +42,14 @@ struct QueryPlanner {
     }
     let filter = FilterTree.all(run.filters)
     guard filter.alternativesCount <= QueryLimits().partsMax else {
-      return .plan(gathering([.keys([oriented.names])], oriented))
+      return .plan(gatheredPlan([.keys([oriented.names])], oriented))
     }
     var conjunctions = filter.alternatives.compactMap { Conjunction($0, oriented) }
     let unsettled = conjunctions.count > 1 ? conjunctions : []
-    for index in conjunctions.indices { conjunctions[index].settle(with: unsettled) }
-    guard !conjunctions.isEmpty else { return .plan(nothing(oriented)) }
+    for index in conjunctions.indices { conjunctions[index].chooseOrders(with: unsettled) }
+    guard !conjunctions.isEmpty else { return .plan(emptyPlan(oriented)) }
     if conjunctions.contains(where: { $0.name != nil }) {
-      return .plan(gathering(try conjunctions.map(unorderedBranch), oriented))
+      return .plan(gatheredPlan(try conjunctions.map(unorderedBranch), oriented))
     }
     return try decide(oriented, conjunctions)
   }
@@ -79,12 +79,12 @@ struct QueryPlanner {
     return .plan(try planWithExistingIndexes(query, conjunctions))
   }
 
-  private func nothing(_ query: OrientedQuery) -> QueryPlan {
+  private func emptyPlan(_ query: OrientedQuery) -> QueryPlan {
     QueryPlan(
       query: query.run, isBackward: query.isBackward, branches: [], isOrdered: true, isExact: true)
   }
 
-  private func gathering(_ branches: [QueryPlan.Branch], _ query: OrientedQuery) -> QueryPlan {
+  private func gatheredPlan(_ branches: [QueryPlan.Branch], _ query: OrientedQuery) -> QueryPlan {
     QueryPlan(
       query: query.run, isBackward: query.isBackward, branches: branches, isOrdered: false, isExact: false)
   }
@@ -150,7 +150,7 @@ struct QueryPlanner {
     guard conjunctions.count == 1, let ordered = try orderedAccess(conjunctions[0]),
       // A limit may end the scan early.
       ordered.keys <= keys || query.run.limit != nil
-    else { return gathering(branches, query) }
+    else { return gatheredPlan(branches, query) }
     return QueryPlan(
       query: query.run, isBackward: query.isBackward, branches: [.keys([ordered.access])],
       isOrdered: true, isExact: false)

@@ -25,7 +25,7 @@ final class QueryRun {
   private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
-  private let moment: Moment
+  private let moment: ReadView
   let view: IndexView
   private let shapes: ShapeTable
   private let storePath: String
@@ -42,7 +42,7 @@ final class QueryRun {
 
   /// `shapes` must have been taken after the snapshot.
   init(
-    _ plan: QueryPlan, _ moment: Moment, _ view: IndexView, _ shapes: ShapeTable, storePath: String
+    _ plan: QueryPlan, _ moment: ReadView, _ view: IndexView, _ shapes: ShapeTable, storePath: String
   ) {
     self.plan = plan
     self.moment = moment
@@ -433,9 +433,9 @@ final class QueryRun {
     var problem: DocumentStoreError?
     var read = 0
     defer { work.documentsRead += read }
-    let isThrough: Bool
+    let isComplete: Bool
     do throws(ByteStoreError) {
-      isThrough = try moment.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
+      isComplete = try moment.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
         read += 1
         do throws(DocumentStoreError) { return try body(ordinal, Entry(key, record)) } catch {
           problem = error
@@ -446,7 +446,7 @@ final class QueryRun {
       throw DocumentStoreError(error)
     }
     if let problem { throw problem }
-    return isThrough
+    return isComplete
   }
 
   private func decoded(_ entry: borrowing Entry) throws(DocumentStoreError) -> StoredDocument {

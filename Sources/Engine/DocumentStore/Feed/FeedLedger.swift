@@ -18,7 +18,7 @@ struct FeedLedger: Sendable {
   /// Total size of all entries.
   private(set) var bytes: UInt64 = 0
   /// Entries of commits that have neither completed nor failed.
-  private(set) var underWay = 0
+  private(set) var inProgress = 0
 
   private static let entriesBetweenTrims: UInt64 = 256
   /// Unreachable: at a million commits per second, it would take 146 000 years.
@@ -38,14 +38,14 @@ struct FeedLedger: Sendable {
   mutating func add(bytes count: Int) -> UInt64 {
     defer { next += 1 }
     bytes += UInt64(count)
-    underWay += 1
+    inProgress += 1
     return next
   }
 
   /// Completes an entry: its commit is visible, or it failed and the entry does not exist.
-  mutating func settle(bytes count: Int, hasHappened: Bool) {
-    underWay -= 1
-    if !hasHappened { bytes -= min(bytes, UInt64(count)) }
+  mutating func complete(bytes count: Int, succeeded: Bool) {
+    inProgress -= 1
+    if !succeeded { bytes -= min(bytes, UInt64(count)) }
   }
 
   /// Records that entries were dropped. Returns the number of bytes removed. The count on disk may include

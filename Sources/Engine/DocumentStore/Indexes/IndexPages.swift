@@ -48,10 +48,12 @@ final class IndexPages: CheckpointPages {
   }
 
   var least: any CheckpointPages {
-    IndexPages(names: nil, indexes: [], lost: wanted(indexes) + lost, nextID: nextID, shapes: shapes, of: set)
+    IndexPages(
+      names: nil, indexes: [], lost: declaredWithoutKeys(indexes) + lost, nextID: nextID, shapes: shapes,
+      of: set)
   }
 
-  private func wanted(_ indexes: [ManagedIndex]) -> [ManagedIndex] {
+  private func declaredWithoutKeys(_ indexes: [ManagedIndex]) -> [ManagedIndex] {
     indexes.filter { !$0.isAutomatic }.map(\.withoutKeys)
   }
 
@@ -71,14 +73,15 @@ final class IndexPages: CheckpointPages {
           trees[.index(index.id)] = pages
           kept.append(index)
         } else {
-          kept += wanted([index])
+          kept += declaredWithoutKeys([index])
         }
       }
     } else {
-      kept += wanted(indexes)
+      kept += declaredWithoutKeys(indexes)
     }
     var catalog = IndexCatalog(
-      nextID: nextID, nested: namePages == nil ? [:] : names?.nested ?? [:], longNames: names?.long ?? 0,
+      nextID: nextID, nested: namePages == nil ? [:] : names?.nested ?? [:],
+      longNames: names?.truncatedCount ?? 0,
       indexes: kept.sorted { $0.id < $1.id }, nextShape: shapes.nextID, shapes: shapes.shapes
     ).encoded()
     let count = UInt32(catalog.count)
@@ -166,7 +169,7 @@ extension IndexSet {
     state.withLock { state in
       state.nextID = catalog.nextID
       if let nested = catalog.nested, let tree = Self.tree(.names, file, path) {
-        let names = NameTree(tree: tree, nested: nested, long: catalog.longNames)
+        let names = NameTree(tree: tree, nested: nested, truncatedCount: catalog.longNames)
         if names.hasPlausibleCounts { state.names = names }
       }
       for var index in catalog.indexes {

@@ -89,17 +89,17 @@ final class IndexSet: UpperLayer {
     /// Number of nested documents by collection id: those below a document of a collection with an equal
     /// id.
     var nested: [String: Int] = [:]
-    var long = 0
+    var truncatedCount = 0
 
     var hasPlausibleCounts: Bool {
       let names = 0...tree.count
-      return names.contains(long) && nested.values.allSatisfy(names.contains)
+      return names.contains(truncatedCount) && nested.values.allSatisfy(names.contains)
     }
 
     /// Updates the counts for a name.
     mutating func count(_ key: RawSpan, of path: DocumentPath, _ more: Int) {
       if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
-      if StoredKey.isLong(key) { long += more }
+      if StoredKey.isLong(key) { truncatedCount += more }
     }
 
     mutating func countNested(_ id: String, _ more: Int) {
@@ -136,7 +136,7 @@ final class IndexSet: UpperLayer {
     state.withLock { state in
       guard let names = state.names else { return nil }
       return IndexView(
-        names: names.tree, nestedNames: names.nested, longNames: names.long,
+        names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
         indexes: state.indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) })
     }
   }
@@ -146,7 +146,8 @@ final class IndexSet: UpperLayer {
     state.withLock { state in
       state.names.map { names in
         IndexView(
-          names: names.tree, nestedNames: names.nested, longNames: names.long, indexes: state.indexes)
+          names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
+          indexes: state.indexes)
       }
     }
   }
@@ -389,7 +390,7 @@ extension IndexSet.NameTree {
       wasThere = try tree.remove(key) != nil
     }
     count(key, of: change.path, (isThere ? 1 : 0) - (wasThere ? 1 : 0))
-    guard long >= 0, nested(change.path.collectionID) >= 0 else {
+    guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "less than nothing")))
     }

@@ -50,22 +50,22 @@ struct OrderedIndex: Sendable {
   func ordinal(of key: RawSpan) throws(DocumentStoreError) -> UInt32? {
     guard let tree else { return nil }
     defer { tree.endRead() }
-    var way = OrderedIndexPath(tree.root)
-    while !way.node.isLeaf { try way.descend(to: way.node.childIndex(of: key)) }
-    let (index, isFound) = way.node.search(key, from: 0)
-    return isFound ? way.node.value(at: index) : nil
+    var path = OrderedIndexPath(tree.root)
+    while !path.node.isLeaf { try path.descend(to: path.node.childIndex(of: key)) }
+    let (index, isFound) = path.node.search(key, from: 0)
+    return isFound ? path.node.value(at: index) : nil
   }
 
   /// Loads the leaf of a key, so that a later change finds it in memory.
   func load(leafOf key: RawSpan) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }
-    var way = OrderedIndexPath(tree.root)
-    while !way.node.isLeaf {
-      let index = way.node.childIndex(of: key)
+    var path = OrderedIndexPath(tree.root)
+    while !path.node.isLeaf {
+      let index = path.node.childIndex(of: key)
       // Do not touch a leaf that is already in memory.
-      if way.node.level == 1, way.node.child(at: index).loaded != nil { return }
-      try way.descend(to: index)
+      if path.node.level == 1, path.node.child(at: index).loaded != nil { return }
+      try path.descend(to: index)
     }
   }
 
@@ -197,8 +197,8 @@ struct OrderedIndexPath {
 
   /// Loads a sibling, without moving to it.
   func load(childAt index: Int) throws(DocumentStoreError) {
-    var way = self
-    try way.descend(to: index)
+    var path = self
+    try path.descend(to: index)
   }
 
   @inline(never)
@@ -243,16 +243,16 @@ extension OrderedIndex {
   private func place(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexPlace {
     guard let tree else { return OrderedIndexPlace() }
     defer { tree.endRead() }
-    var way = OrderedIndexPath(tree.root)
+    var path = OrderedIndexPath(tree.root)
     var place = OrderedIndexPlace()
-    while !way.node.isLeaf {
-      let index = way.node.childIndex(of: key)
-      place.children[way.node.level] = UInt16(index)
-      try way.descend(to: index)
+    while !path.node.isLeaf {
+      let index = path.node.childIndex(of: key)
+      place.children[path.node.level] = UInt16(index)
+      try path.descend(to: index)
     }
-    let (index, isFound) = way.node.search(key, from: 0)
+    let (index, isFound) = path.node.search(key, from: 0)
     place.index = index
-    if isFound { place.ordinal = way.node.value(at: index) }
+    if isFound { place.ordinal = path.node.value(at: index) }
     return place
   }
 
@@ -260,12 +260,12 @@ extension OrderedIndex {
   private func loadNeighbours(of place: OrderedIndexPlace) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }
-    var way = OrderedIndexPath(tree.root)
-    while !way.node.isLeaf {
-      let parent = way
-      let index = place.child(onLevel: way.node.level)
-      try way.descend(to: index)
-      guard way.node.mayMerge(afterRemovalAt: place) else { continue }
+    var path = OrderedIndexPath(tree.root)
+    while !path.node.isLeaf {
+      let parent = path
+      let index = place.child(onLevel: path.node.level)
+      try path.descend(to: index)
+      guard path.node.mayMerge(afterRemovalAt: place) else { continue }
       try parent.load(childAt: OrderedIndexNode.neighbour(of: index))
     }
   }

@@ -12,7 +12,7 @@ struct OrderedIndexCursor: ~Copyable {
   /// The rank of the next key.
   private(set) var position: Int
   /// The leaf that was visited last.
-  private var spot: OrderedIndexLeaf?
+  private var leafPosition: OrderedIndexLeaf?
   private var lastRank: Int?
   private var keyBuffer: [UInt8] = []
 
@@ -34,8 +34,8 @@ struct OrderedIndexCursor: ~Copyable {
   /// Moves before `key`, or behind it if `behind`, clamped to the cursor's range. The key need not exist.
   mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
     guard let tree else { return }
-    let found = try tree.spot(of: key)
-    spot = found.spot
+    let found = try tree.leafPosition(of: key)
+    leafPosition = found.leafPosition
     seek(toRank: found.rank(through: behind))
   }
 
@@ -76,10 +76,10 @@ struct OrderedIndexCursor: ~Copyable {
   }
 
   private var last: (leaf: OrderedIndexNode, index: Int) {
-    guard let lastRank, let spot, spot.ranks.contains(lastRank) else {
+    guard let lastRank, let leafPosition, leafPosition.ranks.contains(lastRank) else {
       preconditionFailure("a cursor has a key once it has passed one")
     }
-    return (spot.leaf, lastRank - spot.start)
+    return (leafPosition.leaf, lastRank - leafPosition.start)
   }
 
   // MARK: Many keys
@@ -90,9 +90,10 @@ struct OrderedIndexCursor: ~Copyable {
     let target = position + min(count, ranks.upperBound - position)
     let start = position
     while position < target {
-      let spot = try enter(position)
-      let end = min(target, spot.ranks.upperBound)
-      spot.leaf.appendValues(position - spot.start..<end - spot.start, reversed: false, to: &ordinals)
+      let leafPosition = try enter(position)
+      let end = min(target, leafPosition.ranks.upperBound)
+      leafPosition.leaf.appendValues(
+        position - leafPosition.start..<end - leafPosition.start, reversed: false, to: &ordinals)
       position = end
       lastRank = end - 1
     }
@@ -105,9 +106,10 @@ struct OrderedIndexCursor: ~Copyable {
     let target = position - min(count, position - ranks.lowerBound)
     let start = position
     while position > target {
-      let spot = try enter(position - 1)
-      let end = max(target, spot.start)
-      spot.leaf.appendValues(end - spot.start..<position - spot.start, reversed: true, to: &ordinals)
+      let leafPosition = try enter(position - 1)
+      let end = max(target, leafPosition.start)
+      leafPosition.leaf.appendValues(
+        end - leafPosition.start..<position - leafPosition.start, reversed: true, to: &ordinals)
       position = end
       lastRank = end
     }
@@ -117,16 +119,16 @@ struct OrderedIndexCursor: ~Copyable {
   /// Nodes are not retained here, so the tree must stay alive until the last access to one.
   private borrowing func holdTree() { tree?.endRead() }
 
-  /// Makes `spot` the leaf that contains the key of a rank.
+  /// Makes `leafPosition` the leaf that contains the key of a rank.
   @discardableResult
   private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
     defer { holdTree() }
-    if let spot, spot.ranks.contains(rank) { return spot }
+    if let leafPosition, leafPosition.ranks.contains(rank) { return leafPosition }
     guard let tree else { preconditionFailure("an index with keys has a tree") }
-    var next = try spot?.neighbour(with: rank)
-    if next == nil { next = try tree.spot(ofRank: rank) }
+    var next = try leafPosition?.neighbour(with: rank)
+    if next == nil { next = try tree.leafPosition(ofRank: rank) }
     guard let next else { preconditionFailure("every rank has a leaf") }
-    spot = next
+    leafPosition = next
     return next
   }
 }

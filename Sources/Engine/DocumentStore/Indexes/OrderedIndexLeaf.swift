@@ -13,12 +13,12 @@ struct OrderedIndexLeaf {
 
   /// The position where a key is, or would be inserted.
   struct Found {
-    let spot: OrderedIndexLeaf
+    let leafPosition: OrderedIndexLeaf
     let index: Int
     let isFound: Bool
 
     /// The number of keys before the key; with `through`, the key itself counts, too.
-    func rank(through: Bool = false) -> Int { spot.start + index + (through && isFound ? 1 : 0) }
+    func rank(through: Bool = false) -> Int { leafPosition.start + index + (through && isFound ? 1 : 0) }
   }
 
   fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexPath?, _ index: Int) {
@@ -48,14 +48,14 @@ struct OrderedIndexLeaf {
 
 extension OrderedIndexTree {
   /// The leaf where a key is, or would be inserted, the position in it, and whether the key exists.
-  func spot(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexLeaf.Found {
+  func leafPosition(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexLeaf.Found {
     defer { endRead() }
     var descent = OrderedIndexDescent(root)
     while !descent.isAtLeaf {
       descent.choose(key)
-      try descent.goOn()
+      try descent.descend()
     }
-    return descent.spot(of: key)
+    return descent.leafPosition(of: key)
   }
 
   /// The leaves of both ends of a range. Waits for the disk at most once per level.
@@ -68,13 +68,13 @@ extension OrderedIndexTree {
       first.choose(lower)
       second.choose(upper)
       if first.isNextOnDisk || second.isNextOnDisk { first.startReading(with: second) }
-      try first.goOn()
-      try second.goOn()
+      try first.descend()
+      try second.descend()
     }
-    return (first.spot(of: lower), second.spot(of: upper))
+    return (first.leafPosition(of: lower), second.leafPosition(of: upper))
   }
 
-  func spot(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
+  func leafPosition(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
     defer { endRead() }
     var way = OrderedIndexPath(root)
     var parent: OrderedIndexPath?
@@ -116,15 +116,15 @@ private struct OrderedIndexDescent {
     last.way.startReading(childAt: last.index - 1)
   }
 
-  mutating func goOn() throws(DocumentStoreError) {
+  mutating func descend() throws(DocumentStoreError) {
     parent = way
     start += way.node.keys(before: index)
     try way.descend(to: index)
   }
 
-  func spot(of key: RawSpan) -> OrderedIndexLeaf.Found {
+  func leafPosition(of key: RawSpan) -> OrderedIndexLeaf.Found {
     let (place, isFound) = way.node.search(key, from: 0)
     return OrderedIndexLeaf.Found(
-      spot: OrderedIndexLeaf(way.node, start, parent, index), index: place, isFound: isFound)
+      leafPosition: OrderedIndexLeaf(way.node, start, parent, index), index: place, isFound: isFound)
   }
 }

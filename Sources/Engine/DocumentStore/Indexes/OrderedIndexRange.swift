@@ -40,7 +40,7 @@ struct OrderedIndexRange: Hashable, Sendable {
 
 extension OrderedIndex {
   /// The number of keys before `key`.
-  func rank(of key: RawSpan) throws(DocumentStoreError) -> Int { try tree?.spot(of: key).rank() ?? 0 }
+  func rank(of key: RawSpan) throws(DocumentStoreError) -> Int { try tree?.leafPosition(of: key).rank() ?? 0 }
 
   /// The ranks of the keys in a range. Takes two descents from the root to a leaf, regardless of the number
   /// of keys.
@@ -49,8 +49,10 @@ extension OrderedIndex {
     var (lower, upper) = (0, count)
     switch (range.lower.key, range.upper.key) {
     case (nil, nil): break
-    case (let key?, nil): lower = try tree.spot(of: key.rawSpan).rank(through: !range.lower.isIncluding)
-    case (nil, let key?): upper = try tree.spot(of: key.rawSpan).rank(through: range.upper.isIncluding)
+    case (let key?, nil):
+      lower = try tree.leafPosition(of: key.rawSpan).rank(through: !range.lower.isIncluding)
+    case (nil, let key?):
+      upper = try tree.leafPosition(of: key.rawSpan).rank(through: range.upper.isIncluding)
     case (let first?, let last?):
       let found = try tree.spots(of: first.rawSpan, last.rawSpan)
       lower = found.lower.rank(through: !range.lower.isIncluding)

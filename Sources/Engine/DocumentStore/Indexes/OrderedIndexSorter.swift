@@ -192,7 +192,7 @@ struct OrderedIndexSorter: ~Copyable {
       while start < range.upperBound, !isCancelled {
         var end = start + 1
         while end < range.upperBound, unsafe records[end].head == records[start].head { end += 1 }
-        if end - start > 1 { sameHeads(start..<end, at: offset) } else { settle(1) }
+        if end - start > 1 { sameHeads(start..<end, at: offset) } else { addSorted(1) }
         start = end
       }
     }
@@ -212,7 +212,7 @@ struct OrderedIndexSorter: ~Copyable {
           ends[bucket] += 1
         }
         unsafe (records + range.lowerBound).update(from: aux + range.lowerBound, count: range.count)
-        settle(longer - range.lowerBound)
+        addSorted(longer - range.lowerBound)
       }
       let rest = longer..<range.upperBound
       guard !rest.isEmpty else { return }
@@ -242,7 +242,7 @@ struct OrderedIndexSorter: ~Copyable {
         }
         unsafe records[place] = record
       }
-      settle(range.count)
+      addSorted(range.count)
     }
 
     /// Sorts by head; stable.
@@ -314,7 +314,7 @@ struct OrderedIndexSorter: ~Copyable {
 
     // MARK: Progress
 
-    private mutating func settle(_ count: Int) {
+    private mutating func addSorted(_ count: Int) {
       sorted += count
       if sorted - reported >= reportEvery { _ = report(reportEvery) }
     }

@@ -21,14 +21,16 @@ struct FieldProbe {
 
   /// Nil if the value needs the slow path.
   @inline(__always)
-  func quickProbe(_ value: UnsafePointer<StoredValue>, _ marks: BlockedBloomFilter.View) -> Bool? {
+  func quickProbe(_ value: UnsafePointer<StoredValue>, _ fingerprints: BlockedBloomFilter.View) -> Bool? {
     if lowest <= highest {
       guard let head = unsafe InterestFingerprint.quickHead(of: value) else { return nil }
       if lowest <= head, head <= highest { return true }
     }
     if hasValues {
-      guard let digest = unsafe InterestFingerprint.quickHash(of: value) else { return nil }
-      if marks.mayContain(InterestFingerprint.mark(digest, in: hash, .value)) { return true }
+      guard let fingerprint = unsafe InterestFingerprint.quickHash(of: value) else { return nil }
+      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .value)) {
+        return true
+      }
     }
     if hasElements, case .array = unsafe value.pointee { return nil }
     return false
@@ -36,20 +38,24 @@ struct FieldProbe {
 
   /// `key` is scratch space for values.
   func mayMatch(
-    _ value: UnsafePointer<StoredValue>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ value: UnsafePointer<StoredValue>, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8]
   ) -> Bool {
     if lowest <= highest {
       let head = unsafe InterestFingerprint.head(of: value, &key)
       if lowest <= head, head <= highest { return true }
     }
     if hasValues {
-      let digest = unsafe InterestFingerprint.hash(of: value, &key)
-      if marks.mayContain(InterestFingerprint.mark(digest, in: hash, .value)) { return true }
+      let fingerprint = unsafe InterestFingerprint.hash(of: value, &key)
+      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .value)) {
+        return true
+      }
     }
     guard hasElements, case .array(let list) = unsafe value.pointee else { return false }
     return list.contains { element in
-      let digest = unsafe withUnsafePointer(to: element) { unsafe InterestFingerprint.hash(of: $0, &key) }
-      return marks.mayContain(InterestFingerprint.mark(digest, in: hash, .element))
+      let fingerprint = unsafe withUnsafePointer(to: element) {
+        unsafe InterestFingerprint.hash(of: $0, &key)
+      }
+      return fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .element))
     }
   }
 }

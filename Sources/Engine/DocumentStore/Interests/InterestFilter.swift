@@ -21,26 +21,26 @@ struct InterestFilter {
   /// Hash of the last change's collection. The next change is most often in the same collection.
   private var latestCollection: UInt64 = 0
   /// A cached copy of the probes of that collection's scope.
-  private var questions = InterestProbes()
-  private var marks: BlockedBloomFilter.View
+  private var probes = InterestProbes()
+  private var fingerprints: BlockedBloomFilter.View
   private var hasGroups = false
   private var hasNames = false
   /// Grows with each new interest: a change that was rejected in an earlier epoch may now concern a
   /// listener.
   private(set) var epoch: UInt64 = 0
   private var fingerprintSet: BlockedBloomFilter {
-    didSet { marks = fingerprintSet.view }
+    didSet { fingerprints = fingerprintSet.view }
   }
   /// Keyed by the hash of a collection or collection group.
   private var scopes: [UInt64: InterestFilterScope] = [:]
   private var interests: [Int: LiveInterest] = [:]
   /// Number of views per fingerprint, for anchors with several possible conditions.
-  private var choices: [UInt64: Int] = [:]
-  private var gone = 0
+  private var viewsPerFingerprint: [UInt64: Int] = [:]
+  private var removedViews = 0
 
   init() {
     fingerprintSet = BlockedBloomFilter(capacity: 8)
-    marks = fingerprintSet.view
+    fingerprints = fingerprintSet.view
   }
 
   // MARK: Changes
@@ -53,8 +53,8 @@ struct InterestFilter {
       unsafe InterestFingerprint.quickHash(ofCollectionOf: change.pointee.path)
       ?? InterestFingerprint.hash(ofCollectionOf: change.pointee.path)
     if collection != latestCollection { turn(to: collection) }
-    if unsafe questions.mayMatch(change, marks, &key) { return true }
-    return unsafe (questions.hasOthers || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
+    if unsafe probes.mayMatch(change, fingerprints, &key) { return true }
+    return unsafe (probes.hasOthers || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
   }
 
   /// Checks nested fields, the document's name, and its collection group.
@@ -62,18 +62,21 @@ struct InterestFilter {
   private func mayMatchElsewhere(
     _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
   ) -> Bool {
-    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, marks, &key) {
+    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, fingerprints, &key) {
       return true
     }
-    if hasNames, unsafe marks.mayContain(InterestFingerprint.hash(ofName: change.pointee.key)) { return true }
-    guard hasGroups, let group = unsafe scopes[InterestFingerprint.hash(ofGroup: change.pointee.path.collectionID)]
+    if hasNames, unsafe fingerprints.mayContain(InterestFingerprint.hash(ofName: change.pointee.key)) {
+      return true
+    }
+    guard hasGroups,
+      let group = unsafe scopes[InterestFingerprint.hash(ofGroup: change.pointee.path.collectionID)]
     else { return false }
-    return unsafe group.mayMatch(change, marks, &key)
+    return unsafe group.mayMatch(change, fingerprints, &key)
   }
 
   @inline(never)
   private mutating func turn(to collection: UInt64) {
-    questions = scopes[collection]?.questions ?? InterestProbes()
+    probes = scopes[collection]?.probes ?? InterestProbes()
     latestCollection = collection
   }
 
@@ -84,35 +87,35 @@ struct InterestFilter {
     interests[number] = interest
     epoch += 1
     count(interest, 1)
-    if !mark(interest) { rebuildFilter() }
+    if !fingerprint(interest) { rebuildFilter() }
   }
 
   /// Nil if there is no view with this number.
   mutating func remove(number: Int) -> LiveInterest? {
     guard let interest = interests.removeValue(forKey: number) else { return nil }
     count(interest, -1)
-    gone += 1
-    if gone > max(Self.removedViewsMax, interests.count) { rebuildFilter() }
+    removedViews += 1
+    if removedViews > max(Self.removedViewsMax, interests.count) { rebuildFilter() }
     return interest
   }
 
   mutating func removeAll() {
     interests = [:]
-    choices = [:]
+    viewsPerFingerprint = [:]
     rebuildFilter()
   }
 
   private mutating func count(_ interest: LiveInterest, _ more: Int) {
     for case .either(let anchors) in interest.anchors ?? [] {
-      for hash in anchors.map(InterestFingerprint.mark) {
-        let count = (choices[hash] ?? 0) + more
-        choices[hash] = count > 0 ? count : nil
+      for hash in anchors.map(InterestFingerprint.fingerprint) {
+        let count = (viewsPerFingerprint[hash] ?? 0) + more
+        viewsPerFingerprint[hash] = count > 0 ? count : nil
       }
     }
   }
 
   private mutating func rebuildFilter() {
-    gone = 0
+    removedViews = 0
     var capacity = 2 * interests.values.reduce(8) { $0 + ($1.anchors?.count ?? 1) }
     repeat {
       fingerprintSet = BlockedBloomFilter(capacity: capacity)
@@ -120,22 +123,22 @@ struct InterestFilter {
       turn(to: latestCollection)
       (hasGroups, hasNames) = (false, false)
       capacity *= 2
-    } while !interests.values.allSatisfy { mark($0) }
+    } while !interests.values.allSatisfy { fingerprint($0) }
   }
 
   /// False if the Bloom filter is full.
-  private mutating func mark(_ interest: LiveInterest) -> Bool {
+  private mutating func fingerprint(_ interest: LiveInterest) -> Bool {
     switch interest.scope {
-    case .document(let path): return mark(name: DocumentKey.encode(path))
+    case .document(let path): return fingerprint(name: DocumentKey.encode(path))
     case .collectionGroup(let id):
       hasGroups = true
-      return mark(interest.anchors, in: InterestFingerprint.hash(ofGroup: id))
+      return fingerprint(interest.anchors, in: InterestFingerprint.hash(ofGroup: id))
     case .collection(let collection):
-      return mark(interest.anchors, in: InterestFingerprint.hash(ofCollection: collection.segments))
+      return fingerprint(interest.anchors, in: InterestFingerprint.hash(ofCollection: collection.segments))
     }
   }
 
-  private mutating func mark(_ anchors: [LiveAnchor]?, in key: UInt64) -> Bool {
+  private mutating func fingerprint(_ anchors: [LiveAnchor]?, in key: UInt64) -> Bool {
     let scope = scopes[key] ?? InterestFilterScope()
     scopes[key] = scope
     // The cached probes are invalid once the scope has changed.
@@ -144,26 +147,29 @@ struct InterestFilter {
       scope.passAll()
       return true
     }
-    return anchors.allSatisfy { mark($0, in: scope) }
+    return anchors.allSatisfy { fingerprint($0, in: scope) }
   }
 
-  private mutating func mark(_ anchor: LiveAnchor, in scope: InterestFilterScope) -> Bool {
+  private mutating func fingerprint(_ anchor: LiveAnchor, in scope: InterestFilterScope) -> Bool {
     switch anchor {
     case .either(let anchors):
       // The condition with the fewest views is the most selective.
-      let best = anchors.min { choices[InterestFingerprint.mark(of: $0)] ?? 0 < choices[InterestFingerprint.mark(of: $1)] ?? 0 }
-      return best.map { mark($0, in: scope) } ?? true
-    case .name(let name): return mark(name: name)
+      let best = anchors.min {
+        viewsPerFingerprint[InterestFingerprint.fingerprint(of: $0)] ?? 0 < viewsPerFingerprint[
+          InterestFingerprint.fingerprint(of: $1)] ?? 0
+      }
+      return best.map { fingerprint($0, in: scope) } ?? true
+    case .name(let name): return fingerprint(name: name)
     case .equal, .element:
       scope.note(anchor)
-      return fingerprintSet.insert(InterestFingerprint.mark(of: anchor))
+      return fingerprintSet.insert(InterestFingerprint.fingerprint(of: anchor))
     case .range:
       scope.note(anchor)
       return true
     }
   }
 
-  private mutating func mark(name: [UInt8]) -> Bool {
+  private mutating func fingerprint(name: [UInt8]) -> Bool {
     hasNames = true
     return fingerprintSet.insert(InterestFingerprint.hash(ofName: name))
   }

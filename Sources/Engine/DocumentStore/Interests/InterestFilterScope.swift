@@ -6,47 +6,49 @@ import ByteStore
 final class InterestFilterScope {
   private struct Other {
     let field: LiveRangeField
-    var wanted: FieldProbe
+    var probe: FieldProbe
   }
 
   /// With more fields than this, the probes would cost more than the matcher.
   private static let fieldsMax = 32
 
   /// Invalid after each change of this scope; read it again.
-  private(set) var questions = InterestProbes()
+  private(set) var probes = InterestProbes()
   /// Allocated number of top-level fields.
   private var room = 0
-  private var others: [Other] = []
+  private var nestedFields: [Other] = []
 
   deinit { forget() }
 
   // MARK: Changes
 
   func mayMatch(
-    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
+    _ key: inout [UInt8]
   ) -> Bool {
-    unsafe questions.mayMatch(change, marks, &key) || othersMayMatch(change, marks, &key)
+    unsafe probes.mayMatch(change, fingerprints, &key) || othersMayMatch(change, fingerprints, &key)
   }
 
   /// True if a listener may be concerned by a field other than the top-level ones.
   func othersMayMatch(
-    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
+    _ key: inout [UInt8]
   ) -> Bool {
-    guard !others.isEmpty else { return false }
-    if case .document(let before) = unsafe change.pointee.before, othersMayMatch(before, marks, &key) {
+    guard !nestedFields.isEmpty else { return false }
+    if case .document(let before) = unsafe change.pointee.before, othersMayMatch(before, fingerprints, &key) {
       return true
     }
     guard let after = unsafe change.pointee.after else { return false }
-    return othersMayMatch(after, marks, &key)
+    return othersMayMatch(after, fingerprints, &key)
   }
 
   private func othersMayMatch(
-    _ document: StoredDocument, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ document: StoredDocument, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8]
   ) -> Bool {
-    for other in others {
+    for other in nestedFields {
       guard let value = other.field.value(in: document) else { continue }
       let isWanted = unsafe withUnsafePointer(to: value) { value in
-        unsafe other.wanted.mayMatch(value, marks, &key)
+        unsafe other.probe.mayMatch(value, fingerprints, &key)
       }
       if isWanted { return true }
     }
@@ -57,15 +59,15 @@ final class InterestFilterScope {
 
   func passAll() {
     forget()
-    questions.passesAll = true
+    probes.passesAll = true
   }
 
   private func forget() {
-    unsafe questions.outermost?.deinitialize(count: questions.count)
-    unsafe questions.outermost?.deallocate()
-    questions = InterestProbes()
+    unsafe probes.outermost?.deinitialize(count: probes.count)
+    unsafe probes.outermost?.deallocate()
+    probes = InterestProbes()
     room = 0
-    others = []
+    nestedFields = []
   }
 
   /// Adds a range, or the field of a value whose fingerprint goes into the Bloom filter.
@@ -75,52 +77,52 @@ final class InterestFilterScope {
     case .equal(let path, _): change(LiveRangeField(path: path)) { $0.hasValues = true }
     case .element(let path, _): change(LiveRangeField(path: path)) { $0.hasElements = true }
     case .range(let field, let ranges):
-      change(field) { wanted in
-        for range in ranges { wanted.add(range) }
+      change(field) { probe in
+        for range in ranges { probe.add(range) }
       }
     }
   }
 
   /// Does nothing if the scope lets every change pass.
   private func change(_ field: LiveRangeField, _ body: (inout FieldProbe) -> Void) {
-    guard !questions.passesAll else { return }
+    guard !probes.passesAll else { return }
     if let outermost = field.topLevelName {
-      if let known = unsafe known(outermost) { return unsafe body(&known.pointee.wanted) }
-    } else if let number = others.firstIndex(where: { $0.field == field }) {
-      return body(&others[number].wanted)
+      if let known = unsafe known(outermost) { return unsafe body(&known.pointee.probe) }
+    } else if let number = nestedFields.firstIndex(where: { $0.field == field }) {
+      return body(&nestedFields[number].probe)
     }
-    guard questions.count + others.count < Self.fieldsMax else { return passAll() }
-    var wanted = FieldProbe(field.path)
-    body(&wanted)
+    guard probes.count + nestedFields.count < Self.fieldsMax else { return passAll() }
+    var probe = FieldProbe(field.path)
+    body(&probe)
     if let outermost = field.topLevelName {
-      add(InterestProbes.TopLevelField(name: outermost, wanted: wanted))
+      add(InterestProbes.TopLevelField(name: outermost, probe: probe))
     } else {
-      others.append(Other(field: field, wanted: wanted))
-      questions.hasOthers = true
+      nestedFields.append(Other(field: field, probe: probe))
+      probes.hasOthers = true
     }
   }
 
   private func known(_ name: String) -> UnsafeMutablePointer<InterestProbes.TopLevelField>? {
-    guard let outermost = unsafe questions.outermost else { return nil }
-    for number in 0..<questions.count where unsafe outermost[number].name.isSameUTF8(as: name) {
+    guard let outermost = unsafe probes.outermost else { return nil }
+    for number in 0..<probes.count where unsafe outermost[number].name.isSameUTF8(as: name) {
       return unsafe outermost + number
     }
     return nil
   }
 
   private func add(_ field: InterestProbes.TopLevelField) {
-    if questions.count == room {
+    if probes.count == room {
       room = max(2, 2 * room)
       let larger = UnsafeMutablePointer<InterestProbes.TopLevelField>.allocate(capacity: room)
-      if let outermost = unsafe questions.outermost {
-        unsafe larger.moveInitialize(from: outermost, count: questions.count)
+      if let outermost = unsafe probes.outermost {
+        unsafe larger.moveInitialize(from: outermost, count: probes.count)
         unsafe outermost.deallocate()
       }
-      unsafe questions.outermost = larger
+      unsafe probes.outermost = larger
     }
-    if let outermost = unsafe questions.outermost {
-      unsafe (outermost + questions.count).initialize(to: field)
-      questions.count += 1
+    if let outermost = unsafe probes.outermost {
+      unsafe (outermost + probes.count).initialize(to: field)
+      probes.count += 1
     }
   }
 }

@@ -17,7 +17,7 @@ struct InterestProbes {
     var name: String
     /// Position of the field in the previous document.
     var place = 0
-    var wanted: FieldProbe
+    var probe: FieldProbe
   }
 
   var outermost: UnsafeMutablePointer<TopLevelField>?
@@ -29,21 +29,24 @@ struct InterestProbes {
   /// True if a listener may be concerned by the old or the new value of a top-level field.
   @inline(__always)
   func mayMatch(
-    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
+    _ key: inout [UInt8]
   ) -> Bool {
     if passesAll { return true }
-    if unsafe !change.pointee.before.isNone, unsafe mayMatchBefore(change, marks, &key) { return true }
+    if unsafe !change.pointee.before.isNone, unsafe mayMatchBefore(change, fingerprints, &key) { return true }
     guard let fields = unsafe change.pointee.after?.fields else { return false }
-    return quickProbe(fields, marks) ?? answer(fields, marks, &key)
+    return quickProbe(fields, fingerprints) ?? answer(fields, fingerprints, &key)
   }
 
   @inline(never)
   private func mayMatchBefore(
-    _ change: UnsafePointer<IndexChanges.Change>, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
+    _ key: inout [UInt8]
   ) -> Bool {
     switch unsafe change.pointee.before {
     case .none: false
-    case .document(let before): quickProbe(before.fields, marks) ?? answer(before.fields, marks, &key)
+    case .document(let before):
+      quickProbe(before.fields, fingerprints) ?? answer(before.fields, fingerprints, &key)
     // The previous values are unknown.
     case .unknown: count > 0 || hasOthers
     }
@@ -52,19 +55,19 @@ struct InterestProbes {
   /// Nil if the document needs the slow path. Reads without retaining, which is safe because it makes no
   /// calls.
   @inline(__always)
-  private func quickProbe(_ fields: StoredMap, _ marks: BlockedBloomFilter.View) -> Bool? {
+  private func quickProbe(_ fields: StoredMap, _ fingerprints: BlockedBloomFilter.View) -> Bool? {
     unsafe fields.entries.withUnsafeBufferPointer { entries in
-      guard var asked = unsafe outermost else { return false }
-      let end = unsafe asked + count
-      while unsafe asked < end {
-        let place = unsafe asked.pointee.place
+      guard var field = unsafe outermost else { return false }
+      let end = unsafe field + count
+      while unsafe field < end {
+        let place = unsafe field.pointee.place
         guard place < entries.count,
-          unsafe entries.name(at: place).pointee.hasSameBits(as: asked.pointee.name)
+          unsafe entries.name(at: place).pointee.hasSameBits(as: field.pointee.name)
         else { return nil }
-        switch unsafe asked.pointee.wanted.quickProbe(entries.value(at: place), marks) {
+        switch unsafe field.pointee.probe.quickProbe(entries.value(at: place), fingerprints) {
         case true?: return true
         case nil: return nil
-        case false?: unsafe asked += 1
+        case false?: unsafe field += 1
         }
       }
       return false
@@ -72,7 +75,9 @@ struct InterestProbes {
   }
 
   @inline(never)
-  private func answer(_ fields: StoredMap, _ marks: BlockedBloomFilter.View, _ key: inout [UInt8]) -> Bool {
+  private func answer(_ fields: StoredMap, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8])
+    -> Bool
+  {
     guard let outermost = unsafe outermost else { return false }
     return unsafe fields.entries.withUnsafeBufferPointer { entries in
       for number in 0..<count {
@@ -84,7 +89,7 @@ struct InterestProbes {
         // one.
         unsafe outermost[number].name = entries.name(at: outermost[number].place).pointee
         let value = unsafe entries.value(at: outermost[number].place)
-        if unsafe outermost[number].wanted.mayMatch(value, marks, &key) { return true }
+        if unsafe outermost[number].probe.mayMatch(value, fingerprints, &key) { return true }
       }
       return false
     }

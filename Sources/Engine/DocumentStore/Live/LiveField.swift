@@ -45,7 +45,9 @@ final class LiveField {
   private subscript(name: String) -> LiveField? { places[Name(name)].map { fields[$0].field } }
 
   /// Creates the field if it does not exist.
-  func made(at path: StoredFieldPath) -> LiveField { path.names.reduce(self) { $0[$1] ?? $0.make($1) } }
+  func fieldCreatingIfNeeded(at path: StoredFieldPath) -> LiveField {
+    path.names.reduce(self) { $0[$1] ?? $0.make($1) }
+  }
 
   private func make(_ name: String) -> LiveField {
     let field = LiveField()

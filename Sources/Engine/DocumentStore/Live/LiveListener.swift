@@ -2,7 +2,7 @@
 //
 // Invariants:
 //   - The handler runs on the listener's queue, never twice at once, and without any lock.
-//   - `difference` holds the changes from `told` to `next`. A new state replaces one that is still waiting.
+//   - `difference` holds the changes from `delivered` to `next`. A new state replaces one that is still waiting.
 //     So a slow listener keeps two states at most and always receives the last one.
 //   - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block
 //     that is enqueued after the commit therefore runs after the commit's state was delivered.
@@ -24,7 +24,7 @@ public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreErro
 final class LiveListener: Sendable {
   private struct State {
     /// Nil before the first state.
-    var told: LiveResults?
+    var delivered: LiveResults?
     var next: LiveResults?
     var time: StoredTimestamp?
     var difference = LiveDifference.of([:])
@@ -63,7 +63,9 @@ final class LiveListener: Sendable {
   func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], _ time: StoredTimestamp?) {
     schedule { state in
       // Before the first state, there is nothing to compare with.
-      if let told = state.told { state.difference.add(changes, documents: told.count + results.count) }
+      if let delivered = state.delivered {
+        state.difference.add(changes, documents: delivered.count + results.count)
+      }
       state.next = results
       state.time = time
     }
@@ -86,7 +88,7 @@ final class LiveListener: Sendable {
   func remove() {
     state.withLock { state in
       state.isRemoved = true
-      state.told = nil
+      state.delivered = nil
       state.next = nil
       state.difference = .of([:])
     }
@@ -124,29 +126,30 @@ final class LiveListener: Sendable {
     }
     guard begins else { return }
     repeat {
-      if let delivery = state.withLock(Self.take) { hand(over: delivery) }
-    } while state.withLock(Self.goesOn)
+      if let delivery = state.withLock(Self.take) { deliver(over: delivery) }
+    } while state.withLock(Self.shouldContinue)
   }
 
   private static func take(_ state: inout State) -> Delivery? {
     guard !state.isRemoved, state.next != nil || state.failure != nil else { return nil }
     let delivery = Delivery(
-      old: state.told, new: state.next, time: state.time, difference: state.difference, failure: state.failure
+      old: state.delivered, new: state.next, time: state.time, difference: state.difference,
+      failure: state.failure
     )
-    if let next = state.next { state.told = next }
+    if let next = state.next { state.delivered = next }
     state.next = nil
     state.difference = .of([:])
     state.failure = nil
     return delivery
   }
 
-  private static func goesOn(_ state: inout State) -> Bool {
+  private static func shouldContinue(_ state: inout State) -> Bool {
     defer { state.isRestartNeeded = false }
     if !state.isRestartNeeded { state.isRunning = false }
     return state.isRestartNeeded
   }
 
-  private func hand(over delivery: Delivery) {
+  private func deliver(over delivery: Delivery) {
     if let new = delivery.new {
       let isFirst = delivery.old == nil
       let difference = isFirst ? .everything : delivery.difference

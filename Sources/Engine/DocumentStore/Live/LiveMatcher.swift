@@ -23,7 +23,7 @@ struct LiveMatcher {
     let fields = LiveField()
     /// Ranges that every document has a value for: of the document id, or of a field that counts as null if
     /// missing.
-    var others: [LiveRangeField: LiveRanges<LiveMatcherEntry>] = [:]
+    var nestedFields: [LiveRangeField: LiveRanges<LiveMatcherEntry>] = [:]
     var views: [ObjectIdentifier: LiveView] = [:]
   }
 
@@ -115,8 +115,9 @@ extension LiveMatcher.Scope {
       switch anchor {
       case .either: preconditionFailure("one of them was chosen")
       case .name(let name): names[RecordKey(name), default: [:]][id] = view
-      case .equal(let path, let value): fields.made(at: path).values.insert(view, at: value)
-      case .element(let path, let value): fields.made(at: path).elements.insert(view, at: value)
+      case .equal(let path, let value): fields.fieldCreatingIfNeeded(at: path).values.insert(view, at: value)
+      case .element(let path, let value):
+        fields.fieldCreatingIfNeeded(at: path).elements.insert(view, at: value)
       case .range(let field, let list): for range in list { ranges(of: field).insert(range, place) }
       }
     }
@@ -124,10 +125,10 @@ extension LiveMatcher.Scope {
 
   /// Creates the ranges if the field has none.
   private func ranges(of field: LiveRangeField) -> LiveRanges<LiveMatcherEntry> {
-    guard field.isNeverWithoutValue else { return fields.made(at: field.path).ranges }
-    if let ranges = others[field] { return ranges }
+    guard field.isNeverWithoutValue else { return fields.fieldCreatingIfNeeded(at: field.path).ranges }
+    if let ranges = nestedFields[field] { return ranges }
     let ranges = LiveRanges<LiveMatcherEntry>()
-    others[field] = ranges
+    nestedFields[field] = ranges
     return ranges
   }
 
@@ -161,8 +162,8 @@ extension LiveMatcher.Scope {
         fields[path]?.elements.remove(place.view, at: value)
         fields.trim(at: path)
       case .range(let field, _) where field.isNeverWithoutValue:
-        others[field]?.remove(place)
-        if others[field]?.count == 0 { others[field] = nil }
+        nestedFields[field]?.remove(place)
+        if nestedFields[field]?.count == 0 { nestedFields[field] = nil }
       case .range(let field, _):
         fields[field.path]?.ranges.remove(place)
         fields.trim(at: field.path)
@@ -189,7 +190,7 @@ extension LiveMatcher.Scope {
     _ document: StoredDocument, _ key: inout [UInt8], to found: inout [ObjectIdentifier: LiveView]
   ) {
     fields.find(in: document.fields, &key, &found)
-    for (field, ranges) in others {
+    for (field, ranges) in nestedFields {
       guard let value = field.value(in: document) else { continue }
       ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0.view)] = $0.view }
     }

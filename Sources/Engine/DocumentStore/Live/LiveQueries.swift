@@ -36,7 +36,7 @@ protocol LiveSource: AnyObject, Sendable {
   func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
 
   /// Runs `body` in a background thread.
-  func later(_ body: @escaping @Sendable () -> Void)
+  func runInBackground(_ body: @escaping @Sendable () -> Void)
 
   /// Pins indexes: they are not evicted while others can be, until they are unpinned.
   func pin(_ indexes: [IndexDefinition])
@@ -57,11 +57,11 @@ final class LiveQueries: CommitObserver {
     /// Number of times a change was applied to a view.
     var visits = 0
     /// Storage for the next commits to be taken.
-    var room: [Publication] = []
+    var queueStorage: [Publication] = []
   }
 
   /// The storage is kept up to this number of commits.
-  private static let roomMax = 64
+  private static let queueStorageMax = 64
 
   private let publications: Publications
   private let state = Locked(State())
@@ -96,7 +96,7 @@ final class LiveQueries: CommitObserver {
       if let view = state.views[id] {
         view.listeners.append(listener)
         state.time = publications.timeIfQueueIsEmpty ?? state.time
-        if view.isTold { listener.offer(view.results, [], view.isLoading ? view.timeShown : state.time) }
+        if view.wasNotified { listener.offer(view.results, [], view.isLoading ? view.timeShown : state.time) }
         return (view, false)
       }
       state.viewsCreated += 1
@@ -105,7 +105,7 @@ final class LiveQueries: CommitObserver {
       state.views[id] = view
       state.matcher.insert(view)
       // Follow before running the query, because later commits must arrive here.
-      publications.follow(view.interest, number: view.number, self)
+      publications.observe(view.interest, number: view.number, self)
       return (view, true)
     }
     if isNew {
@@ -146,7 +146,7 @@ final class LiveQueries: CommitObserver {
           try loadAtOnce(view, &state, source)
         }
         state.time = publications.timeIfQueueIsEmpty ?? state.time
-        tell(view, state.time)
+        report(view, state.time)
         return true
       }
       if isDone { return }
@@ -175,7 +175,7 @@ final class LiveQueries: CommitObserver {
     guard let answer = try source.answerWithoutWaiting(view.loading) else {
       view.loadAgain()
       let id = view.query.canonicalID
-      return source.later { [weak self] in self?.loadLater(id) }
+      return source.runInBackground { [weak self] in self?.loadLater(id) }
     }
     let isTaken = take(view.window(answer.documents), answer, view, &state, source)
     precondition(isTaken, "nothing happens meanwhile")
@@ -224,7 +224,7 @@ final class LiveQueries: CommitObserver {
     state.source?.unpin(view.pins)
     view.pins = []
     view.empty()
-    publications.unfollow(number: view.number)
+    publications.stopObserving(number: view.number)
   }
 
   /// Removes all listeners.
@@ -244,14 +244,14 @@ final class LiveQueries: CommitObserver {
 
   // MARK: Following
 
-  func follow() {
+  func observe() {
     state.withLock { state in
       var commits: [Publication] = []
-      swap(&commits, &state.room)
+      swap(&commits, &state.queueStorage)
       let time = publications.take(&commits)
       defer {
-        commits.removeAll(keepingCapacity: commits.count <= Self.roomMax)
-        swap(&commits, &state.room)
+        commits.removeAll(keepingCapacity: commits.count <= Self.queueStorageMax)
+        swap(&commits, &state.queueStorage)
       }
       guard !commits.isEmpty else { return }
       let timeBefore = state.time
@@ -277,7 +277,7 @@ final class LiveQueries: CommitObserver {
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
         if view.needsLoading { reload(view, shownAt: timeBefore, &state) }
-        tell(view, state.time)
+        report(view, state.time)
       }
     }
   }
@@ -297,9 +297,9 @@ final class LiveQueries: CommitObserver {
   /// Waits until no thread follows commits.
   func wait() { state.withLock { _ in } }
 
-  private func tell(_ view: LiveView, _ time: StoredTimestamp?) {
+  private func report(_ view: LiveView, _ time: StoredTimestamp?) {
     guard !view.isLoading else { return }
-    let wasTold = view.isTold
+    let wasTold = view.wasNotified
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }
     for listener in view.listeners { listener.offer(view.results, changes, time) }

@@ -18,7 +18,7 @@ final class LiveRanges<Owner: AnyObject> {
   /// The first eight bytes of each lower bound, as a number.
   private var lowerHeads: [UInt64] = []
   /// The greatest upper bound in each node's subtree; nil for unbounded.
-  private var furthest: [[UInt8]?] = []
+  private var maxUppers: [[UInt8]?] = []
   private var maxUpperHeads: [UInt64] = []
   private var recent: [Item] = []
   private var removed: [ObjectIdentifier: Int] = [:]
@@ -52,9 +52,9 @@ final class LiveRanges<Owner: AnyObject> {
     recent = []
     sorted.sort { $0.range.lower.precedes($1.range.lower) }
     lowerHeads = sorted.map(\.range.lower.head)
-    furthest = Array(repeating: [], count: sorted.count)
+    maxUppers = Array(repeating: [], count: sorted.count)
     _ = measure(0, sorted.count)
-    maxUpperHeads = furthest.map { $0?.head ?? .max }
+    maxUpperHeads = maxUppers.map { $0?.head ?? .max }
   }
 
   private func measure(_ low: Int, _ high: Int) -> [UInt8]? {
@@ -69,7 +69,7 @@ final class LiveRanges<Owner: AnyObject> {
       }
       if one.precedes(other) { end = other }
     }
-    furthest[middle] = end
+    maxUppers[middle] = end
     return end
   }
 
@@ -111,6 +111,6 @@ final class LiveRanges<Owner: AnyObject> {
 
   private func hasUpperBoundAfter(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {
     guard maxUpperHeads[place] == head else { return head < maxUpperHeads[place] }
-    return furthest[place].map { key.precedes($0) } ?? true
+    return maxUppers[place].map { key.precedes($0) } ?? true
   }
 }

@@ -42,7 +42,7 @@ final class LiveView {
   /// their sort order is reversed.
   private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
   /// True once listeners have received a state.
-  private(set) var isTold = false
+  private(set) var wasNotified = false
   /// While the query runs again: the time of the last commit before it. New listeners see the state of that
   /// time.
   var timeShown: StoredTimestamp?
@@ -133,7 +133,7 @@ final class LiveView {
     }
     // Listeners that have received nothing get the whole state instead of changes.
     changes =
-      limit == nil && isTold
+      limit == nil && wasNotified
       ? LiveDifference.pairs(results.prefix(entries: .max), self.window.prefix(entries: .max)) : []
     isWindowChanged = true
     findAnchor()
@@ -211,7 +211,7 @@ final class LiveView {
 
   /// Returns the changes for listeners since the last call.
   func takeChanges() -> [LiveDifference.Change] {
-    isTold = true
+    wasNotified = true
     guard isWindowChanged else { return [] }
     isWindowChanged = false
     defer { changes = [] }

@@ -34,7 +34,7 @@ final class FieldNames: Sendable {
   }
 
   /// Never changed once set. For other types, it does no harm.
-  fileprivate func learn(_ places: [UInt8]) {
+  fileprivate func record(_ places: [UInt8]) {
     if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
   }
 }
@@ -56,7 +56,7 @@ package final class RecordFields {
     if places == nil, let names = map.names, names.shouldBeRecorded { own = [] }
   }
 
-  deinit { if let own { map.names?.learn(own) } }
+  deinit { if let own { map.names?.record(own) } }
 
   package func position(of name: String) -> Int? {
     guard let names = map.names?.names else { return search(name, map.compareName) }

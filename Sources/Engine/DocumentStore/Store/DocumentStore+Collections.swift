@@ -44,7 +44,7 @@ extension DocumentStore {
     return found
   }
 
-  func snapshotWithNames() throws(DocumentStoreError) -> (Moment, OrderedIndex) {
+  func snapshotWithNames() throws(DocumentStoreError) -> (ReadView, OrderedIndex) {
     while true {
       let (moment, names) = try moment { [indexes] in indexes.state.withLock { $0.names?.tree } }
       if let names { return (moment, names) }

@@ -177,7 +177,7 @@ extension DocumentStore {
 
   private var liveBytes: UInt64 {
     let statistics = bytes.statistics
-    return statistics.segments.liveBytes + UInt64(statistics.tailBytes)
+    return statistics.segments.liveBytes + UInt64(statistics.memtableBytes)
   }
 
   /// False if nothing is left to remove.
@@ -212,7 +212,7 @@ extension DocumentStore {
     do throws(DocumentStoreError) {
       try pipeline.write(removing: keys) { [first, isLast] now in
         // No entry was added since, and none was in progress.
-        let isLast = isLast && feed.underWay == 0 && now.next == feed.next
+        let isLast = isLast && feed.inProgress == 0 && now.next == feed.next
         gone = now.drop(through: first - 1, bytes: dropped, isLast: isLast)
         return [(FeedFormat.stateKey, now.state)]
       }
@@ -224,11 +224,11 @@ extension DocumentStore {
   }
 
   /// Follow-up work after a commit with a feed entry.
-  func didCommitToFeed(_ underWay: CommitInProgress) {
-    guard underWay.feedBytes != nil else { return }
+  func didCommitToFeed(_ inProgress: CommitInProgress) {
+    guard inProgress.feedBytes != nil else { return }
     // The next commit retries. A commit in progress when the last consumer left writes an entry without a
     // consumer.
-    if underWay.isFeedTrimDue || !pipeline.feed.isActive { try? trimFeed() }
+    if inProgress.isFeedTrimDue || !pipeline.feed.isActive { try? trimFeed() }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
   }
 }

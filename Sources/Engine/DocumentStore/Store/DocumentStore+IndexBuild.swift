@@ -34,7 +34,7 @@ extension DocumentStore {
   /// Rebuilds the name index, after a checkpoint without indexes was opened or a page was damaged. After a
   /// checkpoint without indexes, it also finds out which shapes the records use.
   func rebuildNames() throws(DocumentStoreError) {
-    try inTurn { () throws(DocumentStoreError) in
+    try withBuildTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // Block commits meanwhile. This is rare, and only keys are read.
       try pipeline.whileQuiescent { () throws(DocumentStoreError) in
@@ -50,7 +50,7 @@ extension DocumentStore {
           let key = StoredKey.of(NameKey.encode(path))
           sorter.add(key.rawSpan, ordinal)
           if NameKey.isNested(path) { tree.countNested(path.collectionID, 1) }
-          if StoredKey.isLong(key.rawSpan) { tree.long += 1 }
+          if StoredKey.isLong(key.rawSpan) { tree.truncatedCount += 1 }
         }
         if !knowsShapes { indexes.shapes.begin(from: nextShape) }
         tree.tree = sorter.build() ?? OrderedIndex()
@@ -83,11 +83,14 @@ extension DocumentStore {
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
-    sparing spared: [IndexDefinition] = [], while isWanted: () -> Bool = { true }, tells: Bool = false,
+    sparing spared: [IndexDefinition] = [], while isWanted: () -> Bool = { true },
+    reportsProgress: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
-    func tell(_ step: IndexProgress) -> Bool { isWanted() && (!tells || outsideBuildTurn { progress(step) }) }
-    return try inTurn { () throws(DocumentStoreError) in
+    func report(_ step: IndexProgress) -> Bool {
+      isWanted() && (!reportsProgress || outsideBuildTurn { progress(step) })
+    }
+    return try withBuildTurn { () throws(DocumentStoreError) in
       while true {
         let (isLost, isThere) = indexes.state.withLock { state in
           let isLost = state.isLost(definition)
@@ -100,7 +103,7 @@ extension DocumentStore {
         }
         guard !isThere, isLost || !ifLost else { return true }
         if !isLost { try checkNumber(isForQuery) }
-        switch try attempt(definition, isForQuery, ifLost: ifLost, spared, tell) {
+        switch try attempt(definition, isForQuery, ifLost: ifLost, spared, report) {
         case .dropped: return true
         case .made(let isAutomatic):
           if isAutomatic {
@@ -110,22 +113,22 @@ extension DocumentStore {
           }
           return true
         case .ended: return false
-        case .spoilt: continue
+        case .invalidated: continue
         }
       }
     }
   }
 
-  private func inTurn<Result>(
+  private func withBuildTurn<Result>(
     _ body: () throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
-    building.withLock(when: { $0.atWork == 0 }) { $0.atWork += 1 }
+    building.withLock(when: { $0.running == 0 }) { $0.running += 1 }
     defer { endTurn() }
     return try body()
   }
 
   private func endTurn() {
-    building.withLock { $0.atWork -= 1 }
+    building.withLock { $0.running -= 1 }
     building.wakeAll()
   }
 
@@ -133,7 +136,7 @@ extension DocumentStore {
   /// turn gets it meanwhile, so two builds can use memory at the same time.
   private func outsideBuildTurn<Result>(_ body: () -> Result) -> Result {
     endTurn()
-    defer { building.withLock { $0.atWork += 1 } }
+    defer { building.withLock { $0.running += 1 } }
     return body()
   }
 
@@ -153,7 +156,7 @@ extension DocumentStore {
     /// The index was dropped meanwhile.
     case dropped
     /// A commit replaced a damaged document meanwhile.
-    case spoilt
+    case invalidated
   }
 
   private func attempt(
@@ -182,7 +185,7 @@ extension DocumentStore {
       }
       return try publish(&index, spared)
     } catch {
-      guard indexes.state.withLock({ $0.endFailedBuild(id, error) }) else { return .spoilt }
+      guard indexes.state.withLock({ $0.endFailedBuild(id, error) }) else { return .invalidated }
       throw error
     }
   }
@@ -190,7 +193,8 @@ extension DocumentStore {
   /// Fills an empty index with the keys of all documents in a snapshot. `names` is the snapshot's name
   /// index, if known. False if `progress` ended the build.
   func fill(
-    _ index: inout ManagedIndex, _ moment: Moment, _ names: OrderedIndex?, _ progress: (IndexProgress) -> Bool
+    _ index: inout ManagedIndex, _ moment: ReadView, _ names: OrderedIndex?,
+    _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     let definition = index.definition
     var sorter = OrderedIndexSorter()
@@ -201,16 +205,16 @@ extension DocumentStore {
     let total = Double(max(ordinals?.count ?? moment.keyCount, 1))
     var seen = 0.0
     defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
-    var goesOn = progress(IndexProgress(step: .reading, fraction: 0))
-    guard goesOn else { return false }
+    var shouldContinue = progress(IndexProgress(step: .reading, fraction: 0))
+    guard shouldContinue else { return false }
     let shapes = indexes.shapes.table
     var group: [UInt8] = []
     DocumentKey.append(definition.collectionID, to: &group)
     try read(moment, ordinals) { ordinal, key, record in
       seen += 1
       if seen.remainder(dividingBy: 4096) == 0 {
-        goesOn = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
-        guard goesOn else { return false }
+        shouldContinue = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
+        guard shouldContinue else { return false }
       }
       guard DocumentKey.isInGroup(group, key), let path = DocumentKey.decode(key) else { return true }
       do throws(RecordError) {
@@ -228,7 +232,7 @@ extension DocumentStore {
       }
     }
     if let problem { throw problem }
-    guard goesOn, let tree = sorter.build({ progress(IndexProgress(step: .sorting, fraction: $0)) })
+    guard shouldContinue, let tree = sorter.build({ progress(IndexProgress(step: .sorting, fraction: $0)) })
     else { return false }
     index.tree = tree
     index.longKeys = long
@@ -252,7 +256,7 @@ extension DocumentStore {
       try index.tree.apply(changes)
       if changes.count < 1000 { break }
     }
-    var result = Result<Attempt, DocumentStoreError>.success(.spoilt)
+    var result = Result<Attempt, DocumentStoreError>.success(.invalidated)
     indexes.state.withLock { state in
       guard let place = state.building.firstIndex(where: { $0.id == index.id }) else { return }
       let building = state.building.remove(at: place)
@@ -300,13 +304,13 @@ extension DocumentStore {
 
   /// Calls `body` with stored documents, given their ordinals or nil for all, until it returns false.
   private func read(
-    _ moment: Moment, _ ordinals: [UInt32]?,
+    _ moment: ReadView, _ ordinals: [UInt32]?,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Bool
   ) throws(DocumentStoreError) {
     guard let ordinals else {
-      var goesOn = true
+      var shouldContinue = true
       return try read(moment) { ordinal, key, record in
-        if goesOn { goesOn = body(ordinal, key, record) }
+        if shouldContinue { shouldContinue = body(ordinal, key, record) }
       }
     }
     let pooled = moment.takeBuffer()
@@ -314,10 +318,10 @@ extension DocumentStore {
     for start in stride(from: 0, to: ordinals.count, by: 256) {
       let wave = Array(ordinals[start..<min(start + 256, ordinals.count)])
       do throws(ByteStoreError) {
-        let isThrough = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
+        let isComplete = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
           body(ordinal, key, record)
         }
-        guard isThrough else { return }
+        guard isComplete else { return }
       } catch {
         throw DocumentStoreError(error)
       }
@@ -326,7 +330,7 @@ extension DocumentStore {
 
   /// Calls `body` with every stored document.
   func read(
-    _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
+    _ moment: ReadView, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
   ) throws(DocumentStoreError) {
     try readAll(moment) { ordinal, key, value in
       if DocumentKey.isOfDocument(key) { body(ordinal, key, value) }
@@ -335,7 +339,7 @@ extension DocumentStore {
 
   /// Calls `body` with every key, its ordinal, and its value.
   func readAll(
-    _ moment: Moment, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
+    _ moment: ReadView, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(DocumentStoreError) {
     do throws(ByteStoreError) { try moment.forEach(body) } catch { throw DocumentStoreError(error) }
   }

@@ -49,7 +49,7 @@ extension DocumentStore {
   /// `close`. Commits continue meanwhile. Does nothing if it was created before.
   @discardableResult
   public func createIndex(_ definition: IndexDefinition) throws(DocumentStoreError) -> Bool {
-    try createIndex(definition, tells: false) { _ in true }
+    try createIndex(definition, reportsProgress: false) { _ in true }
   }
 
   /// Creates an index and reports the progress. `progress` is called at the start and then from time to
@@ -59,15 +59,15 @@ extension DocumentStore {
   public func createIndex(
     _ definition: IndexDefinition, progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
-    try createIndex(definition, tells: true, progress)
+    try createIndex(definition, reportsProgress: true, progress)
   }
 
   private func createIndex(
-    _ definition: IndexDefinition, tells: Bool, _ progress: (IndexProgress) -> Bool
+    _ definition: IndexDefinition, reportsProgress: Bool, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     // A checkpoint cannot contain indexes without the names.
     if indexes.documentCount == nil { try rebuildNames() }
-    return try build(definition, isAutomatic: false, tells: tells, progress)
+    return try build(definition, isAutomatic: false, reportsProgress: reportsProgress, progress)
   }
 
   /// Drops an index, even one that is still being built. False if it does not exist.

@@ -43,7 +43,7 @@ extension DocumentStore {
     if let problem { throw problem }
     if let broken = self.indexes.shapes.difference(from: definitions) { return broken }
     if let names {
-      if let broken = try expectedNames.difference(from: names.tree, long: names.long) {
+      if let broken = try expectedNames.difference(from: names.tree, long: names.truncatedCount) {
         return "the names: \(broken)"
       }
       if names.nested != nested { return "the names: \(names.nested) are nested, not \(nested)" }

@@ -55,7 +55,7 @@ extension DocumentStore: LiveSource {
     return found.map { LiveAnswer(documents: $0.result, $0.done, lacksIndex: createsIndexes) }
   }
 
-  func later(_ body: @escaping @Sendable () -> Void) { Self.refills.async(execute: body) }
+  func runInBackground(_ body: @escaping @Sendable () -> Void) { Self.backgroundQueue.async(execute: body) }
 
   func pin(_ indexes: [IndexDefinition]) { self.indexes.pin(indexes) }
 
@@ -63,7 +63,7 @@ extension DocumentStore: LiveSource {
 
   func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {
     guard case .inBackground = options.maintenance else { return }
-    Self.refills.async { [weak self] in
+    Self.backgroundQueue.async { [weak self] in
       if let self, let first = try? query.limited(to: .first(1)) {
         _ = try? run(first, checks: false) { run throws(DocumentStoreError) in try run.documents() }
       }
@@ -72,7 +72,7 @@ extension DocumentStore: LiveSource {
   }
 
   /// Runs index builds and reloads for live queries.
-  static let refills = DispatchQueue(label: "dugout.live.indexes", qos: .utility)
+  static let backgroundQueue = DispatchQueue(label: "dugout.live.indexes", qos: .utility)
 }
 
 extension LiveAnswer {

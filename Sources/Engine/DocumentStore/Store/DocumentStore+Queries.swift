@@ -194,7 +194,7 @@ extension DocumentStore {
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     if checks { try query.check() }
-    let found = try run(query, mayRetry, createsIndexes ? .made : .leftOut, while: { true }, body)
+    let found = try run(query, mayRetry, createsIndexes ? .made : .ignored, while: { true }, body)
     guard let found else { preconditionFailure("what is missing is made, or left out") }
     return found
   }
@@ -218,7 +218,7 @@ extension DocumentStore {
   private enum MissingIndex {
     case made
     /// Run the query with the existing indexes.
-    case leftOut
+    case ignored
     /// Run the query with the existing indexes, but fail if the name index is missing, which every plan
     /// needs.
     case ignoredIfNamesExist
@@ -255,7 +255,7 @@ extension DocumentStore {
       }
       guard let view else {
         // Rebuilding the names blocks commits, so a thread that commits wait for must not do it.
-        guard missing == .made || missing == .leftOut else { return nil }
+        guard missing == .made || missing == .ignored else { return nil }
         try rebuildNames()
         continue
       }
@@ -266,7 +266,7 @@ extension DocumentStore {
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // Limited, because an index might be dropped right after each build.
-        createsIndexes: missing != .leftOut && missing != .ignoredIfNamesExist && createsIndexes
+        createsIndexes: missing != .ignored && missing != .ignoredIfNamesExist && createsIndexes
           && rounds < Self.roundsMax && !isIndexImpossible,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
@@ -302,7 +302,7 @@ extension DocumentStore {
   /// Maximum number of attempts to build missing indexes.
   private static let roundsMax = 3
 
-  func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (Moment, Result) {
+  func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (ReadView, Result) {
     do throws(ByteStoreError) { return try bytes.moment(body) } catch { throw DocumentStoreError(error) }
   }
 }

@@ -77,9 +77,9 @@ private final class RecordInspector: EntryJudge {
   private var hasProblem = false
   private var undecodable = UndecodableEntries()
   /// Number of records per undefined shape id.
-  private var needing: [Int: Int] = [:]
+  private var recordsPerMissingShape: [Int: Int] = [:]
   /// These counts from an earlier pass. The first record of each shape then reports for all of them.
-  private var counted: [Int: Int] = [:]
+  private var earlierCounts: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {
     self.shapes = shapes
@@ -93,10 +93,10 @@ private final class RecordInspector: EntryJudge {
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {
     var report = try check(self)
-    if hasMissedShape || needing.values.contains(where: { $0 > 1 }) {
+    if hasMissedShape || recordsPerMissingShape.values.contains(where: { $0 > 1 }) {
       hasMissedShape = false
-      counted = needing
-      needing = [:]
+      earlierCounts = recordsPerMissingShape
+      recordsPerMissingShape = [:]
       undecodable = UndecodableEntries()
       report = try check(self)
     }
@@ -128,9 +128,9 @@ private final class RecordInspector: EntryJudge {
     let text =
       "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
     guard let shape = RecordCodec.missingShape(error, in: record, table) else { return text }
-    needing[shape, default: 0] += 1
-    guard let count = counted[shape] else { return text }
-    guard needing[shape] == 1 else { return nil }
+    recordsPerMissingShape[shape, default: 0] += 1
+    guard let count = earlierCounts[shape] else { return text }
+    guard recordsPerMissingShape[shape] == 1 else { return nil }
     return count == 1 ? text : "\(text), as in all \(count) records with that shape"
   }
 

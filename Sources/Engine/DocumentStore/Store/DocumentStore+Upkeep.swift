@@ -17,7 +17,7 @@ extension DocumentStore {
   /// only in the WAL.
   public var documentByteCount: UInt64 {
     let statistics = bytes.statistics
-    return statistics.segments.liveBytes + UInt64(statistics.tailBytes)
+    return statistics.segments.liveBytes + UInt64(statistics.memtableBytes)
   }
 
   /// Statistics about the contents of objects. Asks the system for the size of each file.

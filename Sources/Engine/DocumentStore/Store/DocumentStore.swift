@@ -92,7 +92,7 @@ public final class DocumentStore: Sendable {
 
   struct BuildTurn {
     /// Number of running builds. A build inside its progress callback is not counted.
-    var atWork = 0
+    var running = 0
   }
 
   /// The store's settings, kept outside documents.
@@ -240,8 +240,8 @@ public final class DocumentStore: Sendable {
   }
 
   @discardableResult
-  package func finish(_ underWay: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
-    let happened = try pipeline.finish(underWay)
+  package func finish(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
+    let happened = try pipeline.finish(inProgress)
     didCommitToFeed(happened)
     return happened.time
   }

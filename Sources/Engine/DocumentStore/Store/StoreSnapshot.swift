@@ -24,9 +24,9 @@ public final class StoreSnapshot: Sendable {
   private let state: Locked<State?>
 
   private struct State {
-    var moment: Moment
+    var moment: ReadView
     var view: IndexView
-    var lease: SnapshotPin
+    var pinSnapshot: SnapshotPin
     /// Indexes that cannot be built, because a record cannot be decoded.
     var impossible: [IndexDefinition] = []
   }
@@ -40,7 +40,7 @@ public final class StoreSnapshot: Sendable {
         continue
       }
       time = moment.stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: moment.stamp))
-      state = Locked(State(moment: moment, view: view, lease: store.bytes.lease(moment)))
+      state = Locked(State(moment: moment, view: view, pinSnapshot: store.bytes.pinSnapshot(moment)))
       return
     }
   }

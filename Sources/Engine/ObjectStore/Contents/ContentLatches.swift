@@ -68,12 +68,12 @@ final class ContentLatches: Sendable {
   }
 
   /// Releases shared access. True if the caller must check whether the content is still needed.
-  func releaseShare(_ id: BlobID) -> Bool { letGo(of: id) { $0.shares -= 1 } }
+  func releaseShare(_ id: BlobID) -> Bool { release(of: id) { $0.shares -= 1 } }
 
   /// Releases exclusive access. True if the caller must check whether the content is still needed.
-  func giveBack(_ id: BlobID) -> Bool { letGo(of: id) { $0.isTaken = false } }
+  func releaseExclusive(_ id: BlobID) -> Bool { release(of: id) { $0.isTaken = false } }
 
-  private func letGo(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
+  private func release(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
     let needsCheck = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
       change(&latch)

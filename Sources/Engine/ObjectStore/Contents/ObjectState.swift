@@ -6,7 +6,7 @@ import DocumentStore
 /// Usable from any thread.
 final class ObjectState: StoreAttachment {
   let latches = ContentLatches()
-  let dead = Locked(PackGarbage())
+  let garbage = Locked(PackGarbage())
   /// Downloads that are running.
   let activeDownloads = Locked<Set<RandomID>>([])
   /// Running uploads, which a sweep must leave alone.
@@ -35,22 +35,22 @@ final class ObjectState: StoreAttachment {
 
   /// Contents that were verified since the store was opened, because they were uploaded again, with the
   /// verified place. The set is bounded; a dropped entry is verified again.
-  private let sound = Locked<[BlobID: BlobLocation]>([:])
+  private let intact = Locked<[BlobID: BlobLocation]>([:])
   private static let intactMax = 4096
 
-  func isKnownIntact(_ id: BlobID, at place: BlobLocation) -> Bool { sound.withLock { $0[id] == place } }
+  func isKnownIntact(_ id: BlobID, at place: BlobLocation) -> Bool { intact.withLock { $0[id] == place } }
 
   func noteIntact(_ id: BlobID, at place: BlobLocation) {
-    sound.withLock { sound in
-      if sound.count >= Self.intactMax, sound[id] == nil { _ = sound.popFirst() }
-      sound[id] = place
+    intact.withLock { intact in
+      if intact.count >= Self.intactMax, intact[id] == nil { _ = intact.popFirst() }
+      intact[id] = place
     }
   }
 
   func isKnownDamaged(_ id: BlobID) -> Bool { damaged.withLock { $0.contains(id) } }
 
   func noteDamage(of id: BlobID) {
-    sound.withLock { $0[id] = nil }
+    intact.withLock { $0[id] = nil }
     damaged.withLock { damaged in
       if damaged.count >= Self.damagedMax, !damaged.contains(id) { _ = damaged.popFirst() }
       damaged.insert(id)
@@ -58,13 +58,13 @@ final class ObjectState: StoreAttachment {
   }
 
   /// A damaged content was found, and it is unknown which one: none counts as sound any more.
-  func blobsFoundDamaged() { sound.withLock { $0.removeAll() } }
+  func blobsFoundDamaged() { intact.withLock { $0.removeAll() } }
 
   init() {}
 
   /// Called after a new copy was stored, which is not verified yet.
   func forgetDamage(of id: BlobID) {
-    sound.withLock { $0[id] = nil }
+    intact.withLock { $0[id] = nil }
     damaged.withLock { _ = $0.remove(id) }
   }
 
@@ -91,7 +91,7 @@ final class ObjectState: StoreAttachment {
 
   private struct Puts {
     var next: UInt64 = 0
-    var underWay: Set<UInt64> = []
+    var inProgress: Set<UInt64> = []
   }
 
   private let puts = Locked(Puts())
@@ -100,19 +100,19 @@ final class ObjectState: StoreAttachment {
   func beginPut() -> UInt64 {
     puts.withLock { puts in
       defer { puts.next += 1 }
-      puts.underWay.insert(puts.next)
+      puts.inProgress.insert(puts.next)
       return puts.next
     }
   }
 
   func endPut(_ number: UInt64) {
-    puts.withLock { _ = $0.underWay.remove(number) }
+    puts.withLock { _ = $0.inProgress.remove(number) }
     puts.wakeAll()
   }
 
   /// Returns when all puts that are in progress now have ended.
   func waitForPuts() {
     let end = puts.withLock { $0.next }
-    puts.withLock(when: { puts in puts.underWay.allSatisfy { $0 >= end } }) { _ in }
+    puts.withLock(when: { puts in puts.inProgress.allSatisfy { $0 >= end } }) { _ in }
   }
 }

@@ -38,16 +38,16 @@ package struct RemoteObjectMetadata: Hashable, Sendable {
   package var generation: Int64
   /// Nil if the remote does not report it.
   package var metageneration: Int64?
-  package var made: StoredTimestamp?
+  package var contentTime: StoredTimestamp?
   package var changed: StoredTimestamp?
 
   package init(
-    generation: Int64, metageneration: Int64? = nil, made: StoredTimestamp? = nil,
+    generation: Int64, metageneration: Int64? = nil, contentTime: StoredTimestamp? = nil,
     changed: StoredTimestamp? = nil
   ) {
     self.generation = generation
     self.metageneration = metageneration
-    self.made = made
+    self.contentTime = contentTime
     self.changed = changed
   }
 }
@@ -59,7 +59,7 @@ package struct StoredObject: Hashable, Sendable {
   package var byteCount: UInt64
   package var md5: [UInt8]
   /// Commit time of the content. In microseconds, it is the generation, which grows with every content.
-  package var made: StoredTimestamp
+  package var contentTime: StoredTimestamp
   /// Time of the last change of content or attributes.
   package var changed: StoredTimestamp
   /// Number of attribute changes to this content, counted from 1.
@@ -70,7 +70,7 @@ package struct StoredObject: Hashable, Sendable {
   /// The remote's generation of this content, if the remote has it.
   package var remoteGeneration: Int64?
 
-  package var generation: Int64 { remoteGeneration ?? made.microseconds }
+  package var generation: Int64 { remoteGeneration ?? contentTime.microseconds }
 
   /// Counts an attribute change. A remote may have assigned the maximum, which then stays.
   package mutating func incrementMetageneration() {
@@ -81,39 +81,39 @@ package struct StoredObject: Hashable, Sendable {
 extension StoredObject {
   /// An object as the remote has it. Times that the remote does not report become the commit time.
   package init(
-    remote standing: RemoteObjectMetadata, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
+    remote remoteMetadata: RemoteObjectMetadata, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
     tokens: [String], _ attributes: ObjectAttributes
   ) {
     self.init(
-      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
-      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: standing.generation)
-    take(standing)
+      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, contentTime: .epoch, changed: .epoch,
+      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: remoteMetadata.generation)
+    take(remoteMetadata)
   }
 
-  mutating func take(_ standing: RemoteObjectMetadata) {
-    remoteGeneration = standing.generation
-    metageneration = standing.metageneration ?? metageneration
-    made = standing.made ?? made
-    changed = standing.changed ?? changed
+  mutating func take(_ remoteMetadata: RemoteObjectMetadata) {
+    remoteGeneration = remoteMetadata.generation
+    metageneration = remoteMetadata.metageneration ?? metageneration
+    contentTime = remoteMetadata.contentTime ?? contentTime
+    changed = remoteMetadata.changed ?? changed
   }
 
   /// Whether the local object agrees with everything that the remote reports.
-  package func isSame(as standing: RemoteObjectMetadata) -> Bool {
+  package func isSame(as remoteMetadata: RemoteObjectMetadata) -> Bool {
     var object = self
-    object.take(standing)
+    object.take(remoteMetadata)
     return object == self
   }
 
   /// Transforms that set the missing times to the commit time.
   var missingTimes: [FieldTransform] {
-    Self.commitTimes.filter { $0.field == Self.madeField ? made == .epoch : changed == .epoch }
+    Self.commitTimes.filter { $0.field == Self.madeField ? contentTime == .epoch : changed == .epoch }
   }
 
   private enum Field {
     static let blob = "blob"
     static let bytes = "bytes"
     static let md5 = "md5"
-    static let made = "made"
+    static let contentTime = "made"
     static let changed = "changed"
     static let metageneration = "metageneration"
     static let tokens = "tokens"
@@ -129,7 +129,7 @@ extension StoredObject {
   }
 
   /// Set to the time of the commit that stores the content.
-  static let madeField = StoredFieldPath(unchecked: [Field.made])
+  static let madeField = StoredFieldPath(unchecked: [Field.contentTime])
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
 
   /// Transforms for a content that is stored by the commit.
@@ -140,7 +140,8 @@ extension StoredObject {
   var fields: StoredMap {
     var fields = StoredMap([
       (Field.blob, .bytes(blob.bytes)), (Field.bytes, .integer(Int64(clamping: byteCount))),
-      (Field.md5, .bytes(md5)), (Field.made, .timestamp(made)), (Field.changed, .timestamp(changed)),
+      (Field.md5, .bytes(md5)), (Field.contentTime, .timestamp(contentTime)),
+      (Field.changed, .timestamp(changed)),
       (Field.metageneration, .integer(metageneration)), (Field.tokens, .array(tokens.map { .string($0) })),
     ])
     fields[Field.remote] = remoteGeneration.map { .integer($0) }
@@ -158,12 +159,13 @@ extension StoredObject {
     guard case .bytes(let blob)? = fields[Field.blob],
       let id = BlobID(blob), case .integer(let count)? = fields[Field.bytes],
       let byteCount = UInt64(exactly: count), case .bytes(let md5)? = fields[Field.md5],
-      case .timestamp(let made)? = fields[Field.made], case .timestamp(let changed)? = fields[Field.changed],
+      case .timestamp(let contentTime)? = fields[Field.contentTime],
+      case .timestamp(let changed)? = fields[Field.changed],
       case .integer(let metageneration)? = fields[Field.metageneration],
       case .array(let tokens)? = fields[Field.tokens]
     else { return nil }
     self.init(
-      path: path, blob: id, byteCount: byteCount, md5: md5, made: made, changed: changed,
+      path: path, blob: id, byteCount: byteCount, md5: md5, contentTime: contentTime, changed: changed,
       metageneration: metageneration, tokens: tokens.compactMap(\.plainText),
       attributes: ObjectAttributes(fields))
     if case .integer(let generation)? = fields[Field.remote] { remoteGeneration = generation }

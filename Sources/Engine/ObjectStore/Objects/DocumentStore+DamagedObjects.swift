@@ -11,9 +11,9 @@ extension DocumentStore {
     for document in try documents(StructuredQuery(.collectionGroup(ReservedPath.objects))) {
       guard let object = StoredObject(document) else { continue }
       let known = isSound[object.blob]
-      let sound = if let known { known } else { try isContentIntact(object.blob) }
-      isSound[object.blob] = sound
-      if !sound { damaged.append("\(object.path.bucket)/\(object.path.name)") }
+      let intact = if let known { known } else { try isContentIntact(object.blob) }
+      isSound[object.blob] = intact
+      if !intact { damaged.append("\(object.path.bucket)/\(object.path.name)") }
     }
     return damaged
   }

@@ -15,7 +15,7 @@ final class MD5Worker: Sendable {
   private static let bytesMin = 4096
 
   private static let queues = (0..<4).map { DispatchQueue(label: "dugout.objects.md5.\($0)") }
-  private static let made = Locked(0)
+  private static let created = Locked(0)
 
   private struct State {
     var stream = MD5Stream()
@@ -28,9 +28,9 @@ final class MD5Worker: Sendable {
   private let state = Locked(State())
 
   init() {
-    let number = Self.made.withLock { made in
-      made &+= 1
-      return made
+    let number = Self.created.withLock { created in
+      created &+= 1
+      return created
     }
     queue = Self.queues[number % Self.queues.count]
   }

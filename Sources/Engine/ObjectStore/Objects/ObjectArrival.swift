@@ -137,13 +137,13 @@ package final class ObjectArrival {
 }
 
 extension ObjectStore {
-  /// Begins to receive a content, or resumes an earlier transfer if `goesOn`. Of two staged parts, the
+  /// Begins to receive a content, or resumes an earlier transfer if `resumes`. Of two staged parts, the
   /// longer one is used and the other removed, like the staged parts of the object's other contents. If
   /// neither `md5` nor `created` is known, the staged content cannot be identified, and the transfer starts
   /// from the beginning.
   package func arrival(
     at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
-    goesOn: Bool = true
+    resumes: Bool = true
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
     let isKnown = !md5.isEmpty || created != nil
@@ -154,9 +154,9 @@ extension ObjectStore {
         _ = try? cancel(left)
         continue
       }
-      guard goesOn else { continue }
+      guard resumes else { continue }
       do throws(DocumentStoreError) {
-        earlier = try goOn(with: left)
+        earlier = try resume(with: left)
         // Only the record is left.
         if earlier == nil { try cancel(left) }
       } catch {
@@ -174,7 +174,7 @@ extension ObjectStore {
   }
 
   /// Nil if nothing of it is readable, or if another thread works on it.
-  private func goOn(with left: StoredArrival) throws(DocumentStoreError) -> ObjectArrival? {
+  private func resume(with left: StoredArrival) throws(DocumentStoreError) -> ObjectArrival? {
     guard state.uploads.begin(left.number) else { return nil }
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(left.number) {

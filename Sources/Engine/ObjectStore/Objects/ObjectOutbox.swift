@@ -204,11 +204,11 @@ package struct ObjectOutbox: Sendable {
   /// Records that the remote applied the change, with the metadata it assigned to a content. Returns the
   /// remote's object; nil if the change is no longer pending.
   package func acknowledge(
-    _ change: QueuedChange, _ standing: RemoteObjectMetadata?
+    _ change: QueuedChange, _ remoteMetadata: RemoteObjectMetadata?
   ) throws(DocumentStoreError) -> StoredObject?? {
     try settle(change) { base, stored in
       var object = stored.applied(to: base)
-      if let standing { object?.take(standing) }
+      if let remoteMetadata { object?.take(remoteMetadata) }
       return object
     }
   }
@@ -271,18 +271,18 @@ package struct ObjectOutbox: Sendable {
   /// Updates the attributes of the content that exists locally. Does nothing if a change is pending, or if
   /// the content has changed. Returns the resulting object.
   package func receive(
-    _ attributes: ObjectAttributes, _ standing: RemoteObjectMetadata, at path: ObjectPath
+    _ attributes: ObjectAttributes, _ remoteMetadata: RemoteObjectMetadata, at path: ObjectPath
   ) throws(DocumentStoreError) -> StoredObject? {
     _ = try objects.change { transaction throws(DocumentStoreError) in
       guard try transaction.document(at: OutboxRecord.base(path)) == nil,
         let document = try transaction.document(at: path.document)
       else { return nil }
       var object = try objects.object(of: document)
-      guard object.remoteGeneration == standing.generation else { return nil }
+      guard object.remoteGeneration == remoteMetadata.generation else { return nil }
       object.attributes = attributes
       object.incrementMetageneration()
       object.changed = .epoch
-      object.take(standing)
+      object.take(remoteMetadata)
       try transaction.write(.set(path.document, object.fields, transforms: object.missingTimes))
       return nil
     }
@@ -363,7 +363,7 @@ extension ObjectStore {
     let put = state.beginPut()
     defer { state.endPut(put) }
     let hold = try hold(blob)
-    defer { letGo(of: hold) }
+    defer { release(of: hold) }
     var old: BlobID?
     do throws(DocumentStoreError) {
       try change { transaction throws(DocumentStoreError) in
@@ -376,7 +376,7 @@ extension ObjectStore {
         if let number { try transaction.write(.delete(ArrivalRecord.path(number))) }
         return nil
       }
-      mended(hold)
+      noteReplaced(hold)
     } catch {
       forget(hold, after: error)
       throw error

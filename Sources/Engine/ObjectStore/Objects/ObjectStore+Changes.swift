@@ -27,7 +27,7 @@ extension ObjectStore {
     token: String, endsUpload number: StagedNumber?, for queue: ObjectQueue?
   ) throws(DocumentStoreError) -> StoredObject {
     var object = StoredObject(
-      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, made: .epoch, changed: .epoch,
+      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, contentTime: .epoch, changed: .epoch,
       metageneration: 1, tokens: [token], attributes: attributes)
     do throws(DocumentStoreError) { try attributes.check() } catch {
       blobs.discard(blob)
@@ -36,10 +36,10 @@ extension ObjectStore {
     let put = state.beginPut()
     defer { state.endPut(put) }
     let hold = try hold(blob)
-    defer { letGo(of: hold) }
+    defer { release(of: hold) }
     do throws(DocumentStoreError) {
       try commit(&object, hold, endsUpload: number, for: queue)
-      mended(hold)
+      noteReplaced(hold)
       return object
     } catch {
       forget(hold, after: error)
@@ -52,7 +52,7 @@ extension ObjectStore {
   ) throws(DocumentStoreError) {
     guard let queue else {
       let time = try commit(object, hold, endsUpload: number, as: nil, nil)
-      (object.made, object.changed) = (time, time)
+      (object.contentTime, object.changed) = (time, time)
       return
     }
     object = try queue.outbox.queueing { place throws(DocumentStoreError) in
@@ -60,7 +60,7 @@ extension ObjectStore {
       var change = QueuedChange(
         number: place, path: put.path, kind: .put(put), session: queue.session)
       let time = try commit(put, hold, endsUpload: number, as: change, queue.outbox)
-      (put.made, put.changed, change.time) = (time, time, time)
+      (put.contentTime, put.changed, change.time) = (time, time, time)
       change.kind = .put(put)
       queue.queued(change)
       return put
@@ -159,10 +159,10 @@ extension ObjectStore {
       }
     } catch {
       blobs.discard(blob)
-      giveBack(state.latches.releaseShare(id), id)
+      collectIfNeeded(state.latches.releaseShare(id), id)
       throw error
     }
-    giveBack(state.latches.releaseShare(id), id)
+    collectIfNeeded(state.latches.releaseShare(id), id)
     state.latches.take(id)
     do throws(DocumentStoreError) {
       let known = try place(of: id)
@@ -178,7 +178,7 @@ extension ObjectStore {
       }
     } catch {
       blobs.discard(blob)
-      giveBack(state.latches.giveBack(id), id)
+      collectIfNeeded(state.latches.releaseExclusive(id), id)
       throw error
     }
   }
@@ -203,27 +203,27 @@ extension ObjectStore {
   }
 
   /// Called when the content's record refers to the new copy.
-  func mended(_ hold: Hold) {
+  func noteReplaced(_ hold: Hold) {
     if hold.newPlace != nil { state.forgetDamage(of: hold.id) }
   }
 
   /// Called when the commit of a new content has failed.
   func forget(_ hold: Hold, after error: DocumentStoreError) {
     guard let place = hold.newPlace, !error.isOutcomeUnknown else { return }
-    state.dead.withLock { $0.note(place) }
+    state.garbage.withLock { $0.note(place) }
     // The file replaced a damaged one and has its name, so the record refers to it.
     if hold.damagedPlace?.home == .ownFile { return }
     try? blobs.remove(hold.id, at: place)
   }
 
-  func letGo(of hold: Hold) {
+  func release(of hold: Hold) {
     let needsCheck =
-      hold.newPlace == nil ? state.latches.releaseShare(hold.id) : state.latches.giveBack(hold.id)
-    giveBack(needsCheck, hold.id)
+      hold.newPlace == nil ? state.latches.releaseShare(hold.id) : state.latches.releaseExclusive(hold.id)
+    collectIfNeeded(needsCheck, hold.id)
   }
 
   /// The last holder of a latch checks whether the content is still needed, if another thread could not.
-  func giveBack(_ needsCheck: Bool, _ id: BlobID) {
+  func collectIfNeeded(_ needsCheck: Bool, _ id: BlobID) {
     if needsCheck { _ = try? collect(id) }
   }
 
@@ -238,14 +238,14 @@ extension ObjectStore {
     do throws(DocumentStoreError) {
       let references = try transaction.documents(Self.references(to: old))
       guard references.count == 1, let record = try transaction.document(at: BlobRecord.path(old)) else {
-        giveBack(state.latches.giveBack(old), old)
+        collectIfNeeded(state.latches.releaseExclusive(old), old)
         return nil
       }
       let dropped = DroppedContent(id: old, place: BlobRecord.place(record.fields))
       try transaction.write(.delete(BlobRecord.path(old)))
       return dropped
     } catch {
-      giveBack(state.latches.giveBack(old), old)
+      collectIfNeeded(state.latches.releaseExclusive(old), old)
       throw error
     }
   }
@@ -267,16 +267,16 @@ extension ObjectStore {
       }
       if isGone { try remove(DroppedContent(id: id, place: nil)) }
     } catch {
-      giveBack(state.latches.giveBack(id), id)
+      collectIfNeeded(state.latches.releaseExclusive(id), id)
       throw error
     }
-    giveBack(state.latches.giveBack(id), id)
+    collectIfNeeded(state.latches.releaseExclusive(id), id)
     return isGone
   }
 
   private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {
     let place = dropped.place ?? BlobLocation(byteCount: 0, home: .ownFile)
-    state.dead.withLock { $0.note(place) }
+    state.garbage.withLock { $0.note(place) }
     try syncBuffered()
     do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
       throw DocumentStoreError(error)
@@ -322,7 +322,7 @@ extension ObjectStore {
         // If this fails, a sweep removes the file.
         if let dropped, dropped.isHeld {
           try? remove(dropped)
-          if givingBack { giveBack(state.latches.giveBack(dropped.id), dropped.id) }
+          if givingBack { collectIfNeeded(state.latches.releaseExclusive(dropped.id), dropped.id) }
         } else if let dropped {
           transaction.end()
           _ = try? collect(dropped.id)
@@ -330,7 +330,7 @@ extension ObjectStore {
         return time
       } catch {
         if let dropped, dropped.isHeld, givingBack {
-          giveBack(state.latches.giveBack(dropped.id), dropped.id)
+          collectIfNeeded(state.latches.releaseExclusive(dropped.id), dropped.id)
         }
         guard error.isRetryable else { throw error }
       }

@@ -20,7 +20,7 @@ extension ObjectStore {
 
   /// True if packs have enough garbage for a sweep, or if the last one was a day ago.
   package var isSweepDue: Bool {
-    if state.dead.withLock({ $0.justifySweep(blobs.options) }) { return true }
+    if state.garbage.withLock({ $0.justifySweep(blobs.options) }) { return true }
     let now = store.clock.monotonicNanoseconds()
     return state.lastSweep.withLock { last in
       let before = last ?? now
@@ -33,13 +33,13 @@ extension ObjectStore {
   /// to another pack.
   func closeGarbagePack() {
     guard let current = blobs.currentPack else { return }
-    let dead = state.dead.withLock { $0.bytes(inPack: current.number) }
-    if dead > 0, Self.isMostlyDead(current.bytes, live: current.bytes - min(dead, current.bytes)) {
+    let garbage = state.garbage.withLock { $0.bytes(inPack: current.number) }
+    if garbage > 0, Self.isMostlyGarbage(current.bytes, live: current.bytes - min(garbage, current.bytes)) {
       blobs.closePack()
     }
   }
 
-  private static func isMostlyDead(_ bytes: UInt64, live: UInt64) -> Bool {
+  private static func isMostlyGarbage(_ bytes: UInt64, live: UInt64) -> Bool {
     Double(live) <= (1 - garbageRatioMax) * Double(max(1, bytes))
   }
 
@@ -51,21 +51,21 @@ extension ObjectStore {
     state.waitForPuts()
     let liveBytes = try liveBytes(isThorough: isThorough && !keepsContents, &swept)
     var left = blobs.currentPack?.bytes ?? 0
-    var dead: [UInt64] = []
+    var garbage: [UInt64] = []
     var mostlyGarbage: [UInt64] = []
     for pack in inventory.packs {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
-      guard !keepsContents, Self.isMostlyDead(bytes, live: live) else { continue }
+      guard !keepsContents, Self.isMostlyGarbage(bytes, live: live) else { continue }
       // A pack without live contents is removed unread, because its creation may have been interrupted.
-      if live == 0 { dead.append(pack) } else { mostlyGarbage.append(pack) }
+      if live == 0 { garbage.append(pack) } else { mostlyGarbage.append(pack) }
     }
     // Removing them first makes room for the moved contents.
-    let removed = try remove(dead, &swept)
+    let removed = try remove(garbage, &swept)
     var emptied: [UInt64] = []
     for pack in mostlyGarbage where try emptyUnlessFull(pack, &swept) { emptied.append(pack) }
     let all = removed + (try remove(emptied, &swept))
-    state.dead.withLock { $0.endSweep(left, removed: all) }
+    state.garbage.withLock { $0.endSweep(left, removed: all) }
   }
 
   /// Removes those of the packs that no record references, and returns them.
@@ -196,7 +196,7 @@ extension ObjectStore {
     // Wait for the latch: if the content were skipped because a delete holds the latch, its pack would
     // stay, and nothing would check it again.
     state.latches.take(id)
-    defer { giveBack(state.latches.giveBack(id), id) }
+    defer { collectIfNeeded(state.latches.releaseExclusive(id), id) }
     guard try self.place(of: id) == place else { return .gone }
     guard let newPlace = try copy(id, from: place) else { return .stays }
     try change { transaction throws(DocumentStoreError) in
@@ -206,7 +206,7 @@ extension ObjectStore {
       try transaction.write(BlobRecord.mutation(id, at: newPlace))
       return nil
     }
-    state.dead.withLock { $0.note(place) }
+    state.garbage.withLock { $0.note(place) }
     return .moved
   }
 }

@@ -52,7 +52,7 @@ extension ObjectStore {
     var swept = ObjectSweep()
     if depth != .names {
       // Garbage from here on may be noticed too late for this sweep, so it counts for the next one.
-      state.dead.withLock { $0.beginSweep() }
+      state.garbage.withLock { $0.beginSweep() }
       closeGarbagePack()
     }
     let inventory: BlobStore.Inventory

@@ -162,7 +162,7 @@ extension ObjectStore {
 
   /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `rereadStaged` before
   /// anything is appended. Nil if nothing is left of it, or if another thread works on it.
-  package func goOn(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
+  package func resume(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(stored.number) {
@@ -181,7 +181,7 @@ extension ObjectStore {
   package func resume(
     _ stored: StoredUpload, _ body: ([UInt8]) -> Void
   ) throws(DocumentStoreError) -> ObjectUpload? {
-    guard let upload = try goOn(with: stored) else { return nil }
+    guard let upload = try resume(with: stored) else { return nil }
     do throws(DocumentStoreError) {
       while let piece = try upload.rereadStaged() { body(piece) }
       return upload

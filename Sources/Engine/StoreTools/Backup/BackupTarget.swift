@@ -69,13 +69,13 @@ package struct BackupTarget {
       throw .notEmpty(directory: directory.path, found: taken)
     }
     let isStore = names.contains(StoreFile.manifest)
-    let isCutOff = names.contains(StoreFile.backupMark) && !isStore
+    let isInterrupted = names.contains(StoreFile.backupMark) && !isStore
     // A rename that was never durable may leave a new manifest, which is harmless by itself.
-    let strangers = names.filter { name in
-      name != StoreFile.lock && !(isCutOff && belongsToBackup(name))
+    let foreignNames = names.filter { name in
+      name != StoreFile.lock && !(isInterrupted && belongsToBackup(name))
         && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
-    if let found = strangers.min() { throw .notEmpty(directory: directory.path, found: found) }
+    if let found = foreignNames.min() { throw .notEmpty(directory: directory.path, found: found) }
     guard names.contains(BlobName.folder) else { return }
     // An aborted backup may leave an empty folder, because folders are never deleted. A link could lead
     // to the contents of another store.
@@ -84,7 +84,7 @@ package struct BackupTarget {
     let contents = try system { () throws(SystemFailure) in
       try platform.fileSystem.openDirectory("\(directory.path)/\(BlobName.folder)").names()
     }
-    if let found = contents.filter({ !isCutOff || BlobName($0) == nil }).min() {
+    if let found = contents.filter({ !isInterrupted || BlobName($0) == nil }).min() {
       throw .notEmpty(directory: directory.path, found: "\(BlobName.folder)/\(found)")
     }
   }

@@ -96,7 +96,9 @@ extension ByteStore {
     }
     pause(.checkpointWritten)
     // Contents that records name are read back after the records.
-    let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: contentLocator == nil) { isClosing }
+    let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: contentLocator == nil) {
+      isClosing
+    }
     var undecodable = UndecodableEntries()
     let namer: ContentLocator = { key, value in
       if let name = undecodableNamer?(key, value) { undecodable.add(name) }
@@ -127,7 +129,7 @@ extension ByteStore {
         segmentBytesMax: options.segmentBytesMax, nextNumber: { numbers.next() },
         pause: { [self] in pause($0) }))
     do throws(ByteStoreError) {
-      var done = UInt64(frozen.table.tail.bytes)
+      var done = UInt64(frozen.table.memtable.bytes)
       try job.writeMemtable()
       progress(done)
       for case let use? in frozen.table.segments where use.liveEntries > 0 {
@@ -226,10 +228,10 @@ private final class FileNumbers {
   }
 }
 
-extension Table {
+extension KeyDirectory {
   /// The estimated size of the data to write, before compression.
   fileprivate var liveBytes: UInt64 {
-    segments.reduce(UInt64(tail.bytes)) { $0 + ($1?.liveBytes ?? 0) }
+    segments.reduce(UInt64(memtable.bytes)) { $0 + ($1?.liveBytes ?? 0) }
   }
 }
 

@@ -12,12 +12,12 @@ extension Check {
   mutating func checkBlobs(_ find: BlobFinder?) throws(ByteStoreError) {
     guard let find, hasTable else { return }
     let table = opened.table
-    let found = try noting { _ throws(ByteStoreError) in
+    let found = try recordingDamage { _ throws(ByteStoreError) in
       try find { key throws(ByteStoreError) in try table.entry(of: key)?.value }
     }
     let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform)
     for (id, place) in found ?? [] {
-      try noting { _ throws(ByteStoreError) in try blobs.verify(id, at: place) }
+      try recordingDamage { _ throws(ByteStoreError) in try blobs.verify(id, at: place) }
       advance(place.storedBytes, id.description)
     }
   }

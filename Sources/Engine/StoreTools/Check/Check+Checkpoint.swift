@@ -12,7 +12,7 @@ extension Check {
     }
     defer { file.close() }
     inspectCheckpointEntries(in: file, entry)
-    let source = try noting { check throws(ByteStoreError) in
+    let source = try recordingDamage { check throws(ByteStoreError) in
       try check.openCheckpoint(entry, file)
     }
     guard let source = source ?? nil else {
@@ -24,7 +24,7 @@ extension Check {
     for region in source.header.regions {
       let isTable = region.region.rawValue < CheckpointRegion.firstOfUpperLayer.rawValue
       for page in 0..<region.pages {
-        let payload = try noting(at: offset) { _ throws(ByteStoreError) in
+        let payload = try recordingDamage(at: offset) { _ throws(ByteStoreError) in
           try source.payload(region.region, page)
         }
         if payload == nil, isTable { hasTable = false }
@@ -67,9 +67,9 @@ extension Check {
     let segments = opened.manifest.segments.map {
       Segment($0, storeID: opened.manifest.storeID, in: directory, platform)
     }
-    let table = try noting { _ throws(ByteStoreError) in
+    let table = try recordingDamage { _ throws(ByteStoreError) in
       try Self.loadedTable(
-        Table(
+        KeyDirectory(
           source, segments: try ByteStore.uses(of: segments, source),
           overflow: try ByteStore.overflow(of: source)), source)
     }
@@ -80,8 +80,8 @@ extension Check {
   }
 
   private static func loadedTable(
-    _ table: Table, _ source: CheckpointFile
-  ) throws(ByteStoreError) -> Table {
+    _ table: KeyDirectory, _ source: CheckpointFile
+  ) throws(ByteStoreError) -> KeyDirectory {
     var table = table
     for pages in table.pageAddresses {
       for index in 0..<pages.count {
@@ -94,20 +94,20 @@ extension Check {
   }
 
   /// Loads the checkpoint pages that the open store has not read yet.
-  mutating func loadTable(ofOpenStore table: Table) throws(ByteStoreError) {
+  mutating func loadTable(ofOpenStore table: KeyDirectory) throws(ByteStoreError) {
     guard let source = table.source else { return }
-    let loaded = try noting { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
+    let loaded = try recordingDamage { _ throws(ByteStoreError) in try Self.loadedTable(table, source) }
     hasTable = loaded != nil
     if let loaded { opened.table = SharedKeyDirectory(loaded, opened.table.cache, path: directory.path) }
   }
 
   /// Checks that the free list contains each free ordinal once, and no others.
-  private mutating func checkFreeList(_ table: Table, _ source: CheckpointFile) {
+  private mutating func checkFreeList(_ table: KeyDirectory, _ source: CheckpointFile) {
     let free = table.freeOrdinals
-    let isRight =
+    let isValid =
       free.count == table.ordinals - table.keys && Set(free).count == free.count
       && free.allSatisfy { table.location(of: $0) == .none }
-    guard !isRight else { return }
+    guard !isValid else { return }
     report.add(
       Damage(
         file: source.path, offset: source.header.offset(of: .free) ?? 0,
@@ -115,7 +115,7 @@ extension Check {
     hasTable = false
   }
 
-  mutating func checkInvariants(_ table: Table) {
+  mutating func checkInvariants(_ table: KeyDirectory) {
     report.keys = table.keys
     guard let broken = table.invariantBroken() else { return }
     hasTable = false
@@ -128,7 +128,7 @@ extension Check {
 
 extension CheckpointFormat {
   /// Whether the page's checksum is correct.
-  static func isRight(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
+  static func isValid(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
     var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
     return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)
   }

@@ -37,7 +37,7 @@ extension Check {
       return false
     }
     if followsDamage { opened.last = header.previous }
-    let isOurs: Void? = try noting { check throws(ByteStoreError) in
+    let isOurs: Void? = try recordingDamage { check throws(ByteStoreError) in
       try ByteStore.check(header, against: log, file.file, check.opened)
     }
     scan(bytes, file, header.fileID, header.capacity, log.end?.length, header.previous.sequence)
@@ -82,14 +82,14 @@ extension Check {
   ) throws(ByteStoreError) -> Bool {
     let table = opened.table
     var isDamaged = false
-    let ending = try noting { check throws(ByteStoreError) in
+    let ending = try recordingDamage { check throws(ByteStoreError) in
       try LogReader(
         header: header, bytes: bytes.rawSpan, fileBytes: UInt64(bytes.count), path: file.path,
         broken: check.platform.brokenRule
       )
       .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
         guard applies, !isDamaged else { return }
-        let applied: Void? = try check.noting { _ throws(ByteStoreError) in
+        let applied: Void? = try check.recordingDamage { _ throws(ByteStoreError) in
           var newKeys = 0
           table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
         }

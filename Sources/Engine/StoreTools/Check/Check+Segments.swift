@@ -115,7 +115,9 @@ extension Check {
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
       table?.skip(page..<page + 1, slot: location.slot ?? 0)
       // Without the dictionary no compressed entry can be decoded, which has been reported already.
-      if !entry.isCompressed || source.dictionary != nil { report.add(source.undecodableEntry(page, entry.offset)) }
+      if !entry.isCompressed || source.dictionary != nil {
+        report.add(source.undecodableEntry(page, entry.offset))
+      }
       return
     }
     let key = buffer.bytes.extracting(parts.key)

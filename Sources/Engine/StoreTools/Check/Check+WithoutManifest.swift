@@ -47,7 +47,7 @@ extension Check {
       let offset = UInt64((page + 1) * CheckpointFormat.pageBytes)
       advance(UInt64(CheckpointFormat.pageBytes), file.name)
       guard let bytes,
-        CheckpointFormat.isRight(bytes, file: header.fileID, offset: offset, platform.brokenRule)
+        CheckpointFormat.isValid(bytes, file: header.fileID, offset: offset, platform.brokenRule)
       else {
         return report.add(file.damage(offset, "a page that has its checksum", "bytes that have another"))
       }

@@ -71,7 +71,7 @@ extension ByteStore {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if names.contains(where: { $0 == StoreFile.manifest || isOurs($0) }) { return directory }
     guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: path) }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.spare, StoreFile.reserve]
+    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: path, found: other)
     }
@@ -138,12 +138,12 @@ struct Check {
     }
     // A power loss may bring back the manifest of an aborted backup, but not its files.
     isInterruptedBackup = !hasTable && names.contains(StoreFile.backupMark)
-    report.setAside = names.filter { StoreFile.quarantineParts(of: $0) != nil }
+    report.quarantined = names.filter { StoreFile.quarantineParts(of: $0) != nil }
   }
 
   /// Checks an open store at one commit. `table` is the key directory that readers use.
   mutating func run(
-    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: Table, mayHaveMore: Bool
+    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: KeyDirectory, mayHaveMore: Bool
   ) throws(ByteStoreError) {
     opened.manifest = manifest
     if let logEnd { opened.manifest.sealLastLog(at: logEnd) }
@@ -157,8 +157,8 @@ struct Check {
     if hasTable { try checkMemtable() }
     report.lastCommit = table.published
     let found = opened.last.sequence
-    let isRight = mayHaveMore ? found >= table.published : found == table.published
-    guard !isRight, report.isSound else { return }
+    let isValid = mayHaveMore ? found >= table.published : found == table.published
+    guard !isValid, report.isSound else { return }
     report.add(
       Damage(
         file: directory.path, offset: 0, expected: "commits up to \(table.published.value)",
@@ -170,7 +170,7 @@ struct Check {
   /// Calls `body`, which reads at `offset` of a file. Records damage that it throws and returns nil; any
   /// other error ends the check.
   @discardableResult
-  mutating func noting<Result>(
+  mutating func recordingDamage<Result>(
     at offset: UInt64 = 0, _ body: (inout Check) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result? {
     do throws(ByteStoreError) {
@@ -235,7 +235,7 @@ struct Check {
     taken = try TakenName.all(among: names, in: directory, following: platform.fileSystem)
     if !taken.contains(where: { $0.name == BlobName.folder }) {
       let folder = BlobFolder(store: directory.path, platform)
-      taken += try noting { _ throws(ByteStoreError) in try folder.takenNames() } ?? []
+      taken += try recordingDamage { _ throws(ByteStoreError) in try folder.takenNames() } ?? []
     }
     for name in taken { report.add(name.damage(in: directory)) }
   }
@@ -247,7 +247,7 @@ struct Check {
       report.namesTaken.append("\(directory.path)/\(name)")
     }
     for name in names where !opened.manifest.names(name) && !others.contains(name) {
-      let isLeftover = try noting { check throws(ByteStoreError) in
+      let isLeftover = try recordingDamage { check throws(ByteStoreError) in
         try ByteStore.isLeftover(name, check.opened)
       }
       if isLeftover == true { report.leftovers.append(name) }

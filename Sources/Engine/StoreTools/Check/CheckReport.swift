@@ -31,7 +31,7 @@ package struct CheckReport: Sendable, Equatable {
   /// Files that no manifest names and that the next open deletes.
   package var leftovers: [String] = []
   /// Files that salvage put into quarantine.
-  package var setAside: [String] = []
+  package var quarantined: [String] = []
 
   package var files = 0
   package var bytesVerified: UInt64 = 0

@@ -7,7 +7,7 @@
 import ByteStore
 
 struct KeyDirectoryCheck {
-  let table: Table
+  let table: KeyDirectory
   /// The fingerprint of each ordinal's key; 0 if the ordinal is unused, or by coincidence.
   private var fingerprints: [UInt32]
   /// A bit per ordinal: its entry was found.
@@ -19,7 +19,7 @@ struct KeyDirectoryCheck {
   var dataStarts: [Int: UInt64] = [:]
 
   /// All pages of `table` must be loaded.
-  init(_ table: Table) {
+  init(_ table: KeyDirectory) {
     self.table = table
     var fingerprints = [UInt32](repeating: 0, count: table.ordinals)
     table.slots.forEachSlot { fingerprint, ordinal in fingerprints[Int(ordinal)] = fingerprint }
@@ -64,7 +64,7 @@ extension Location {
   /// The page, or the first page of a run.
   var page: Int? {
     switch place {
-    case .none, .tail: nil
+    case .none, .memtable: nil
     case .entry(_, let page, _, _), .run(_, let page, _): page
     }
   }

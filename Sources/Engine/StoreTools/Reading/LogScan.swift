@@ -127,7 +127,7 @@ struct LogScan {
     for candidate in candidates.indices[index...] {
       let offset = candidates[candidate].offset
       guard offset <= nextPage else { break }
-      if offset == end || offset == nextPage, isRight(candidate, bytes, last) { return candidate }
+      if offset == end || offset == nextPage, isValid(candidate, bytes, last) { return candidate }
     }
     return nil
   }
@@ -139,12 +139,12 @@ struct LogScan {
 
   private mutating func later(from index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Int? {
     for candidate in candidates.indices[index...] where candidates[candidate].offset > end {
-      if isRight(candidate, bytes, last) { return candidate }
+      if isValid(candidate, bytes, last) { return candidate }
     }
     return nil
   }
 
-  private mutating func isRight(_ index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Bool {
+  private mutating func isValid(_ index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Bool {
     let frame = candidates[index]
     let start = Int(frame.offset) + LogFormat.frameHeaderBytes
     guard frame.header.kind != .commit || frame.header.sequence > last,

@@ -144,7 +144,7 @@ struct SegmentSource {
     try file.forEachPage(of: SegmentFormat.pageBytes, at: start, count: small) {
       page, bytes throws(ByteStoreError) in
       let offset = header.offset(ofPage: page)
-      if let bytes, isRight(bytes, at: offset) { return try body(.page(page), bytes) }
+      if let bytes, isValid(bytes, at: offset) { return try body(.page(page), bytes) }
       try damaged(page..<page + 1, bytes == nil ? file.unreadable(offset, "a page") : wrong(offset))
     }
     if isHeaderSound, let runs {
@@ -180,7 +180,7 @@ struct SegmentSource {
     while page < pages {
       let offset = header.offset(ofPage: page)
       let bytes = try file.read(SegmentFormat.pageBytes, at: offset) ?? []
-      if isRight(bytes.rawSpan, at: offset) {
+      if isValid(bytes.rawSpan, at: offset) {
         try body(isHeaderSound ? .run(page, pages: 1) : .page(page), bytes.rawSpan)
         page += 1
       } else if let count = Self.runPages(bytes.rawSpan), page + count <= pages,
@@ -198,7 +198,7 @@ struct SegmentSource {
   private func run(_ page: Int, _ count: Int) throws(ByteStoreError) -> [UInt8]? {
     let offset = header.offset(ofPage: page)
     guard let bytes = try file.read(count * SegmentFormat.pageBytes, at: offset),
-      bytes.count == count * SegmentFormat.pageBytes, isRight(bytes.rawSpan, at: offset)
+      bytes.count == count * SegmentFormat.pageBytes, isValid(bytes.rawSpan, at: offset)
     else { return nil }
     return bytes
   }
@@ -218,7 +218,7 @@ struct SegmentSource {
     return pages > 1 ? pages : nil
   }
 
-  private func isRight(_ page: RawSpan, at offset: UInt64) -> Bool {
+  private func isValid(_ page: RawSpan, at offset: UInt64) -> Bool {
     guard page.byteCount >= SegmentFormat.pageBytes else { return false }
     var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
     let checksum = SegmentFormat.checksum(
@@ -308,7 +308,7 @@ extension SegmentSource {
     for page in 0..<pages {
       let offset = header.offset(ofPage: page)
       guard let bytes = try file.read(SegmentFormat.pageBytes, at: offset) else { continue }
-      if isRight(bytes.rawSpan, at: offset) { return page }
+      if isValid(bytes.rawSpan, at: offset) { return page }
       if let count = Self.runPages(bytes.rawSpan), try run(page, count) != nil { return page }
     }
     return nil

@@ -96,7 +96,7 @@ struct Salvage {
     if let manifest = try SalvageSwitch.interrupted(Set(names), directory) {
       let cleared = try SalvageClearing(names, directory, platform)
       var report = try resume(manifest)
-      report.setAside += cleared.setAside
+      report.quarantined += cleared.quarantined
       return report
     }
     var check = Check(directory, lock, platform, nil, progress)
@@ -105,7 +105,7 @@ struct Salvage {
     guard !checked.isSound else { return try healthy(check, names) }
     let damage = checked.findings
     let cleared = try SalvageClearing(names, directory, platform)
-    if !cleared.setAside.isEmpty {
+    if !cleared.quarantined.isEmpty {
       names = try system { () throws(SystemFailure) in try directory.names() }
       check = Check(directory, lock, platform, nil, progress)
       try check.run(nil)
@@ -128,7 +128,7 @@ struct Salvage {
       throw error
     }
     report = try switchOver(manifest, report, cleared.number)
-    report.setAside += cleared.setAside
+    report.quarantined += cleared.quarantined
     return report
   }
 
@@ -156,7 +156,8 @@ struct Salvage {
   }
 
   private func resume(_ manifest: Manifest) throws(ByteStoreError) -> SalvageReport {
-    var report = try switchOver(manifest.successor(), SalvageReport(outcome: .completed), nil, goesOn: true)
+    var report = try switchOver(
+      manifest.successor(), SalvageReport(outcome: .completed), nil, isResuming: true)
     if let entry = manifest.checkpoint {
       let checkpoint = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
       report.keys = checkpoint.header.keys
@@ -167,7 +168,7 @@ struct Salvage {
   // MARK: Collecting entries
 
   private struct Gathered {
-    var table: Table
+    var table: KeyDirectory
     var segments: [SegmentSource]
     var report: SalvageReport
   }
@@ -198,7 +199,7 @@ struct Salvage {
       try table.addMissing(
         restore { region in (try? checkpoint.payloads(region)) ?? [nil] }, self.judge)
     }
-    if let layer = self.judge { try table.leaveOut(layer) }
+    if let layer = self.judge { try table.removeUndecodable(layer) }
     let result = table.finish()
     return Gathered(table: result, segments: table.segments, report: table.report)
   }
@@ -206,7 +207,7 @@ struct Salvage {
   // MARK: Writing
 
   private func write(
-    _ table: Table, _ segments: [SegmentSource], _ old: Manifest?, _ names: [String]
+    _ table: KeyDirectory, _ segments: [SegmentSource], _ old: Manifest?, _ names: [String]
   ) throws(ByteStoreError) -> Manifest {
     var manifest = Manifest(storeID: platform.random.randomID())
     let numbers = FileNumbers(old, names)
@@ -232,12 +233,12 @@ struct Salvage {
   }
 
   private func switchOver(
-    _ manifest: Manifest, _ report: SalvageReport, _ number: UInt64?, goesOn: Bool = false
+    _ manifest: Manifest, _ report: SalvageReport, _ number: UInt64?, isResuming: Bool = false
   ) throws(ByteStoreError) -> SalvageReport {
     var change = SalvageSwitch(manifest, directory, platform, number)
-    try change.run(goesOn: goesOn)
+    try change.run(isResuming: isResuming)
     var report = report
-    report.setAside = change.setAside
+    report.quarantined = change.quarantined
     report.storeID = manifest.storeID
     return report
   }

@@ -64,7 +64,7 @@ struct CheckpointSource {
 
   private func region(of page: RawSpan, _ index: Int) -> CheckpointRegion? {
     let offset = UInt64(index * CheckpointFormat.pageBytes)
-    guard CheckpointFormat.isRight(page, file: header.fileID, offset: offset, broken) else { return nil }
+    guard CheckpointFormat.isValid(page, file: header.fileID, offset: offset, broken) else { return nil }
     var trailer = ByteReader(page.extracting(droppingFirst: CheckpointFormat.payloadBytes))
     return trailer.uint32().map { CheckpointRegion(rawValue: $0) }
   }
@@ -197,7 +197,7 @@ extension Location {
   /// This location for a segment with another slot.
   fileprivate func inSlot(_ slot: Int) -> Location {
     switch place {
-    case .none, .tail: self
+    case .none, .memtable: self
     case .entry(_, let page, let offset, let bytes):
       Location(slot: slot, page: page, offset: offset, bytes: bytes)
     case .run(_, let page, let pages): Location(slot: slot, page: page, pages: pages)

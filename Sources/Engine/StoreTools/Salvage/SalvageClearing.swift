@@ -5,7 +5,7 @@ import ByteStore
 /// A directory, link, pipe, socket or device in the place of a store file.
 struct SalvageClearing {
   /// The new names of the entries, which contain `number`.
-  private(set) var setAside: [String] = []
+  private(set) var quarantined: [String] = []
   /// Nil if there was nothing to do.
   private(set) var number: UInt64?
 
@@ -20,9 +20,9 @@ struct SalvageClearing {
     guard !taken.isEmpty || contents?.names.isEmpty == false else { return }
     let number = SalvageSwitch.lastQuarantineNumber(names + (contents?.all ?? [])) + 1
     self.number = number
-    setAside = try Self.rename(taken.map(\.name), in: directory, number)
+    quarantined = try Self.rename(taken.map(\.name), in: directory, number)
     guard let contents else { return }
-    setAside += try Self.rename(contents.names, in: contents.directory, number)
+    quarantined += try Self.rename(contents.names, in: contents.directory, number)
       .map { "\(BlobName.folder)/\($0)" }
   }
 
@@ -58,7 +58,7 @@ struct SalvageClearing {
   ) throws(ByteStoreError) -> [String] {
     guard !names.isEmpty else { return [] }
     return try system { () throws(SystemFailure) in
-      let pairs = names.sorted().map { ($0, StoreFile.setAside($0, number)) }
+      let pairs = names.sorted().map { ($0, StoreFile.quarantined($0, number)) }
       for (name, newName) in pairs { try directory.rename(name, to: newName) }
       try directory.sync()
       return pairs.map(\.1)
@@ -72,7 +72,7 @@ extension SalvageReport {
     var report = self
     report.outcome = .cleared
     report.damage = damage
-    report.setAside = clearing.setAside
+    report.quarantined = clearing.quarantined
     return report
   }
 }

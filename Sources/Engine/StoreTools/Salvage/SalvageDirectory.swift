@@ -57,7 +57,7 @@ struct SalvageSwitch {
   let platform: Platform
   /// The manifest of the new store. Its files have salvaged names, or already their final ones.
   let manifest: Manifest
-  private(set) var setAside: [String] = []
+  private(set) var quarantined: [String] = []
   /// The number of the quarantine names, once it is chosen.
   private var number: UInt64?
 
@@ -85,9 +85,9 @@ struct SalvageSwitch {
     return manifest
   }
 
-  /// Runs the switch. `goesOn` resumes an interrupted one.
-  mutating func run(goesOn: Bool) throws(ByteStoreError) {
-    if goesOn { try revertRenames() }
+  /// Runs the switch. `isResuming` resumes an interrupted one.
+  mutating func run(isResuming: Bool) throws(ByteStoreError) {
+    if isResuming { try revertRenames() }
     try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     try makeRoom(names)
@@ -109,16 +109,16 @@ struct SalvageSwitch {
     var originals: Set<String> = []
     for name in names.subtracting(manifest.fileNames) where try isOriginal(name) { originals.insert(name) }
     let number = number ?? Self.lastQuarantineNumber(Array(names)) + 1
-    setAside += originals.sorted().map { StoreFile.setAside($0, number) }
+    quarantined += originals.sorted().map { StoreFile.quarantined($0, number) }
     if originals.contains(StoreFile.manifest) {
-      try rename([(StoreFile.manifest, StoreFile.setAside(StoreFile.manifest, number))])
+      try rename([(StoreFile.manifest, StoreFile.quarantined(StoreFile.manifest, number))])
     }
     try rename(
-      originals.subtracting([StoreFile.manifest]).sorted().map { ($0, StoreFile.setAside($0, number)) })
+      originals.subtracting([StoreFile.manifest]).sorted().map { ($0, StoreFile.quarantined($0, number)) })
   }
 
   private func isOriginal(_ name: String) throws(ByteStoreError) -> Bool {
-    if name == StoreFile.spare { return try SalvageSources.isLog(name, directory) }
+    if name == StoreFile.recycledLog { return try SalvageSources.isLog(name, directory) }
     return name == StoreFile.manifest || name == StoreFile.newManifest
       || StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
   }
@@ -143,8 +143,8 @@ struct SalvageSwitch {
     for name in files.sorted() {
       guard let (number, original) = StoreFile.quarantineParts(of: name), number == last else { continue }
       if original == StoreFile.manifest {
-        setAside.append(StoreFile.setAside(original, next))
-        pairs.append((name, StoreFile.setAside(original, next)))
+        quarantined.append(StoreFile.quarantined(original, next))
+        pairs.append((name, StoreFile.quarantined(original, next)))
       } else if !names.contains(original) {
         pairs.append((name, original))
       }

@@ -33,7 +33,8 @@ struct SalvageKeyDirectory {
     self.directory = directory
     self.progress = progress
     let cache = PageCache(bytesMax: 16 << 20, pageBytes: SegmentFormat.pageBytes)
-    table = SharedKeyDirectory(Table(hashSeed: platform.random.randomID()), cache, path: directory.path)
+    table = SharedKeyDirectory(
+      KeyDirectory(hashSeed: platform.random.randomID()), cache, path: directory.path)
     last = judge?.position ?? .none
   }
 
@@ -210,14 +211,14 @@ struct SalvageKeyDirectory {
     try forEachEntry { key, value in
       if let name = judge.brokenDefinition(key, value) { broken.append(([UInt8](copying: key), name)) }
     }
-    try leaveOut(broken)
+    try removeUndecodable(broken)
   }
 
-  mutating func leaveOut(_ judge: any EntryJudge) throws(ByteStoreError) {
-    try leaveOut(try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) })
+  mutating func removeUndecodable(_ judge: any EntryJudge) throws(ByteStoreError) {
+    try removeUndecodable(try judge.undecodable { body throws(ByteStoreError) in try forEachEntry(body) })
   }
 
-  private mutating func leaveOut(
+  private mutating func removeUndecodable(
     _ undecodable: [(key: [UInt8], name: String)]
   ) throws(ByteStoreError) {
     for entry in undecodable { report.undecodable.add(entry.name) }
@@ -256,7 +257,7 @@ struct SalvageKeyDirectory {
 
   /// Returns the key directory. Its commit number is the last one that any file mentions, so that no
   /// number is reused.
-  mutating func finish() -> Table {
+  mutating func finish() -> KeyDirectory {
     var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
     // The log after a missing one records where that ended.
     evidence += sources.logs.compactMap { $0.header?.previous.sequence.value }

@@ -28,7 +28,7 @@ package struct SalvageReport: Sendable, Equatable {
   /// The damage that the initial check found.
   package var damage: [Damage] = []
   /// The originals in quarantine, with their new names.
-  package var setAside: [String] = []
+  package var quarantined: [String] = []
   /// Originals that belong to another store and were not used.
   package var foreign: [String] = []
   /// The number of the store's files that were at least partly readable.

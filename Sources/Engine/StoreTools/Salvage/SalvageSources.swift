@@ -83,17 +83,20 @@ struct SalvageSources {
   ) throws(ByteStoreError) -> [Head] {
     var heads: [Head] = []
     for name in names.sorted() {
-      let setAside = StoreFile.quarantineParts(of: name)
-      let original = setAside?.original ?? name
+      let quarantined = StoreFile.quarantineParts(of: name)
+      let original = quarantined?.original ?? name
       guard let named = kind(named: original), let file = try TolerantFile(name, in: directory) else {
         continue
       }
       defer { file.close() }
       let page = try file.read(SegmentFormat.pageBytes, at: 0) ?? []
       // A recycled log file is not used, unless it still has the header of a log.
-      guard let kind = kind(ofBytes: page) ?? (original == StoreFile.spare ? nil : named) else { continue }
+      guard let kind = kind(ofBytes: page) ?? (original == StoreFile.recycledLog ? nil : named) else {
+        continue
+      }
       var head = Head(
-        name: name, original: original, isQuarantined: setAside != nil, kind: kind, storeID: nil, manifest: nil)
+        name: name, original: original, isQuarantined: quarantined != nil, kind: kind, storeID: nil,
+        manifest: nil)
       try read(&head, page, file)
       heads.append(head)
     }
@@ -129,7 +132,7 @@ struct SalvageSources {
 
   private static func kind(named name: String) -> FileKind? {
     if name == StoreFile.manifest || name == StoreFile.newManifest { return .manifest }
-    if name == StoreFile.spare || StoreFile.logNumber(of: name) != nil { return .log }
+    if name == StoreFile.recycledLog || StoreFile.logNumber(of: name) != nil { return .log }
     if StoreFile.segmentNumber(of: name) != nil { return .segment }
     return StoreFile.isCheckpoint(name) ? .checkpoint : nil
   }
@@ -297,7 +300,7 @@ struct SalvageSources {
     }
     let name = StoreFile.log(entry.number)
     let head = used.first { $0.original == name }
-    if let head, head.storeID == nil, try isUnwritten(head.name, entry) { return }
+    if let head, head.storeID == nil, try isUnusedLog(head.name, entry) { return }
     let reason =
       if let head, head.storeID != nil {
         "another file of this store lies in the place of the log that was in use"
@@ -317,7 +320,7 @@ struct SalvageSources {
   /// No file tells whether these logs were closed or current, or whether their commits exist elsewhere.
   private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
     let start = UInt64(LogFormat.pageBytes)
-    for head in used where head.kind == .log && head.original != StoreFile.spare {
+    for head in used where head.kind == .log && head.original != StoreFile.recycledLog {
       guard !logsRead.contains(head.name), let file = try TolerantFile(head.name, in: directory) else {
         continue
       }
@@ -350,7 +353,7 @@ struct SalvageSources {
   /// Whether a log with a damaged header is otherwise unused: the store had rotated to it and written
   /// nothing. The header was on disk before a manifest named the log (docs/reliability.md, C3). If no
   /// trace of it exists, more may be lost.
-  private func isUnwritten(_ name: String, _ log: Manifest.Log) throws(ByteStoreError) -> Bool {
+  private func isUnusedLog(_ name: String, _ log: Manifest.Log) throws(ByteStoreError) -> Bool {
     guard log.capacity <= LogFormat.capacityMax, let file = try TolerantFile(name, in: directory) else {
       return false
     }

@@ -1,7 +1,6 @@
 // The default name of a model type.
 
 private import FirebaseCore
-
 private import Foundation
 
 package enum TypeName {

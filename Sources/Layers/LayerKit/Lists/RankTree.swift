@@ -30,7 +30,7 @@ package struct RankTree<Element> {
   @usableFromInline var nodes: [Node] = []
   @usableFromInline var vacant: [Handle] = []
   @usableFromInline var root = none
-  @usableFromInline var dice: UInt32 = 0x9E37_79B9
+  @usableFromInline var rng: UInt32 = 0x9E37_79B9
 
   @inlinable package init() {}
 
@@ -170,10 +170,10 @@ package struct RankTree<Element> {
   }
 
   @inlinable mutating func make(_ element: Element) -> Handle {
-    dice ^= dice << 13
-    dice ^= dice >> 17
-    dice ^= dice << 5
-    let node = Node(element: element, priority: dice)
+    rng ^= rng << 13
+    rng ^= rng >> 17
+    rng ^= rng << 5
+    let node = Node(element: element, priority: rng)
     if let handle = vacant.popLast() {
       nodes[Int(handle)] = node
       return handle

@@ -1,6 +1,6 @@
 // Keys that sort by their creation time.
 //
-//   key  := time:8 dice:12        characters of an alphabet of 64, in the order of their bytes
+//   key  := time:8 random:12       characters of an alphabet of 64, in the order of their bytes
 //
 // The time is in milliseconds. If it is not later than that of the last key, the key has the random digits of the
 // last key plus one.
@@ -22,27 +22,27 @@ struct ChronologicalID: Sendable {
   }
 
   private var time: Int64 = 0
-  private var dice: [Int] = []
+  private var rng: [Int] = []
 
   mutating func next(at now: Int64, _ roll: () -> Int) -> String {
     if now > time {
       time = now
-      dice = (0..<Self.diceCount).map { _ in roll() }
+      rng = (0..<Self.diceCount).map { _ in roll() }
     } else {
       countUp()
     }
-    let digits = (0..<8).map { Int(time >> (6 * (7 - $0)) & 63) } + dice
+    let digits = (0..<8).map { Int(time >> (6 * (7 - $0)) & 63) } + rng
     return String(decoding: digits.map { Self.alphabet[$0] }, as: UTF8.self)
   }
 
   /// Increments the random digits. If all are at their maximum, the time advances.
   private mutating func countUp() {
-    for place in dice.indices.reversed() {
-      guard dice[place] == 63 else {
-        dice[place] += 1
+    for place in rng.indices.reversed() {
+      guard rng[place] == 63 else {
+        rng[place] += 1
         return
       }
-      dice[place] = 0
+      rng[place] = 0
     }
     time += 1
   }

@@ -117,7 +117,7 @@ struct Bench {
   /// Scaled with the number of documents, so that a small run stays short.
   private var hashedPieces: Int { min(100, 10 + documents / 100) }
 
-  private func goOn() throws(DocumentStoreError) {
+  private func checkNotInterrupted() throws(DocumentStoreError) {
     if isOver() { throw .aborted("The bench was ended.") }
   }
 
@@ -160,7 +160,7 @@ struct Bench {
     try measure("documents written in batches of 500", documents, "documents a second", &result) {
       () throws(DocumentStoreError) in
       for start in stride(from: 0, to: documents, by: Self.batchDocuments) {
-        try goOn()
+        try checkNotInterrupted()
         var batch: [Mutation] = []
         for number in start..<min(start + Self.batchDocuments, documents) {
           batch.append(.set(try path(number), fields(number)))
@@ -179,7 +179,7 @@ struct Bench {
     try measure("durable commits of one document", count, "commits a second", &result) {
       () throws(DocumentStoreError) in
       for number in 0..<count {
-        try goOn()
+        try checkNotInterrupted()
         try store.commit([.set(try path(number), fields(number))])
       }
     }
@@ -190,7 +190,7 @@ struct Bench {
     try measure("documents read by path", documents, "reads a second", &result) {
       () throws(DocumentStoreError) in
       for step in 0..<documents {
-        try goOn()
+        try checkNotInterrupted()
         let number = (step &* 7919) % documents
         if try store.document(at: try path(number))?.fields != fields(number) {
           wrong = "item-\(number) is not as written"
@@ -216,7 +216,7 @@ struct Bench {
     try measure("queries: equality, order, limit 20", count, "queries a second", &result) {
       () throws(DocumentStoreError) in
       for _ in 0..<count {
-        try goOn()
+        try checkNotInterrupted()
         if try store.documents(query).map(\.path.id) != Array(expected) {
           wrong = "a query's answer is not right"
         }
@@ -250,7 +250,7 @@ struct Bench {
       try measure(what, megabytes, "MB a second", &result) { () throws(DocumentStoreError) in
         var digest = SHA256Stream(isPortable: isPortable)
         for _ in 0..<hashedPieces {
-          try goOn()
+          try checkNotInterrupted()
           digest.update(piece.span.bytes)
         }
         digests.append(digest.digest)

@@ -119,8 +119,8 @@ enum CheckCommand: Command {
     if objects.count > objectsMax { lines.append("and of \(objects.count - objectsMax) more") }
     lines += report.losses.map { "\($0.line). No damage." }
     for name in report.leftovers { lines.append("\(name) belongs to nothing; the next open removes it.") }
-    if !report.setAside.isEmpty {
-      lines.append("set aside by salvage: \(report.setAside.joined(separator: ", "))")
+    if !report.quarantined.isEmpty {
+      lines.append("set aside by salvage: \(report.quarantined.joined(separator: ", "))")
     }
     lines.append(numbers(report))
     if let agreement {
@@ -175,7 +175,7 @@ enum CheckCommand: Command {
       "sound": report.isSound && agreement?.contradictions.isEmpty != false,
       "findings": report.findings.map(\.object),
       "findingsOmitted": report.findingsOmitted, "losses": report.losses.map(\.object),
-      "leftovers": report.leftovers, "namesTaken": report.namesTaken, "setAside": report.setAside,
+      "leftovers": report.leftovers, "namesTaken": report.namesTaken, "setAside": report.quarantined,
       "files": report.files,
       "bytesVerified": report.bytesVerified, "keys": report.keys, "entries": report.entries,
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,

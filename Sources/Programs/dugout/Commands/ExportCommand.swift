@@ -109,7 +109,7 @@ private struct Export {
     guard let query, query.limit != nil else { return nil }
     var outcome = Outcome()
     let pages = DocumentPages(store: store, query: query)
-    try pages.forEach(goOn: {}, skipped: { outcome.undecodable.add($0) }) { _ in }
+    try pages.forEach(checkNotInterrupted: {}, skipped: { outcome.undecodable.add($0) }) { _ in }
     guard !outcome.undecodable.paths.isEmpty else { return nil }
     outcome.isRefused = true
     return outcome
@@ -179,7 +179,9 @@ private struct Export {
   ) throws(DocumentStoreError) -> Int {
     var done = before
     let pages = DocumentPages(store: store, query: query)
-    try pages.forEach(goOn: output.goOn, skipped: { outcome.undecodable.add($0) }) { documents in
+    try pages.forEach(
+      checkNotInterrupted: output.checkNotInterrupted, skipped: { outcome.undecodable.add($0) }
+    ) { documents in
       for document in documents { body(document) }
       done += documents.count
       let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))

@@ -47,7 +47,7 @@ enum ImportCommand: Command {
       throw CommandFailure(
         code: .checkFailed,
         message: "\(counted)\(before), and all of them are safe. "
-          + (done.next == .goesOn
+          + (done.next == .resumes
             ? "Run the same command again to go on from there."
             : "How far it came could not be noted in \(ImportJob.markPath(of: file)): the same command begins again, "
               + "and writes them once more."))

@@ -127,9 +127,9 @@ enum SalvageCommand: Command {
     case .cleared:
       return report.damage.map(\.line).joined(separator: "\n")
         + "\nThe documents are sound, and stay where they are. "
-        + "\(records). What had the names of the store's files is set aside: \(report.setAside.joined(separator: ", "))"
+        + "\(records). What had the names of the store's files is set aside: \(report.quarantined.joined(separator: ", "))"
     case .completed:
-      return "An earlier salvage was cut off, and is complete now. \(records).\n" + setAside(report)
+      return "An earlier salvage was cut off, and is complete now. \(records).\n" + quarantined(report)
     case .salvaged: break
     }
     var lines = report.damage.map(\.line)
@@ -150,14 +150,14 @@ enum SalvageCommand: Command {
       lines.append("at most \(stale) a value that was replaced or deleted later")
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
-    lines.append(setAside(report))
+    lines.append(quarantined(report))
     lines.append(
       Terminal.emphasised("The store opens again. \(report.keys == 0 ? "Nothing is in it" : records)."))
     return lines.joined(separator: "\n")
   }
 
-  private static func setAside(_ report: SalvageReport) -> String {
-    "set aside: \(report.setAside.isEmpty ? "nothing" : report.setAside.joined(separator: ", "))"
+  private static func quarantined(_ report: SalvageReport) -> String {
+    "set aside: \(report.quarantined.isEmpty ? "nothing" : report.quarantined.joined(separator: ", "))"
   }
 
   // MARK: For programs
@@ -168,7 +168,7 @@ enum SalvageCommand: Command {
     let bytes = report.bytes
     return [
       "outcome": bytes.outcome.rawValue, "complete": isComplete, "storeID": bytes.storeID.description,
-      "damage": bytes.damage.map(\.object), "setAside": bytes.setAside,
+      "damage": bytes.damage.map(\.object), "setAside": bytes.quarantined,
       "foreign": bytes.foreign, "undecodable": bytes.undecodable.object, "keys": bytes.keys,
       "keysPossiblyStale": bytes.keysPossiblyStale,
       "entriesLost": bytes.entriesLost, "checkpoint": bytes.checkpoint.rawValue,

@@ -16,15 +16,15 @@ struct ImportJob {
 
   /// What the next run of the command does with the documents imported so far.
   enum NextRun {
-    case goesOn, beginsAgain
+    case resumes, restarts
     /// There are no imported documents.
     case begins
 
     /// Appended to the advice to repeat the command.
     var text: String {
       switch self {
-      case .goesOn: ": it goes on from there"
-      case .beginsAgain: ": it begins again, and writes them once more"
+      case .resumes: ": it goes on from there"
+      case .restarts: ": it begins again, and writes them once more"
       case .begins: ""
       }
     }
@@ -111,7 +111,7 @@ struct ImportJob {
 
   private var nextRun: NextRun {
     guard outcome.documents + outcome.documentsBefore > 0 else { return .begins }
-    return isMarked ? .goesOn : .beginsAgain
+    return isMarked ? .resumes : .restarts
   }
 
   private mutating func next() throws -> (mutation: Mutation, size: Int)? {

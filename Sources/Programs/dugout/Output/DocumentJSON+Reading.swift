@@ -139,7 +139,7 @@ extension DocumentJSON {
   /// document, so each has to be within the limits of a document.
   private static func checkPrevious(in fields: StoredMap, of path: DocumentPath) throws(JSONProblem) {
     guard let time = StoredTimestamp(microseconds: 0) else { return }
-    for case .map(let previous) in putAside(.map(fields)) {
+    for case .map(let previous) in previousValues(.map(fields)) {
       do {
         try DocumentLimits.check(
           StoredDocument(path: path, createTime: time, updateTime: time, fields: previous))
@@ -151,12 +151,12 @@ extension DocumentJSON {
 
   /// Returns each previous value, including nested ones, at its depth and under its name, without the
   /// other fields.
-  private static func putAside(_ value: StoredValue) -> [StoredValue] {
+  private static func previousValues(_ value: StoredValue) -> [StoredValue] {
     switch value {
-    case .pendingTimestamp(_, let previous): previous.map { [$0] + putAside($0) } ?? []
-    case .array(let elements): elements.flatMap(putAside).map { alone("0", $0) }
+    case .pendingTimestamp(_, let previous): previous.map { [$0] + previousValues($0) } ?? []
+    case .array(let elements): elements.flatMap(previousValues).map { alone("0", $0) }
     case .map(let map):
-      map.entries.flatMap { entry in putAside(entry.value).map { alone(entry.name, $0) } }
+      map.entries.flatMap { entry in previousValues(entry.value).map { alone(entry.name, $0) } }
     case .null, .boolean, .integer, .double, .timestamp, .string, .bytes, .reference, .geoPoint, .vector: []
     }
   }

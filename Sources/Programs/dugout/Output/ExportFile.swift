@@ -75,7 +75,7 @@ final class ExportFile {
   }
 
   /// Called between two steps. If it throws, this object is released, which removes the temporary file.
-  func goOn() throws(DocumentStoreError) {
+  func checkNotInterrupted() throws(DocumentStoreError) {
     guard interruption?.hasCome == true else { return }
     throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
   }
@@ -100,7 +100,7 @@ final class ExportFile {
   }
 
   func finish() throws(DocumentStoreError) {
-    try goOn()
+    try checkNotInterrupted()
     flush()
     guard let part else { return }
     if let mode { _ = fchmod(handle.fileDescriptor, mode) }

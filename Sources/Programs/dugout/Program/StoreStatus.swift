@@ -91,7 +91,7 @@ struct StoreStatus {
 
   private var memory: String {
     let cache = statistics.cache
-    return "\(Wording.bytes(UInt64(statistics.tailBytes))) of commits since the flush; "
+    return "\(Wording.bytes(UInt64(statistics.memtableBytes))) of commits since the flush; "
       + "cache \(Wording.bytes(UInt64(cache.bytesUsed))) of \(Wording.bytes(UInt64(cache.bytesMax))), "
       + "\(Wording.count(cache.hits, "hit")), \(Wording.count(cache.misses, "miss", "misses"))"
   }
@@ -168,7 +168,7 @@ struct StoreStatus {
       ] as JSON,
       "logs": ["count": statistics.logs.count, "bytes": statistics.logs.bytes] as JSON,
       "checkpoint": statistics.checkpoint.map { ["sequence": $0.sequence.value, "bytes": $0.bytes] as JSON },
-      "commitsSinceFlush": statistics.commitsSinceFlush, "tailBytes": statistics.tailBytes,
+      "commitsSinceFlush": statistics.commitsSinceFlush, "memtableBytes": statistics.memtableBytes,
       "cache": [
         "bytesUsed": statistics.cache.bytesUsed, "bytesMax": statistics.cache.bytesMax,
         "hits": statistics.cache.hits, "misses": statistics.cache.misses,

@@ -17,30 +17,30 @@ struct DocumentPages {
     }
   }
 
-  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `goOn` is
+  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `checkNotInterrupted` is
   /// called before each page and can end the iteration by throwing.
   func forEach(
-    goOn: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,
+    checkNotInterrupted: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,
     _ body: ([StoredDocument]) -> Void
   ) throws(DocumentStoreError) {
     switch query.limit {
     case .last:
       // The query runs in reverse order, so all pages have to be read before the first one is passed on.
       var pages: [[StoredDocument]] = []
-      try read(query.executableForm, goOn, skipped) { pages.append($0) }
+      try read(query.executableForm, checkNotInterrupted, skipped) { pages.append($0) }
       for page in pages.reversed() { body(page.reversed()) }
-    case .first, nil: try read(query, goOn, skipped, body)
+    case .first, nil: try read(query, checkNotInterrupted, skipped, body)
     }
   }
 
   private func read(
-    _ query: StructuredQuery, _ goOn: () throws(DocumentStoreError) -> Void,
+    _ query: StructuredQuery, _ checkNotInterrupted: () throws(DocumentStoreError) -> Void,
     _ skipped: ([DocumentPath]) -> Void, _ body: ([StoredDocument]) -> Void
   ) throws(DocumentStoreError) {
     var left = if case .first(let count) = query.limit { count } else { Int.max }
     var rest = query
     while true {
-      try goOn()
+      try checkNotInterrupted()
       let count = min(left, Self.pageDocuments)
       let (page, undecodable) = try store.decodableDocuments(rest.limited(to: .first(count)))
       body(page)

@@ -5,7 +5,7 @@ import DocumentStore
 import Foundation
 
 final class ShellSession {
-  enum Next { case goesOn, ends }
+  enum Next { case nextLine, ends }
 
   /// The commands that only a session has, in addition to the command table.
   private static let own: [(usage: String, meaning: String)] = [
@@ -38,7 +38,7 @@ final class ShellSession {
 
   /// Runs a line. Returns when all output that it causes has been printed.
   func run(_ text: String) async throws -> Next {
-    guard let line = try ShellLine(text) else { return .goesOn }
+    guard let line = try ShellLine(text) else { return .nextLine }
     defer { watches.wait() }
     switch line.command {
     case "exit", "quit": return .ends
@@ -47,7 +47,7 @@ final class ShellSession {
     case "unwatch": try unwatch(line.words.first?.value)
     default: try await run(line)
     }
-    return .goesOn
+    return .nextLine
   }
 
   func end() { watches.removeAll() }

@@ -12,10 +12,10 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   private let server: LoopbackServer
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
-  private var dice: SeededDice
+  private var rng: SeededRandomSource
   /// A second random source for calls outside the streams, so that their number does not change the
   /// faults on streams.
-  private var callDice: SeededDice
+  private var callDice: SeededRandomSource
   private var isReachable = true
   private var watchEnds: [Int: LoopbackWatchEnd] = [:]
   private var writeEnds: [Int: LoopbackWriteEnd] = [:]
@@ -38,8 +38,8 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     server = try LoopbackServer(store)
     self.scheduler = scheduler
     self.faults = faults
-    dice = SeededDice(seed: seed)
-    callDice = SeededDice(seed: ~seed)
+    rng = SeededRandomSource(seed: seed)
+    callDice = SeededRandomSource(seed: ~seed)
   }
 
   public var documentsName: String { Self.name }
@@ -174,26 +174,26 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   }
 
   /// Returns a random latency. Called on the scheduler alone.
-  func latency() -> Int64 { latency(&dice) }
+  func latency() -> Int64 { latency(&rng) }
 
   func callLatency() -> Int64 { latency(&callDice) }
 
-  private func latency(_ dice: inout SeededDice) -> Int64 {
+  private func latency(_ rng: inout SeededRandomSource) -> Int64 {
     let range = faults.latency
-    return range.lowerBound + Int64(dice.below(UInt64(range.upperBound - range.lowerBound + 1)))
+    return range.lowerBound + Int64(rng.below(UInt64(range.upperBound - range.lowerBound + 1)))
   }
 
   enum Fate { case arrives, comesTwice, isLost }
 
   func fate() -> Fate {
-    if dice.isOne(in: faults.lossOneIn) { return .isLost }
-    return dice.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
+    if rng.isOne(in: faults.lossOneIn) { return .isLost }
+    return rng.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
   }
 
   func losesCall() -> Bool { callDice.isOne(in: faults.lossOneIn) }
 
-  func refusesForNow() -> Bool { dice.isOne(in: faults.transientRejectionOneIn) }
+  func refusesForNow() -> Bool { rng.isOne(in: faults.transientRejectionOneIn) }
 
   /// Returns the number of messages that the next one may overtake.
-  func overtakingMax() -> UInt64 { faults.reorders ? dice.below(8) : 0 }
+  func overtakingMax() -> UInt64 { faults.reorders ? rng.below(8) : 0 }
 }

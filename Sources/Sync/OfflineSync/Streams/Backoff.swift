@@ -7,9 +7,9 @@ package struct Backoff: Sendable {
 
   /// The next delay before randomization, in seconds.
   private var base: Double = 0
-  private var dice: SeededDice
+  private var rng: SeededRandomSource
 
-  package init(seed: UInt64) { dice = SeededDice(seed: seed) }
+  package init(seed: UInt64) { rng = SeededRandomSource(seed: seed) }
 
   package mutating func reset() { base = 0 }
 
@@ -18,7 +18,7 @@ package struct Backoff: Sendable {
 
   /// Returns the delay before the next attempt, in microseconds.
   package mutating func next() -> Int64 {
-    let jitter = (dice.fraction() - 0.5) * base
+    let jitter = (rng.fraction() - 0.5) * base
     let delay = max(0, base + jitter)
     base = min(Self.most, max(Self.first, base * Self.factor))
     return Int64(delay * 1_000_000)

@@ -165,10 +165,10 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
       }
       while code != MDB_NOTFOUND {
         try LMDBStore.check(code)
-        let goesOn = try body(
+        let shouldContinue = try body(
           UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size),
           UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
-        guard goesOn else { return }
+        guard shouldContinue else { return }
         code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
       }
     }

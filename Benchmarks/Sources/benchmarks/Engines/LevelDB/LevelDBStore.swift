@@ -111,10 +111,10 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
         var (keyCount, valueCount) = (0, 0)
         let key = leveldb_iter_key(iterator, &keyCount)
         let value = leveldb_iter_value(iterator, &valueCount)
-        let goesOn = try body(
+        let shouldContinue = try body(
           UnsafeRawBufferPointer(start: key, count: keyCount),
           UnsafeRawBufferPointer(start: value, count: valueCount))
-        guard goesOn else { return }
+        guard shouldContinue else { return }
         leveldb_iter_next(iterator)
       }
       var failure: UnsafeMutablePointer<CChar>?

@@ -115,10 +115,10 @@ final class RocksDBStore: KeyValueStore, @unchecked Sendable {
         var (keyCount, valueCount) = (0, 0)
         let key = rocksdb_iter_key(iterator, &keyCount)
         let value = rocksdb_iter_value(iterator, &valueCount)
-        let goesOn = try body(
+        let shouldContinue = try body(
           UnsafeRawBufferPointer(start: key, count: keyCount),
           UnsafeRawBufferPointer(start: value, count: valueCount))
-        guard goesOn else { return }
+        guard shouldContinue else { return }
         rocksdb_iter_next(iterator)
       }
       var failure: UnsafeMutablePointer<CChar>?

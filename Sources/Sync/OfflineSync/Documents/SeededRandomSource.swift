@@ -1,6 +1,6 @@
 // A seeded random number generator (SplitMix64), so that runs can be reproduced.
 
-package struct SeededDice: Sendable {
+package struct SeededRandomSource: Sendable {
   private var state: UInt64
 
   package init(seed: UInt64) { state = seed }
