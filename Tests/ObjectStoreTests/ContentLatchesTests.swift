@@ -21,7 +21,7 @@ struct ContentLatchesTests {
     let taker = WorkerThread { [latches, order, needsCheck] in
       latches.take(id)
       order.withLock { $0.append("alone") }
-      let mayBeGone = latches.giveBack(id)
+      let mayBeGone = latches.releaseExclusive(id)
       needsCheck.withLock { $0 = mayBeGone }
     }
     // It is waiting now.

@@ -255,7 +255,7 @@ struct ObjectSweepTests {
     try upload.persist()
     upload.leave()
     let stored = try #require(try store.objects.uploads().first)
-    let again = try #require(try store.objects.goOn(with: stored))
+    let again = try #require(try store.objects.resume(with: stored))
     let before = disk.counters.fileSyncs
     var synced: [UInt64] = []
     while try again.rereadStaged() != nil { synced.append(again.bytesSynced) }

@@ -52,7 +52,7 @@ final class JobScheduler: BackgroundSimulator {
 
     func canAdvance(_ job: Job) -> Bool {
       guard job.phase != .held else { return !occupations.contains(.commit) }
-      guard job.phase == .waiting, job.kind != .spare else { return true }
+      guard job.phase == .waiting, job.kind != .recycledLog else { return true }
       // Both kinds wait for a commit, and a flush also waits for another flush.
       let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
       return !occupations.contains(.commit)
@@ -101,7 +101,7 @@ final class JobScheduler: BackgroundSimulator {
   /// start after it.
   func finishBeforeClose() {
     runSome()
-    while advance(where: { $0.hasBegun || $0.kind == .spare }) {}
+    while advance(where: { $0.hasBegun || $0.kind == .recycledLog }) {}
   }
 
   func finishAll() {

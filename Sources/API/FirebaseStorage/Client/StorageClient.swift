@@ -11,7 +11,7 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
-package import ObjectStore
+import ObjectStore
 import ObjectSync
 import OfflineSync
 

@@ -3,7 +3,7 @@
 
 import DocumentStore
 public import Foundation
-package import ObjectStore
+import ObjectStore
 
 extension Storage {
   /// Returns the bytes of a download URL. Throws `unauthorized` if the object does not have the token of the

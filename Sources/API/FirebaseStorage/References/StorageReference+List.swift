@@ -5,7 +5,7 @@
 import ByteStore
 import DocumentStore
 import Foundation
-package import ObjectStore
+import ObjectStore
 import ObjectSync
 import OfflineSync
 

@@ -6,7 +6,7 @@
 import ByteStore
 import DocumentStore
 public import Foundation
-package import ObjectStore
+import ObjectStore
 import ObjectSync
 import OfflineSync
 

@@ -10,7 +10,7 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
-package import ObjectStore
+import ObjectStore
 
 /// A file that has its name once it is whole and on stable storage. For the transfer's queue, but for what it was made
 /// with.

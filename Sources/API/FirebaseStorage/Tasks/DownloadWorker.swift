@@ -6,7 +6,7 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
-package import ObjectStore
+import ObjectStore
 import ObjectSync
 import OfflineSync
 

@@ -2,7 +2,7 @@
 
 import DocumentStore
 public import Foundation
-package import ObjectStore
+import ObjectStore
 
 /// An upload with staged parts. It is under way, was paused, or was cut off by the end of its process.
 ///

@@ -1,7 +1,7 @@
 // What uploads are made from: bytes in memory, or a file that nobody should touch meanwhile.
 
 import ByteStore
-package import DocumentStore
+import DocumentStore
 import FirebaseCore
 import Foundation
 package import ObjectStore

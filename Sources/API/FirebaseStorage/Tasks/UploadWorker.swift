@@ -5,7 +5,7 @@
 import DocumentStore
 import FirebaseCore
 import Foundation
-package import ObjectStore
+import ObjectStore
 import ObjectSync
 import OfflineSync
 

@@ -2,8 +2,8 @@
 
 import DocumentStore
 import Foundation
-package import ObjectStore
-package import ObjectSync
+import ObjectStore
+import ObjectSync
 import ObjectSync
 import OfflineSync
 

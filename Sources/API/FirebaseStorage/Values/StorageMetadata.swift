@@ -2,7 +2,7 @@
 
 import DocumentStore
 public import Foundation
-package import ObjectStore
+import ObjectStore
 
 /// The metadata of an object.
 ///

@@ -1,5 +1,6 @@
 // dugout backup DIR TARGET: creates a verified copy of a store.
 
+import StoreTools
 import ByteStore
 import DocumentStore
 

@@ -1,5 +1,6 @@
 // dugout bench: measures operations on a small store in a given directory, and verifies every result.
 
+import StoreTools
 import ByteStore
 import DocumentStore
 import Foundation

@@ -1,5 +1,6 @@
 // dugout restore BACKUP DIR: creates a store from a backup.
 
+import StoreTools
 import ByteStore
 import DocumentStore
 import Foundation
