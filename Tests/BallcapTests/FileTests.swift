@@ -327,7 +327,7 @@ extension BallcapTests {
       let errors = await withCheckedContinuation { done in
         batch.commit { first in
           batch.timeout = 600
-          batch.commit { second in done.resume(returning: Handed([first, second])) }
+          batch.commit { second in done.resume(returning: Transferred([first, second])) }
         }
       }.value
       guard case StorageBatchError.timeout? = errors[0] as? StorageBatchError else {

@@ -28,7 +28,7 @@ extension BallcapTests {
     }
 
     enum Write: CaseIterable {
-      case save, saveElsewhere, update, updateElsewhere, delete, deleteElsewhere, merge, mergeElsewhere
+      case save, saveElsewhere, update, updateAtRemote, delete, deleteElsewhere, merge, mergeElsewhere
       case batchSave, batchUpdate, batchDelete, batchCopy, failingUpdate, failingEncoding
 
       var fails: Bool { self == .failingUpdate || self == .failingEncoding }
@@ -43,7 +43,7 @@ extension BallcapTests {
       case .save: object.save(completion: completion)
       case .saveElsewhere: object.save(reference: elsewhere, completion: completion)
       case .update: object.update(completion: completion)
-      case .updateElsewhere: object.update(reference: elsewhere, completion: completion)
+      case .updateAtRemote: object.update(reference: elsewhere, completion: completion)
       case .delete: object.delete(completion: completion)
       case .deleteElsewhere: object.delete(reference: elsewhere, completion: completion)
       case .merge: object.merge(data: ["name": "Eve"], completion: completion)

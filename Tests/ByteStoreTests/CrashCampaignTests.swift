@@ -37,7 +37,7 @@ struct CrashCampaignTests {
     var jobs = 0
     for seed in 1...16 as ClosedRange<UInt64> {
       #expect(trace(seed: seed) == trace(seed: seed))
-      if CrashCampaign.playsTheBackground(inWorkload: seed) { jobs += 1 }
+      if CrashCampaign.schedulesBackgroundJobs(inWorkload: seed) { jobs += 1 }
     }
     #expect(jobs > 2)
   }

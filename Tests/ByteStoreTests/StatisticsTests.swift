@@ -67,7 +67,7 @@ struct StatisticsTests {
 
   @Test func leakedSnapshotIsReported() throws {
     let clock = SimulatedClock()
-    let platform = Platform(fileSystem: machine.disk, clock: clock, random: SimulatedDice(seed: 1))
+    let platform = Platform(fileSystem: machine.disk, clock: clock, random: SimulatedRandomSource(seed: 1))
     var options = ByteStore.Options()
     options.maintenance = .manual
     let store = try ByteStore.open(TestStore.path, options: options, platform: platform)

@@ -420,7 +420,7 @@ private struct World {
   {
     try DocumentStore.open(
       "/store", options: DocumentStore.Options(),
-      platform: Platform(fileSystem: disk, clock: clock, random: SimulatedDice(seed: seed)))
+      platform: Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: seed)))
   }
 
   /// Closes cleanly, or simulates a power loss.

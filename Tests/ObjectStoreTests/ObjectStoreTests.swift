@@ -326,7 +326,7 @@ struct ObjectStoreTests {
     let clock = SimulatedClock()
     var options = DocumentStore.Options()
     options.maintenance = .manual
-    let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedDice(seed: 1))
+    let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: 1))
     let store = try DocumentStore.open("/store", options: options, platform: platform)
     let source = UploadSource(file: nil, byteCount: 10, modified: 0)
     let upload = store.objects.upload(to: try path("a"), from: source, ObjectAttributes())

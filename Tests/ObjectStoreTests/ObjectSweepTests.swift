@@ -21,7 +21,7 @@ struct ObjectSweepTests {
     options.maintenance = .manual
     options.blobs.packedBytesMax = 2000
     options.blobs.packBytesMax = 40_000
-    let rng = SimulatedDice(seed: UInt64(disk.counters.operations) + 1)
+    let rng = SimulatedRandomSource(seed: UInt64(disk.counters.operations) + 1)
     return try DocumentStore.open(
       directory, options: options,
       platform: Platform(fileSystem: fileSystem ?? disk, clock: clock, random: rng))

@@ -32,7 +32,7 @@ struct BlobArrivalTests {
   private func begin(
     _ client: BlobClient, patience: Int64 = BlobArrivalTests.patience
   ) throws -> BlobSync.Search {
-    let wanted = BlobSync.Wanted(bringsContent: true, patience: patience)
+    let wanted = BlobSync.Wanted(fetchesContent: true, patience: patience)
     return client.sync.find(try client.path("a"), wanted) { [ends] result in
       let line =
         switch result {
@@ -70,7 +70,7 @@ struct BlobArrivalTests {
   }
 
   /// All of it was brought again.
-  @Test(arguments: [true, false]) func whatHasComeIsNotBroughtAgainAfterARestart(isClean: Bool) throws {
+  @Test(arguments: [true, false]) func stagedBytesAreNotFetchedAgainAfterARestart(isClean: Bool) throws {
     let client = try clientWithHalf()
     if isClean {
       client.sync.stop {}
@@ -88,7 +88,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  @Test func whatAPowerLossTookIsBroughtAgain() throws {
+  @Test func bytesLostInAPowerFailureAreFetchedAgain() throws {
     let client = try clientWithHalf()
     let next = try restarted(client, .powerLoss(.nothing, seed: 1))
     remote.stall(name: "a", from: nil)
@@ -97,7 +97,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  @Test func whatIsDamagedOfItIsBroughtAgain() throws {
+  @Test func damagedStagedBytesAreFetchedAgain() throws {
     let client = try clientWithHalf()
     let disk = SimulatedDisk(client.disk.image.after(.kill))
     let folder = try disk.openDirectory("/store/blobs")
@@ -115,7 +115,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  @Test func ofAnotherContentNothingIsGoneOnWith() throws {
+  @Test func aPartOfAnotherContentIsNotResumed() throws {
     let next = try restarted(clientWithHalf())
     try putAtRemote(seed: 2)
     remote.stall(name: "a", from: nil)
@@ -125,7 +125,7 @@ struct BlobArrivalTests {
   }
 
   /// What was left of it stayed for seven days.
-  @Test func ofAnObjectThatIsGoneTheNextLookLeavesNothing() throws {
+  @Test func theNextSearchDropsThePartOfADeletedObject() throws {
     let next = try restarted(clientWithHalf())
     #expect(try next.objects.arrivals().count == 1)
     try remote.delete(bucket: "bucket", name: "a")
@@ -134,7 +134,7 @@ struct BlobArrivalTests {
   }
 
   /// So did that of one that had come in another way meanwhile.
-  @Test func ofAContentThatIsHereTheNextLookLeavesNothing() throws {
+  @Test func theNextSearchDropsThePartOfAStoredContent() throws {
     let next = try restarted(clientWithHalf())
     let content: [UInt8] = [1, 2, 3]
     _ = try next.sync.put(try next.upload(content, "a"), token: "token", BlobSync.Watcher { _ in })
@@ -147,7 +147,7 @@ struct BlobArrivalTests {
   }
 
   /// Any of them was gone on with, and the other one stayed until the end.
-  @Test(arguments: [true, false]) func ofTwoPartsTheLongerIsGoneOnWith(isFirstLonger: Bool) throws {
+  @Test(arguments: [true, false]) func theLongerOfTwoPartsIsResumed(isFirstLonger: Bool) throws {
     try putAtRemote()
     let client = try BlobClient(remote)
     let quarter = Self.half / 2
@@ -179,7 +179,7 @@ struct BlobArrivalTests {
   }
 
   /// It was thrown away because something else could not be written.
-  @Test func aStoreAtItsEndLeavesWhatHasCome() throws {
+  @Test func aFailedStoreKeepsStagedParts() throws {
     let client = try clientWithHalf()
     _ = try client.sync.put(try client.upload([1, 2, 3], "b"), token: "token", BlobSync.Watcher { _ in })
     client.disk.failNext(.inputOutput, isSticky: true)
@@ -199,7 +199,7 @@ struct BlobArrivalTests {
   }
 
   /// Its own file has failed: where there is no room, what has come is in the way.
-  @Test func whatADiskHasNoRoomForLeavesNothing() throws {
+  @Test func aContentTooLargeForTheDiskLeavesNoPart() throws {
     var random = SeededRandom(seed: 1)
     let content = random.bytes(8 << 20)
     try remote.append(content, at: 0, toUpload: "large")
@@ -216,7 +216,7 @@ struct BlobArrivalTests {
     #expect(try client.objects.arrivals().isEmpty && client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func whatHasComeWhenThePatienceIsOverIsGoneOnWith() throws {
+  @Test func aPartStagedWhenThePatienceEndsIsResumed() throws {
     let client = try clientWithHalf()
     client.scheduler.play(for: Self.patience + 1_000_000)
     #expect(ends.withLock { $0 } == ["unavailable"])
@@ -227,7 +227,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: client)
   }
 
-  @Test func whoCancelsLeavesNothingAlsoOfWhatWasLeftBefore() throws {
+  @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
     // In the midst of what is read again, and behind it.
@@ -242,7 +242,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  @Test func whoStopsInTheMidstOfReadingAgainLeavesAll() throws {
+  @Test func stoppingDuringVerificationKeepsTheStagedPart() throws {
     let second = try restarted(clientWithHalf())
     try begin(second)
     second.scheduler.play(for: 0, max: 5)
@@ -257,7 +257,7 @@ struct BlobArrivalTests {
   }
 
   /// One goes on with what was left, and the other begins its own.
-  @Test func twoSearchesDoNotWorkAtOneArrival() throws {
+  @Test func twoSearchesDoNotShareOneStagedPart() throws {
     let next = try restarted(clientWithHalf())
     for _ in 0..<2 { try begin(next) }
     next.scheduler.play(for: 0)

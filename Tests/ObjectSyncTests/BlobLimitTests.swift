@@ -20,8 +20,8 @@ import Testing
   }
 
   /// Numbers are as they come: the last one there is can only stay.
-  @Test func aMetagenerationThatCannotGrowStaysAndTheObjectCanBeChanged() throws {
-    let remote = EditedBlobRemote(server) { $0.metageneration = .max }
+  @Test func anObjectWithTheMaximumMetagenerationCanBeChanged() throws {
+    let remote = EditingBlobRemote(server) { $0.metageneration = .max }
     try putAtRemote("a")
     let client = try BlobClient(remote)
     #expect(try client.find("a") == .success(content))
@@ -46,10 +46,10 @@ import Testing
   ]
 
   @Test(arguments: edits)
-  func metadataBeyondTheLimitsRefusesThatObjectAndNoOther(
+  func oversizedMetadataRefusesOnlyItsObject(
     name: String, edit: @escaping @Sendable (inout RemoteObject) -> Void
   ) throws {
-    let remote = EditedBlobRemote(server) { if $0.name == "bad" { edit(&$0) } }
+    let remote = EditingBlobRemote(server) { if $0.name == "bad" { edit(&$0) } }
     for name in ["a", "bad"] { try putAtRemote(name) }
     let client = try BlobClient(remote)
     guard case .failure(.remote(.rejected(let reason))) = try client.find("bad") else {
@@ -64,8 +64,8 @@ import Testing
   }
 
   /// Whether a folder has anything left is asked part by part, as long as parts have names that can be in it.
-  @Test func aListThatNeverEndsIsRefused() throws {
-    let remote = EditedBlobRemote(server) { _ in }
+  @Test func anEndlessListingIsRefused() throws {
+    let remote = EditingBlobRemote(server) { _ in }
     try putAtRemote("folder/c")
     let client = try BlobClient(remote)
     #expect(try client.find("folder/c") == .success(content))
@@ -87,7 +87,7 @@ import Testing
 }
 
 /// Changes what another remote says of objects, and has it go on with a list for ever.
-private final class EditedBlobRemote: BlobRemote {
+private final class EditingBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let edit: @Sendable (inout RemoteObject) -> Void
   private let state = Locked(State())

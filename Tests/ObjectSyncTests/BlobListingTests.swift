@@ -61,7 +61,7 @@ struct BlobListingTests {
     return entries
   }
 
-  @Test func namesThatLookTheSameAreTwo() throws {
+  @Test func canonicallyEquivalentNamesAreDifferent() throws {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     try putAtRemote([composed, decomposed])
     #expect(try entries("").map { Array($0.utf8) } == [decomposed, composed].map { Array($0.utf8) })
@@ -69,7 +69,7 @@ struct BlobListingTests {
     #expect(try entries("").map { Array($0.utf8) } == [Array(decomposed.utf8)])
   }
 
-  @Test(arguments: [1, 2, 3, 1000]) func whatWaitsIsLaidOverWhatTheRemoteHas(limit: Int) throws {
+  @Test(arguments: [1, 2, 3, 1000]) func pendingChangesAreAppliedToTheRemotesListing(limit: Int) throws {
     try putAtRemote(["a", "b/x", "b/y/z", "c", "d/only", "e/1", "e/2", "other/a//b", "z"])
     try holdPut("aa")
     try holdPut("n/new")
@@ -88,7 +88,7 @@ struct BlobListingTests {
     #expect(try client.content("a") == nil, "to list is not to bring")
   }
 
-  @Test(arguments: [1, 2, 1000]) func withoutAWayListsAreOfWhatIsHere(limit: Int) throws {
+  @Test(arguments: [1, 2, 1000]) func withoutAConnectionListingsAreLocal(limit: Int) throws {
     try putAtRemote(["a", "b/x", "c"])
     _ = try client.find("a")
     _ = try client.find("b/x")
@@ -101,7 +101,7 @@ struct BlobListingTests {
   }
 
   /// The connection goes between two pages, and comes again: each goes on behind the last entry.
-  @Test func pagesGoOnWhenTheConnectionGoesAndComes() throws {
+  @Test func pagesContinueAcrossDisconnections() throws {
     try putAtRemote(["a/1", "b", "c/1", "c/2", "d"])
     for name in ["a/1", "b", "c/1", "d"] { _ = try client.find(name) }
     var entries: [String] = []
@@ -115,7 +115,7 @@ struct BlobListingTests {
     #expect(entries == ["a/", "b", "c/", "d"])
   }
 
-  @Test func aDeletedFolderThatTheRemoteHasDeeplyIsLookedInto() throws {
+  @Test func aFolderWithPendingDeletionsIsListedRecursively() throws {
     try putAtRemote(["f/a/1", "f/a/2", "f/b/c/1", "g/h/i/1"])
     for name in ["f/a/1", "f/a/2", "g/h/i/1"] { try holdDelete(name) }
     #expect(try entries("") == ["f/"])
@@ -125,7 +125,7 @@ struct BlobListingTests {
   }
 
   /// Any changes and any pages: the list is what the names of the remote are, with what waits done to them.
-  @Test(arguments: 1...20) func listsFollowTheLaw(seed: UInt64) throws {
+  @Test(arguments: 1...20) func listingsEqualRemoteWithPendingChanges(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     func name() -> String {
       (0...random.below(3)).map { _ in ["a", "b", "b!", "b0", "é"][random.below(5)] }.joined(separator: "/")
@@ -150,8 +150,8 @@ struct BlobListingTests {
     }
   }
 
-  @Test func aRemoteThatRepeatsItselfIsFoundOut() throws {
-    let stubborn = try BlobClient(StubbornRemote())
+  @Test func aRemoteWithRepeatedPagesIsDetected() throws {
+    let stubborn = try BlobClient(RepeatingRemote())
     let answer = Locked<Result<ObjectPage, BlobSyncError>?>(nil)
     stubborn.sync.list(bucket: "bucket", folder: "", after: "b", limit: 1) { result in
       answer.withLock { $0 = result }
@@ -165,7 +165,7 @@ struct BlobListingTests {
 }
 
 /// Says the same whatever it is asked.
-private struct StubbornRemote: BlobRemote {
+private struct RepeatingRemote: BlobRemote {
   func list(
     bucket: String, below prefix: String, after last: String?, count: Int
   ) throws(BlobRemoteError) -> RemoteListing { RemoteListing(["a"], isLast: false) }

@@ -60,7 +60,7 @@ struct BlobSyncTests {
   // MARK: Sending
 
   @Test(arguments: [0, 10, 700_000])
-  func whatIsPutOfflineIsHereAtOnceAndSentOnceThereIsAWay(count: Int) throws {
+  func anOfflineUploadIsStoredAtOnceAndSentLater(count: Int) throws {
     let client = try Client(remote)
     remote.isReachable = false
     try put(bytes(count), "a", client)
@@ -77,7 +77,7 @@ struct BlobSyncTests {
     #expect(try client.objects.outbox.isWaiting(client.path("a")) == false)
   }
 
-  @Test func whatWaitsSurvivesAPowerLossAndGoesOnWhereItWas() throws {
+  @Test func pendingUploadsSurviveAPowerLossAndResume() throws {
     let client = try Client(remote)
     let content = bytes(1_500_000)
     remote.disconnect(afterCalls: 3)
@@ -95,7 +95,7 @@ struct BlobSyncTests {
     try next.store.checkInvariants()
   }
 
-  @Test func aLostAnswerIsNoSecondObject() throws {
+  @Test func aLostAnswerDoesNotCreateASecondObject() throws {
     let client = try Client(remote)
     // The offset, one piece, and the end, of which the answer gets lost: the process dies before it.
     try put(bytes(1000), "a", client)
@@ -132,7 +132,7 @@ struct BlobSyncTests {
     try client.store.checkInvariants()
   }
 
-  @Test func whatTheRemoteDidWithoutSayingSoCountsAsDone() throws {
+  @Test func aChangeWithALostAnswerCountsAsDone() throws {
     let client = try Client(remote)
     for (name, calls) in [("a", 0), ("b", 1), ("c", 2)] {
       remote.disconnect(afterCalls: calls, losingAnswer: true)
@@ -158,7 +158,7 @@ struct BlobSyncTests {
 
   // MARK: Taking back
 
-  @Test func aRefusedUploadLeavesWhatTheRemoteHas() throws {
+  @Test func aRefusedUploadLeavesTheRemoteObject() throws {
     let client = try Client(remote)
     try put(bytes(5000, seed: 1), "a", client)
     client.scheduler.play(for: 0)
@@ -174,7 +174,7 @@ struct BlobSyncTests {
   }
 
   /// One that names what it changes leaves alone what others have changed: it used to send all that it knew.
-  @Test func anUpdateLosesNothingThatOthersHaveChanged() throws {
+  @Test func anUpdateKeepsTheChangesOfOthers() throws {
     let (first, second) = (try Client(remote), try Client(remote, life: 9))
     try put(bytes(3000), "a", first)
     first.scheduler.play(for: 0)
@@ -194,14 +194,14 @@ struct BlobSyncTests {
   }
 
   /// It failed at the first hiccup.
-  @Test func anUpdateOfWhatIsElsewhereWaitsForTheRemote() throws {
+  @Test func anUpdateOfARemoteOnlyObjectWaitsForTheRemote() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(3000), "a")
     let answers = Locked<[String]>([])
     func update(patience: Int64) throws {
       var changes = AttributeChanges()
       changes.set(.contentType, "text/new")
-      client.sync.updateElsewhere(try client.path("a"), changes, patience: patience) { result in
+      client.sync.updateAtRemote(try client.path("a"), changes, patience: patience) { result in
         let line =
           switch result {
           case .success(let object): object?.contentType ?? "none"
@@ -230,7 +230,7 @@ struct BlobSyncTests {
     #expect(answers.withLock { $0.last } == "stopped" && answers.withLock { $0.count } == 4)
   }
 
-  @Test func whatIsDeletedHereAlreadyCannotBeDeletedAgain() throws {
+  @Test func aLocallyDeletedObjectCannotBeDeletedAgain() throws {
     let client = try Client(remote)
     try put(bytes(3000), "a", client)
     client.scheduler.play(for: 0)
@@ -245,7 +245,7 @@ struct BlobSyncTests {
   // MARK: Full disks
 
   /// What comes before a commit is written used to be the end of the bucket until a restart.
-  @Test func tooManyOpenFilesForAWhileAreTheEndOfNothing() throws {
+  @Test func aTemporaryLackOfFileDescriptorsStopsNothing() throws {
     let client = try Client(remote)
     try put(bytes(900_000, seed: 1), "sent", client)
     let cancelled = try put(bytes(5000, seed: 2), "cancelled", client)
@@ -265,7 +265,7 @@ struct BlobSyncTests {
   }
 
   /// Nothing has been written where there is no room, so that it can be tried again.
-  @Test func aDiskThatIsFullForAWhileIsTheEndOfNothing() throws {
+  @Test func aTemporarilyFullDiskStopsNothing() throws {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
     let client = try Client(remote, SimulatedDisk(options: options))
@@ -297,7 +297,7 @@ struct BlobSyncTests {
     try client.store.checkInvariants()
   }
 
-  @Test func aStoreThatCannotBeWrittenToIsStillRead() throws {
+  @Test func aReadOnlyStoreCanBeRead() throws {
     let client = try Client(remote)
     try put(bytes(3000), "a", client)
     client.scheduler.play(for: 0)
@@ -312,12 +312,12 @@ struct BlobSyncTests {
   // MARK: Remotes that are wrong
 
   /// It used to be brought again and again without an end.
-  @Test func aContentThatNeverComesRightIsAnErrorOnceThePatienceIsOver() throws {
+  @Test func aContentThatFailsVerificationIsAnErrorAfterThePatience() throws {
     let wrong = WrongBlobRemote(remote)
     try putAtRemote(bytes(700_000), "a")
     let client = try Client(wrong)
     let answers = Locked<[Bool]>([])
-    let wanted = BlobSync.Wanted(bringsContent: true, patience: 20_000_000)
+    let wanted = BlobSync.Wanted(fetchesContent: true, patience: 20_000_000)
     client.sync.find(try client.path("a"), wanted) { result in
       answers.withLock { answers in
         if case .failure(.remote(.unavailable)) = result {
@@ -337,7 +337,7 @@ struct BlobSyncTests {
   // MARK: Many changes
 
   /// To settle one read all that waited.
-  @Test func settlingAChangeReadsNoOthers() throws {
+  @Test func recordingAnOutcomeReadsNoOtherChanges() throws {
     let client = try Client(remote)
     remote.isReachable = false
     for number in 0..<300 { try put(bytes(10, seed: UInt64(number) + 1), "\(number)", client) }
@@ -350,7 +350,7 @@ struct BlobSyncTests {
     #expect(try client.sync.changes().isEmpty)
   }
 
-  @Test func whatIsNotAnsweredInTimeIsOverdueAndGoesOnWaiting() throws {
+  @Test func anUnansweredChangeIsOverdueAndStaysQueued() throws {
     let client = try Client(remote)
     remote.isReachable = false
     var watcher = ends.watcher("a")
@@ -365,7 +365,7 @@ struct BlobSyncTests {
     #expect(contentOfRemote("a") == bytes(3000) && ends.all.count == 1)
   }
 
-  @Test func aCancelledChangeVanishesAndThoseBehindItGoOn() throws {
+  @Test func aCancelledChangeIsRevertedAndLaterOnesAreSent() throws {
     let client = try Client(remote)
     remote.isReachable = false
     let first = try put(bytes(5000, seed: 1), "a", client)
@@ -385,7 +385,7 @@ struct BlobSyncTests {
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
   }
 
-  @Test func anUploadThatIsCancelledOnItsWayLeavesNoSession() throws {
+  @Test func anUploadCancelledInTransitLeavesNoSession() throws {
     let client = try Client(remote)
     let change = try put(bytes(2_000_000), "a", client)
     client.scheduler.play(for: 0, max: 6)
@@ -397,7 +397,7 @@ struct BlobSyncTests {
     #expect(ends.all == ["a: cancelled"])
   }
 
-  @Test func whatIsHeldWaitsAndOthersGoOn() throws {
+  @Test func aHeldChangeWaitsAndOthersAreSent() throws {
     let client = try Client(remote)
     let held = try put(bytes(600_000), "a", client)
     client.sync.hold(held.number)
@@ -413,7 +413,7 @@ struct BlobSyncTests {
 
   // MARK: Finding
 
-  @Test func whatTheRemoteHasIsBroughtAndKeptAndReplaced() throws {
+  @Test func aRemoteObjectIsFetchedStoredAndReplaced() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(900_000, seed: 1), "a")
     #expect(try client.find("a") == .success(bytes(900_000, seed: 1)))
@@ -431,7 +431,7 @@ struct BlobSyncTests {
     #expect(try client.objects.blobs.inventory().blobs.isEmpty)
   }
 
-  @Test func whatWaitsIsSeenBeforeWhatTheRemoteHas() throws {
+  @Test func aPendingChangeHidesTheRemoteObject() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(3000, seed: 1), "a")
     #expect(try client.find("a") == .success(bytes(3000, seed: 1)))
@@ -447,11 +447,11 @@ struct BlobSyncTests {
   }
 
   /// A sweep took what had come for nobody's.
-  @Test func aSweepLeavesAloneWhatIsOnItsWayHere() throws {
+  @Test func aSweepKeepsStagedPartsInUse() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(2_000_000), "a")
     let found = Locked(false)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true)) { result in
+    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true)) { result in
       if case .success(.here) = result { found.withLock { $0 = true } }
     }
     client.scheduler.play(for: 0, max: 6)
@@ -463,11 +463,11 @@ struct BlobSyncTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func whatIsTooLargeIsNotBrought() throws {
+  @Test func aTooLargeContentIsNotFetched() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(5000), "a")
     let size = Locked<UInt64>(0)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true, bytesMax: 4999)) { result in
+    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true, bytesMax: 4999)) { result in
       if case .success(.elsewhere(let object)) = result { size.withLock { $0 = object.byteCount } }
     }
     client.scheduler.play(for: 0)
@@ -476,12 +476,12 @@ struct BlobSyncTests {
   }
 
   /// What has come so far used to be thrown away.
-  @Test func aDownloadGoesOnWhereTheConnectionBroke() throws {
+  @Test func aDownloadResumesAfterABrokenConnection() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(1_500_000), "a")
     let steps = Locked<[UInt64]>([])
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    let wanted = BlobSync.Wanted(bringsContent: true, patience: 60_000_000) { done, total in
+    let wanted = BlobSync.Wanted(fetchesContent: true, patience: 60_000_000) { done, total in
       #expect(total == 1_500_000)
       steps.withLock { $0.append(done) }
     }
@@ -500,11 +500,11 @@ struct BlobSyncTests {
     #expect(try client.content("a") == bytes(1_500_000))
   }
 
-  @Test func whatIsNotHereIsLookedForUntilThePatienceEnds() throws {
+  @Test func aMissingObjectIsSearchedUntilThePatienceEnds() throws {
     let client = try Client(remote)
     remote.isReachable = false
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true, patience: 30_000_000)) {
+    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true, patience: 30_000_000)) {
       end in
       result.withLock { $0 = end }
     }
@@ -517,10 +517,10 @@ struct BlobSyncTests {
     }
   }
 
-  @Test func whatNobodyWantsAnyMoreLeavesNothing() throws {
+  @Test func aCancelledSearchLeavesNoStagedPart() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(2_000_000), "a")
-    let search = client.sync.find(try client.path("a"), BlobSync.Wanted(bringsContent: true)) { _ in }
+    let search = client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true)) { _ in }
     client.scheduler.play(for: 0, max: 6)
     client.sync.hold(search)
     client.scheduler.play(for: 0)
@@ -531,7 +531,7 @@ struct BlobSyncTests {
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
-      client.sync.find(try client.path("\(number)"), BlobSync.Wanted(bringsContent: true)) { result in
+      client.sync.find(try client.path("\(number)"), BlobSync.Wanted(fetchesContent: true)) { result in
         if case .success(.here) = result { count.withLock { $0 += 1 } }
       }
     }
@@ -541,7 +541,7 @@ struct BlobSyncTests {
 
   // MARK: Attaching
 
-  @Test func objectsFromBeforeTheRemoteAreRefusedUploadedOrDiscarded() throws {
+  @Test func objectsThatPredateTheRemoteAreRefusedUploadedOrDiscarded() throws {
     let disk = SimulatedDisk()
     let own = try Client.open(disk)
     let source = UploadSource(file: nil, byteCount: 3, modified: 0)
@@ -560,14 +560,14 @@ struct BlobSyncTests {
     // It is remembered: without a remote, the buckets are nobody's.
     try discarding.store.close()
     let alone = try Client.open(discarding.disk, life: 4)
-    #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreOwn(alone.objects) }
+    #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreNotCache(alone.objects) }
   }
 
   // MARK: The law
 
   /// Any changes, cancelled and refused ones among them, on a line that breaks: in the end both sides have the same, and
   /// on the way each object is what the remote has with what waits laid over it.
-  @Test(arguments: 1...30) func inTheEndBothSidesHaveTheSame(seed: UInt64) throws {
+  @Test(arguments: 1...30) func bothSidesConverge(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var client = try Client(remote)
     let names = ["a", "b", "c"]

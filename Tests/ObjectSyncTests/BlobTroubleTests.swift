@@ -62,7 +62,7 @@ struct BlobTroubleTests {
   private func find(_ name: String, _ client: BlobClient, patience: Int64, _ steps: Locked<[UInt64]>? = nil)
     throws
   {
-    let wanted = BlobSync.Wanted(bringsContent: true, patience: patience) { done, _ in
+    let wanted = BlobSync.Wanted(fetchesContent: true, patience: patience) { done, _ in
       steps?.withLock { $0.append(done) }
     }
     client.sync.find(try client.path(name), wanted) { [told] result in
@@ -71,7 +71,7 @@ struct BlobTroubleTests {
   }
 
   /// Sixteen of which nothing more came kept all others waiting, for as long as they had patience.
-  @Test func downloadsThatStallLeaveTheirPlacesToOthersAndGoOnLater() throws {
+  @Test func stalledDownloadsYieldTheirSlotsAndResume() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
     for number in 0..<20 {
@@ -93,7 +93,7 @@ struct BlobTroubleTests {
   }
 
   /// Each that waits for its next attempt has a file open.
-  @Test func ofManyDownloadsThatStallOnlySomeKeepWhatHasCome() throws {
+  @Test func onlySomeOfManyStalledDownloadsKeepTheirParts() throws {
     let client = try BlobClient(remote)
     for number in 0..<100 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
@@ -114,7 +114,7 @@ struct BlobTroubleTests {
   }
 
   /// Whoever hiccuped when there were many began anew, and be it just before its end.
-  @Test func ofManyDownloadsThatWaitTheLeastIsLetGoOf() throws {
+  @Test func theSmallestPartOfManyWaitingDownloadsIsDropped() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
     stall(0..<70, from: 256 << 10)
@@ -136,13 +136,13 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func downloadsThatAreHeldTakeNothingFromThoseThatWait() throws {
+  @Test func heldDownloadsDoNotBlockWaitingOnes() throws {
     let client = try BlobClient(remote)
     var searches: [BlobSync.Search] = []
     for number in 0..<70 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
       remote.stall(name: "\(number)", from: 256 << 10)
-      let wanted = BlobSync.Wanted(bringsContent: true, patience: 600_000_000)
+      let wanted = BlobSync.Wanted(fetchesContent: true, patience: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
       // In parts, so that none is let go of.
       guard number == 34 || number == 69 else { continue }
@@ -165,7 +165,7 @@ struct BlobTroubleTests {
   }
 
   /// Two were called for one place, and the one that found it taken was the last again.
-  @Test func downloadsThatWaitForAPlaceAreServedInTheirOrder() throws {
+  @Test func downloadsGetFreeSlotsInOrder() throws {
     let client = try BlobClient(remote)
     for number in 0..<80 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
@@ -185,7 +185,7 @@ struct BlobTroubleTests {
   }
 
   /// It was tried again for ever, and nothing behind it was ever sent.
-  @Test func aContentThatCannotBeReadIsToldOfAndOthersAreSent() throws {
+  @Test func anUnreadableContentIsReportedAndOthersAreSent() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     let first = try put(bytes(900_000), "a", client)
     try client.update("a", told.watcher("update")) { $0.setCustom("k", "v") }
@@ -224,7 +224,7 @@ struct BlobTroubleTests {
   }
 
   /// It was acknowledged here, and all of it was thrown away: nobody was told.
-  @Test func aContentThatIsDamagedIsToldOfAndKept() throws {
+  @Test func aDamagedContentIsReportedAndKept() throws {
     let client = try BlobClient(remote)
     let first = try put(bytes(900_000), "a", client)
     try damageContents(of: client)
@@ -249,7 +249,7 @@ struct BlobTroubleTests {
     #expect(try next.sync.changes().isEmpty && remote.openSessions == 0)
   }
 
-  @Test func aContentThatIsDamagedCanBeDeleted() throws {
+  @Test func aDamagedContentCanBeDeleted() throws {
     let client = try BlobClient(remote)
     _ = try put(bytes(900_000), "a", client)
     try damageContents(of: client)
@@ -263,7 +263,7 @@ struct BlobTroubleTests {
   }
 
   /// What had rotted here was what the remote has, and nobody asked for that.
-  @Test func aCopyThatIsDamagedIsBroughtAnewByTheReadAfterTheOneThatFailed() throws {
+  @Test func aDamagedCopyIsFetchedAgainAfterAFailedRead() throws {
     let client = try BlobClient(remote)
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 0)
@@ -276,7 +276,7 @@ struct BlobTroubleTests {
   }
 
   /// Whoever put it again was told that it could not be read, and took the good one back.
-  @Test func aContentThatCannotBeReadDoesNotKeepBackWhatReplacesIt() throws {
+  @Test func anUnreadableContentDoesNotBlockItsReplacement() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     try client.update("a", BlobSync.Watcher { _ in }) { $0.setCustom("k", "v") }
@@ -290,7 +290,7 @@ struct BlobTroubleTests {
   }
 
   /// Also if it came when all had been told; and the remote, which never had anything, has nothing left of it.
-  @Test func whatCannotBeReadCanBeDeleted() throws {
+  @Test func anUnreadableContentCanBeDeleted() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 200_000_000)
@@ -303,7 +303,7 @@ struct BlobTroubleTests {
   }
 
   /// What could not be reached was one number: the next one that was tried meanwhile took its place.
-  @Test func aDeletionThatHappenedIsDoneWhateverWasTriedMeanwhile() throws {
+  @Test func aDeletionWithALostAnswerSucceedsAfterOtherAttempts() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     try putAtRemote(bytes(3000), "b")
     _ = try put(bytes(900_000), "a", client)
@@ -318,7 +318,7 @@ struct BlobTroubleTests {
     #expect(told.all == ["delete: done", "a: unreadable"])
   }
 
-  @Test func aContentThatCanBeReadAgainIsSent() throws {
+  @Test func aContentThatBecomesReadableIsSent() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 200_000_000)
@@ -332,7 +332,7 @@ struct BlobTroubleTests {
 
   /// They held up all others, for ever.
   @Test(arguments: [BlobRemoteError.notFound, .wrongOffset(0), .wrongOffset(7), .wrongOffset(1 << 40)])
-  func anUploadThatTheRemoteLosesAgainAndAgainIsToldOfAndOthersAreSent(answer: BlobRemoteError) throws {
+  func aRepeatedlyLostUploadIsReportedAndOthersAreSent(answer: BlobRemoteError) throws {
     let losing = LosingBlobRemote(remote, name: "a", answer)
     let client = try BlobClient(losing)
     let first = try put(bytes(600_000), "a", client)
@@ -351,7 +351,7 @@ struct BlobTroubleTests {
   }
 
   /// One that it loses for a while goes on as if nothing had been.
-  @Test func anUploadThatTheRemoteLosesOnceOrTwiceIsSent() throws {
+  @Test func anUploadLostOnceOrTwiceIsSent() throws {
     let losing = LosingBlobRemote(remote, name: "a", .notFound, times: 2)
     let client = try BlobClient(losing)
     _ = try put(bytes(600_000), "a", client)
@@ -364,7 +364,7 @@ struct BlobTroubleTests {
   // MARK: Deletions of what never came to the remote
 
   /// Who had deleted what was there was told that nothing was.
-  @Test func whatWasTakenBackIsDeletedAllTheSame() throws {
+  @Test func deletingAfterARevertedUploadSucceeds() throws {
     let losing = LosingBlobRemote(remote, name: "a", .rejected("no"))
     let client = try BlobClient(losing)
     _ = try put(bytes(3000), "a", client)
@@ -424,7 +424,7 @@ struct BlobTroubleTests {
 
   /// Whoever had cancelled was told that it was overdue and went on waiting, and that it had not been taken back; then it
   /// was.
-  @Test func whatIsCancelledIsNeverOverdue() throws {
+  @Test func aCancelledChangeIsNeverOverdue() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     client.sync.cancel(change) { [told] isGone in told.add("cancelled \(isGone)") }
     client.scheduler.play(for: 30_000_000)
@@ -437,7 +437,7 @@ struct BlobTroubleTests {
   }
 
   /// Who waited was told that the remote had not answered.
-  @Test func whatThisDiskHasNoRoomForIsNoSilenceOfTheRemote() throws {
+  @Test func aFullLocalDiskIsNotReportedAsRemoteSilence() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     remote.isReachable = true
     client.scheduler.play(for: 60_000_000)
@@ -450,7 +450,7 @@ struct BlobTroubleTests {
   }
 
   /// So was who waited behind a content that the disk does not give.
-  @Test func whatThisDiskDoesNotGiveIsNoSilenceOfTheRemote() throws {
+  @Test func anUnreadableLocalFileIsNotReportedAsRemoteSilence() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 60_000_000)
@@ -465,7 +465,7 @@ struct BlobTroubleTests {
   /// What is found of an object that is here.
   private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
     let found = Locked<StoredObject?>(nil)
-    client.sync.find(try client.path(name), BlobSync.Wanted(bringsContent: true)) { [told] result in
+    client.sync.find(try client.path(name), BlobSync.Wanted(fetchesContent: true)) { [told] result in
       switch result {
       case .success(.here(let object)): found.withLock { $0 = object }
       case .success: told.add("\(name): not here")
@@ -476,20 +476,20 @@ struct BlobTroubleTests {
     return found.withLock { $0 }
   }
 
-  private func describeAnewAtRemote(_ name: String) throws {
+  private func changeMetadataAtRemote(_ name: String) throws {
     var changed = try remote.object(bucket: "bucket", name: name)
     changed.contentType = "text/new"
     _ = try remote.update(changed)
   }
 
   /// What the remote said of it could not be taken down, and so it was not read.
-  @Test func aFullDiskKeepsNobodyFromWhatIsHere() throws {
+  @Test func aFullDiskDoesNotPreventLocalReads() throws {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
     let client = try BlobClient(remote, SimulatedDisk(options: options))
     _ = try put(bytes(3000), "a", client)
     client.scheduler.play(for: 0)
-    try describeAnewAtRemote("a")
+    try changeMetadataAtRemote("a")
     let makeRoom = try fill(client)
     let found = try object("a", client)
     #expect(found?.attributes.contentType == "text/new" && found?.metageneration == 2)
@@ -501,7 +501,7 @@ struct BlobTroubleTests {
     #expect(told.all == ["a: done"])
   }
 
-  @Test func aStoreThatNothingCanBeWrittenToKeepsNobodyFromWhatTheRemoteSays() throws {
+  @Test func aReadOnlyStoreDoesNotHideTheRemotesAnswers() throws {
     let client = try BlobClient(remote)
     for name in ["a", "b"] { _ = try put(bytes(3000), name, client) }
     client.scheduler.play(for: 0)
@@ -510,7 +510,7 @@ struct BlobTroubleTests {
     #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(path, StoredMap())]) }
     client.disk.setFault(nil)
     #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(path, StoredMap())]) }
-    try describeAnewAtRemote("a")
+    try changeMetadataAtRemote("a")
     try remote.delete(bucket: "bucket", name: "b")
     #expect(try object("a", client)?.attributes.contentType == "text/new")
     #expect(try client.content("a") == bytes(3000))
@@ -532,7 +532,7 @@ struct BlobTroubleTests {
 
   /// It was the end of all sending, after each restart anew.
   @Test(arguments: [false, true])
-  func aDamagedRecordOfAnObjectKeepsBackItsOwnChangesAlone(ofWhatTheRemoteHas: Bool) throws {
+  func aDamagedRecordBlocksOnlyItsOwnChanges(ofWhatTheRemoteHas: Bool) throws {
     let client = try BlobClient(remote)
     // Then the indexes are there.
     _ = try put(bytes(3000, seed: 9), "c", client)
@@ -557,7 +557,7 @@ struct BlobTroubleTests {
   }
 
   /// No operation on the bucket did anything any more.
-  @Test func aDamagedRecordOfTheQueueKeepsNobodyFromWhatIsHere() throws {
+  @Test func aDamagedQueueRecordDoesNotPreventLocalReads() throws {
     let client = try BlobClient(remote)
     _ = try put(bytes(3000), "a", client)
     client.scheduler.play(for: 0)
@@ -576,7 +576,7 @@ struct BlobTroubleTests {
   }
 
   /// The first change behind such a record took the number of one that waited, and its place.
-  @Test func aRecordThatIsNoneOfTheQueueIsNoPlaceToCountFrom() throws {
+  @Test func aForeignQueueRecordDoesNotAffectNumbering() throws {
     let client = try BlobClient(remote)
     remote.isReachable = false
     _ = try put(bytes(10, seed: 1), "a", client)
@@ -596,7 +596,7 @@ struct BlobTroubleTests {
 
   // MARK: Histories
 
-  @Test func inTheEndBothSidesHaveWhatWasWantedLast() {
+  @Test func bothSidesConvergeToTheLastWantedState() {
     let summary = BlobRemoteCampaign.run(histories: 40, seed: 1)
     #expect(summary.failures == 0, "\(summary.firstFailure ?? "")")
     #expect(summary.neverReached == [])

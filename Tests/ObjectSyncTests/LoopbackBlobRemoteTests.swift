@@ -30,13 +30,13 @@ struct LoopbackBlobRemoteTests {
     #expect(try remote.offset(ofUpload: "a") == 1)
   }
 
-  @Test func aPieceOutOfPlaceIsRefusedWithTheRightPlace() throws {
+  @Test func aPieceAtAWrongOffsetIsRefusedWithTheRightOffset() throws {
     try remote.append([1, 2], at: 0, toUpload: "a")
     #expect(throws: BlobRemoteError.wrongOffset(2)) { try remote.append([3], at: 1, toUpload: "a") }
     #expect(throws: BlobRemoteError.wrongOffset(2)) { _ = try remote.finish(upload: "a", as: object(3)) }
   }
 
-  @Test func anUploadGoesOnAfterTheConnectionBroke() throws {
+  @Test func anUploadResumesAfterABrokenConnection() throws {
     let content = (0..<100).map { UInt8($0) }
     remote.disconnect(afterCalls: 5)
     var attempts = 0
@@ -61,7 +61,7 @@ struct LoopbackBlobRemoteTests {
     #expect(remote.content(bucket: "bucket", name: "folder/name") == content)
   }
 
-  @Test func anOlderGenerationIsGoneOnceThereIsANewOne() throws {
+  @Test func aNewGenerationReplacesAnOlderOne() throws {
     try remote.append([1], at: 0, toUpload: "a")
     let first = try remote.finish(upload: "a", as: object(1))
     try remote.append([2], at: 0, toUpload: "b")
@@ -72,7 +72,7 @@ struct LoopbackBlobRemoteTests {
     #expect(throws: BlobRemoteError.notFound) { try remote.delete(bucket: "bucket", name: "folder/name") }
   }
 
-  @Test func anAbandonedSessionLeavesNothing() throws {
+  @Test func anAbandonedSessionLeavesNoBytes() throws {
     try remote.append([1], at: 0, toUpload: "a")
     try remote.abandon(upload: "a")
     #expect(remote.openSessions == 0)

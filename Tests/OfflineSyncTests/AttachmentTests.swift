@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct AttachmentTests {
   /// Each batch has as many as it can take: a hundred of these would be more than a value of the queue can have.
-  @Test func largeDocumentsFromBeforeTheRemoteAreUploaded() async throws {
+  @Test func largeDocumentsThatPredateTheRemoteAreUploaded() async throws {
     let paths = (0..<60).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
     let fields = StoredMap([("b", .bytes([UInt8](repeating: 7, count: 200_000)))])
     let store = try DocumentStore.openInMemory()

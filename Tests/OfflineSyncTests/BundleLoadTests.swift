@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [LocalStore.Collector.lru, .eager])
-  func aQueryOfABundleIsKnownUpToItsTime(_ collector: LocalStore.Collector) throws {
+  func aBundledQueryIsCompleteUpToItsReadTime(_ collector: LocalStore.Collector) throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: collector, client: "client")
     let engine = SyncEngine(local)
@@ -48,7 +48,7 @@ import Testing
   }
 
   /// The time that says that a write is pending, or that nothing is known, is nobody's version.
-  @Test func aDocumentOfTheFirstMomentIsNotPendingAndOneThatIsGoneThenTakesNothingBack() throws {
+  @Test func aDocumentWithTimeZeroIsNotPendingAndAnAbsentOneRevertsNothing() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let engine = SyncEngine(local)
@@ -67,7 +67,7 @@ import Testing
     #expect(try engine.brokenInvariant() == nil)
   }
 
-  @Test func anOlderBundleTakesNothingBackAndWritesStayOverIt() throws {
+  @Test func anOlderBundleRevertsNothingAndKeepsPendingWrites() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let engine = SyncEngine(local)

@@ -16,18 +16,18 @@ import Testing
     return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  @Test func aStoreIsThatOfAClientFromTheFirstMomentOn() throws {
+  @Test func aNewClientStoreIsACacheAtOnce() throws {
     let disk = SimulatedDisk()
     let local = try open(disk)
     try local.store.close()
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
-    #expect(throws: DocumentStoreError.self) { try LocalView(over: store).checkIsOwn() }
+    #expect(throws: DocumentStoreError.self) { try LocalView(over: store).checkIsNotCache() }
     try store.close()
   }
 
-  @Test func aStopWritesWhereTargetsStand() throws {
+  @Test func aStopWritesResumeTokens() throws {
     let disk = SimulatedDisk()
     let world = try LoopbackWorld()
     try world.authority.commit([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap())])

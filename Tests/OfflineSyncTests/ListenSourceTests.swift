@@ -43,7 +43,7 @@ import Testing
     return try engine.handle(.write([.set(path, StoredMap())], at: time, nil))
   }
 
-  @Test func withoutTheListenerWhoAskedTheRemoteTheOthersSeeTheCache() throws {
+  @Test func withoutARemoteListenerTheOthersSeeTheCache() throws {
     let (asks, cache, late) = (ListenerID(1), ListenerID(2), ListenerID(3))
     let rules = ListenRules(includesMetadataChanges: true)
     let cacheRules = ListenRules(includesMetadataChanges: true, isCacheOnly: true)
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// A query and its mirror are one target: it is followed as long as somebody asks for either.
-  @Test func aMirroredQueryThatOnlyReadsTheCacheDoesNotKeepTheTargetFollowed() throws {
+  @Test func aCacheOnlyMirroredQueryDoesNotKeepTheTargetWatched() throws {
     let first = try rooms.ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .ascending))
     let (query, mirror) = (
       try first.limited(to: .first(2)),

@@ -24,7 +24,7 @@ import Testing
     .removed: [.added: .modified],
   ]
 
-  @Test func twoChangesAreOne() throws {
+  @Test func twoChangesMergeIntoOne() throws {
     var pairs = 0
     for first in Self.kinds {
       for (second, merged) in try #require(Self.table[first]) {
@@ -41,7 +41,7 @@ import Testing
     #expect(pairs == 10)
   }
 
-  @Test func moreThanTwoChangesAreOneAsWell() {
+  @Test func moreThanTwoChangesMergeIntoOne() {
     var changes = ViewChangeSet()
     let kinds: [ViewChange.Kind] = [.removed, .added, .modified, .metadata]
     for kind in kinds { changes.add(kind, Self.document(1)) }

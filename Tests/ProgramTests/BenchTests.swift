@@ -6,7 +6,7 @@ import Testing
 @Suite struct BenchTests {
   private let dugout = Program("dugout")
 
-  @Test func benchMeasuresChecksAndLeavesNothing() throws {
+  @Test func benchMeasuresVerifiesAndLeavesNoFiles() throws {
     let folder = try TemporaryFolder()
     let outcome = try dugout.run("bench", folder.path, "--documents", "1000", "--json")
     #expect(outcome.status == 0, "\(outcome.complaint)")
@@ -20,7 +20,7 @@ import Testing
     #expect(text.output.contains("All answers were right"), "\(text.output)\(text.complaint)")
   }
 
-  @Test func aPlaceThatIsNoneIsNamed() throws {
+  @Test func anInvalidDirectoryIsReported() throws {
     let folder = try TemporaryFolder()
     let outcome = try dugout.run("bench", folder.path + "/nowhere")
     #expect(outcome.status == 69 && outcome.complaint.contains("there is no directory"))
@@ -28,7 +28,7 @@ import Testing
   }
 
   /// The story: whoever gave up waiting had a store left over that was in nobody's way but on the disk.
-  @Test(arguments: [SIGINT, SIGTERM]) func aBenchThatIsEndedLeavesNothing(signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchLeavesNoFiles(signal: Int32) throws {
     let folder = try TemporaryFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: dugout.path)
@@ -48,7 +48,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
-  @Test func aStoreIsNoPlaceForAnother() throws {
+  @Test func aBenchInsideAStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -73,7 +73,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  @Test func oneDocumentIsOne() throws {
+  @Test func aBenchWithOneDocumentRuns() throws {
     let folder = try TemporaryFolder()
     let outcome = try dugout.run("bench", folder.path, "--documents", "1")
     #expect(outcome.output.contains("\n1 document in "), "\(outcome.output)\(outcome.complaint)")

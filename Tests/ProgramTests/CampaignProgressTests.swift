@@ -5,7 +5,7 @@ import Testing
 @testable import campaign
 
 @Suite struct CampaignProgressTests {
-  @Test func aLineSaysWhatIsDoneAndWhatIsLeft() {
+  @Test func aLineShowsCompletedAndRemainingWork() {
     func line(_ done: Int, _ seconds: Int) -> String {
       CampaignProgress.line("model", done: done, of: 1000, after: .seconds(seconds))
     }

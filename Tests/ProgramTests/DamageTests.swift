@@ -113,7 +113,7 @@ import Testing
       .replacing(#/\d+/#, with: "N")
   }
 
-  @Test(arguments: kinds) func everyKindOfDamageIsToldWithItsPlace(kind: Kind) throws {
+  @Test(arguments: kinds) func everyKindOfDamageIsReportedWithItsLocation(kind: Kind) throws {
     let folder = try TemporaryFolder()
     let other = try TemporaryFolder()
     try makeStore(folder)
@@ -164,7 +164,7 @@ import Testing
   }
 
   /// The story: the check advised a salvage, which found nothing to do, and the check advised it again.
-  @Test func documentsAndContentsAreToldApart() throws {
+  @Test func damageOfDocumentsAndOfContentsIsDistinguished() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     for name in try names(in: folder.path + "/blobs") {
@@ -185,7 +185,7 @@ import Testing
       both.complaint.contains("\"dugout salvage\" gets out of it what can be read. 2 contents are damaged"))
   }
 
-  @Test func aStoreInAFolderOfThatNameHasNoMoreContents() {
+  @Test func aStoreInAFolderNamedBlobsIsNotMistakenForContents() {
     #expect(Damage.isOfContent("/a/blobs/pack-0000000001"))
     #expect(!Damage.isOfContent("/a/blobs/segment-0000000001"))
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
@@ -193,7 +193,7 @@ import Testing
 
   /// The story: of a store that had lost all but a few values, a salvage said nothing to scripts, and nothing of the
   /// indexes that had been declared.
-  @Test func aSalvageSaysWhatIsLostAndWhichIndexesToMakeAgain() throws {
+  @Test func aSalvageReportsLossesAndDeclaredIndexes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     // The last page is one of an index: nothing is lost with it.
@@ -222,7 +222,7 @@ import Testing
   }
 
   /// The story: a log of random bytes became an empty store, and the code said that all was well.
-  @Test func aSalvageThatFindsNothingSaysSo() throws {
+  @Test func aSalvageThatFindsNothingReportsIt() throws {
     var random = SeededRandom(seed: 1)
     let bytes = Data(random.bytes(100_000))
     for arguments in [[], ["--json"]] {
@@ -240,7 +240,7 @@ import Testing
   }
 
   /// The story: the log that was in use was gone, and with it an acknowledged commit; the code said that all was well.
-  @Test func aSalvageSaysThatTheLogInUseIsGone() throws {
+  @Test func aSalvageReportsAMissingCurrentLog() throws {
     let folder = try TemporaryFolder()
     let copies = try TemporaryFolder()
     try folder.makeStore()
@@ -262,7 +262,7 @@ import Testing
 
   /// The story: "nothing was found" was said of a store whose checkpoint told how many values were lost, and of one that
   /// had been empty and was read as a whole.
-  @Test func whatASalvageSaysOfAnEmptyStoreIsTrue() throws {
+  @Test func theSalvageReportOfAnEmptyStoreIsTrue() throws {
     func said(_ change: (inout SalvageReport) -> Void) -> String? {
       var report = SalvageReport(outcome: .salvaged)
       report.filesRead = 2
@@ -314,7 +314,7 @@ import Testing
     ["tags[]", "age:desc"], ["`a:b`:desc", "`it's`.`x y`[]"], ["city", "age:desc", "__name__"],
     ["city:desc", "age", "__name__:desc"],
   ])
-  func anIndexIsPrintedAsTheCommandThatMakesIt(words: [String]) throws {
+  func anIndexIsPrintedAsItsCreateCommand(words: [String]) throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     #expect(try dugout.run(["index", "create", folder.path, "my users"] + words + ["--group"]).status == 0)
@@ -338,7 +338,7 @@ import Testing
   }
 
   /// Commands that meet damage say what to do next, and change nothing.
-  @Test func everyCommandThatMeetsDamageSaysWhatToDo() throws {
+  @Test func everyCommandThatMeetsDamageGivesAdvice() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try makeStore(folder)

@@ -21,7 +21,7 @@ import Testing
     try #require(dugout.run("set", folder.path, "rooms/eros", "{topic: \"love, \\\"true\\\"\"}").status == 0)
   }
 
-  @Test func whatIsSetIsListedQueriedAndDeleted() throws {
+  @Test func aSetDocumentIsListedQueriedAndDeleted() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     #expect(try dugout.run("ls", folder.path).output == "rooms  1 document\nusers  2 documents\n")
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// The story: of several sums all but the last were dropped, and nothing was said.
-  @Test func severalFieldsAreAddedUpAtOnce() throws {
+  @Test func severalFieldsAreSummedAtOnce() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     try #require(dugout.run("set", folder.path, "users/ada", "{visits: 2}", "--merge").status == 0)
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// The story: it was drawn as a tree, and what merges stood beside what it merges.
-  @Test func anExplanationIsATree() throws {
+  @Test func aPlanIsPrintedAsATree() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       try store.commit(
@@ -141,7 +141,7 @@ import Testing
   }
 
   /// The story: of a store with nothing at version/1, ls said that there were no collections.
-  @Test func collectionsBelowDocumentsThatAreNotThereAreListed() throws {
+  @Test func collectionsBelowMissingDocumentsAreListed() throws {
     let folder = try TemporaryFolder()
     for path in [
       "version/1/user/ada", "version/1/user/bob", "version/1/user/ada/posts/1", "version/2/user/cy",
@@ -176,10 +176,10 @@ import Testing
     #expect(try dugout.run("query", folder.path, "rooms where age > 3").output == "no documents\n")
   }
 
-  @Test func ofVeryManyCollectionsBelowAbsentDocumentsSomeAreListed() throws {
+  @Test func theListOfCollectionsBelowMissingDocumentsIsBounded() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
-      let count = max(DeeperCollections.foundMax, DeeperCollections.lookedAtMax) + 1
+      let count = max(UnreachableCollections.foundMax, UnreachableCollections.lookedAtMax) + 1
       var mutations: [Mutation] = []
       for number in 0..<count {
         mutations.append(.set(try DocumentPath(["users", "u\(number)", "posts", "1"]), StoredMap()))
@@ -188,12 +188,12 @@ import Testing
     }
     let outcome = try dugout.run("ls", folder.path)
     let lines = outcome.output.split(separator: "\n")
-    #expect(lines.count == DeeperCollections.foundMax + 1, "\(outcome.complaint)")
+    #expect(lines.count == UnreachableCollections.foundMax + 1, "\(outcome.complaint)")
     #expect(lines.last?.hasPrefix("and perhaps more: the query \"group posts\"") == true)
     #expect(try object(dugout.run("ls", folder.path, "--json"))["deeperIsComplete"] as? Bool == false)
   }
 
-  @Test func indexesAreMadeListedAndDropped() throws {
+  @Test func indexesAreCreatedListedAndDropped() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     #expect(try dugout.run("index", "create", folder.path, "users", "name", "age:desc").status == 0)
@@ -209,7 +209,7 @@ import Testing
     #expect(try dugout.run("index", "make", folder.path).status == 2)
   }
 
-  @Test func whatIsExportedComesBackAsItWas() throws {
+  @Test func anExportRoundTripsThroughAnImport() throws {
     let folder = try TemporaryFolder()
     let other = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -230,7 +230,7 @@ import Testing
     #expect(table.output == "path,topic\nrooms/eros,\"love, \"\"true\"\"\"\n")
   }
 
-  @Test func aFileMayBeginWithAMarkOfTheByteOrder() throws {
+  @Test func aFileMayStartWithAByteOrderMark() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let mark = "\u{FEFF}"
@@ -242,7 +242,7 @@ import Testing
     #expect(try dugout.run("import", store, path).complaint.contains(", line 2: the line is no JSON object"))
   }
 
-  @Test func anImportHoldsNoMoreOfItsFileThanALineAndAPiece() throws {
+  @Test func anImportBuffersAtMostALineAndAChunk() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let long = String(repeating: "x", count: 3 << 20)
@@ -269,7 +269,7 @@ import Testing
   }
 
   /// The story: "where age > 3" without quotes made a file called 3, and the usage said nothing of quotes.
-  @Test func aQueryThatTheShellCutApartIsToldOfQuotes() throws {
+  @Test func aQuerySplitByTheShellGetsAHintAboutQuotes() throws {
     for line in ["query data users where age", "export data - users limit 3"] {
       let arguments = line.split(separator: " ").map(String.init)
       let outcome = try dugout.run(arguments)
@@ -281,7 +281,7 @@ import Testing
     #expect(try !dugout.run("get", "data", "users/ada", "users/bob").complaint.contains("quotes"))
   }
 
-  @Test func aLineWithoutAnEndIsNotHeld() throws {
+  @Test func anEndlessLineIsNotBuffered() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let long = String(repeating: "x", count: 5 << 20)
@@ -307,12 +307,12 @@ import Testing
   }
 
   /// Earlier releases exported references so, and no query found what came of it.
-  @Test func aReferenceWithoutAProjectIsThatOfAnApp() {
+  @Test func aReferenceWithoutAProjectBelongsToTheDefaultDatabase() {
     let named = DocumentJSON.reference("projects/dugout/databases/(default)/documents/users/ada")
     #expect(named != nil && DocumentJSON.reference("projects//databases//documents/users/ada") == named)
   }
 
-  @Test func anImportThatIsCutOffKeepsWhatItWroteAndGoesOn() throws {
+  @Test func anInterruptedImportKeepsItsDocumentsAndResumes() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/lines"
@@ -335,7 +335,7 @@ import Testing
     #expect(try dugout.run("import", folder.path, path).output == "1501 documents imported.\n")
   }
 
-  @Test func anImportGoesOnOnlyWithWhatItHasBegunAndWhereItIsStillThere() throws {
+  @Test func anImportResumesOnlyWithAnUnchangedFileAndStore() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/lines"
@@ -365,7 +365,7 @@ import Testing
     #expect(try dugout.run("query", folder.path, "a", "--count").output == "count  1000\n")
   }
 
-  @Test func whoSaysSomethingElseThanHeMeansIsToldWhatToSay() throws {
+  @Test func misleadingArgumentsGetAHint() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"
     func complaint(_ words: String..., status: Int32 = 2) throws -> String {
@@ -395,7 +395,7 @@ import Testing
     #expect(try dugout.run("query", store, "user", "--json").output == "{\"documents\":[]}\n")
   }
 
-  @Test func theValueOfAnOptionMayStandBehindASign() throws {
+  @Test func anOptionsValueMayFollowAnEqualsSign() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     let two = try dugout.run("ls", folder.path, "users", "--limit", "1").output
@@ -428,7 +428,7 @@ import Testing
     }
   }
 
-  @Test func fieldsAreRemovedAndNumbersAddedInOneCommit() throws {
+  @Test func fieldsAreDeletedAndIncrementedInOneCommit() throws {
     let folder = try TemporaryFolder()
     let whole = #"{name: "Ada", age: 36, address: {city: "London", zip: 1}, `a.b`: 1, n: "text"}"#
     try #require(dugout.run("set", folder.path, "users/ada", whole).status == 0)
@@ -448,7 +448,7 @@ import Testing
     #expect(try object(dugout.run("stat", folder.path, "--json"))["lastCommit"] as? Int == 3)
   }
 
-  @Test func partsOfADocumentAreChangedInAShell() throws {
+  @Test func fieldsOfADocumentAreChangedInTheShell() throws {
     let folder = try TemporaryFolder()
     let lines = "set users/ada {age: 1, `a b`: 2}\nset users/ada --increment age=1 --delete `a b`\n"
     for (line, said) in [
@@ -463,7 +463,7 @@ import Testing
   }
 
   /// As Firestore's merge does, and its update.
-  @Test func aDocumentThatIsNotThereIsMadeUnlessThereIsNothingToMakeItOf() throws {
+  @Test func aMissingDocumentIsCreatedUnlessOnlyDeletionsAreGiven() throws {
     let folder = try TemporaryFolder()
     try #require(dugout.run("set", folder.path, "users/ada", "{}").status == 0)
     let removed = try dugout.run("set", folder.path, "users/eve", "--delete", "age")
@@ -485,7 +485,7 @@ import Testing
     #expect(made.status == 0 && made.output.contains("A new store in \(none)."), "\(made.complaint)")
   }
 
-  @Test func whatIsNoFieldOrNoNumberIsNamed() throws {
+  @Test func invalidFieldsAndNumbersAreReported() throws {
     let folder = try TemporaryFolder()
     let city = "{address: {city: \"London\"}, age: 1}"
     try #require(dugout.run("set", folder.path, "users/ada", city).status == 0)
@@ -519,7 +519,7 @@ import Testing
     #expect(try dugout.run("query", folder.path, "users", "--sum=").complaint.contains("--sum\(field)"))
   }
 
-  @Test func theSameFieldTwiceIsNoIndex() throws {
+  @Test func anIndexWithARepeatedFieldIsRefused() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     for fields in [["age", "age"], ["age", "name", "age:desc"]] {
@@ -530,7 +530,7 @@ import Testing
     #expect(try dugout.run("index", "create", folder.path, "users", "tags[]", "tags").status == 0)
   }
 
-  @Test func fieldsAreNestedAsDeepAsADocumentTakes() throws {
+  @Test func fieldsAreNestedUpToTheLimitOfDocuments() throws {
     let folder = try TemporaryFolder()
     func set(_ depth: Int, _ form: (String, String)) throws -> Program.Outcome {
       let text = String(repeating: form.0, count: depth) + "1" + String(repeating: form.1, count: depth)
@@ -547,7 +547,7 @@ import Testing
     }
   }
 
-  @Test func badInputIsNamed() throws {
+  @Test func invalidInputIsReported() throws {
     let folder = try TemporaryFolder()
     #expect(try dugout.run("ls", folder.path + "/nowhere").status == 69)
     #expect(try dugout.run("set", folder.path, "users", "{}").status == 2)

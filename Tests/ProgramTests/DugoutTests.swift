@@ -27,7 +27,7 @@ import Testing
     #expect(outcome.output.contains(fields))
   }
 
-  @Test func anAbsentDocumentIsAFailedCheck() throws {
+  @Test func anAbsentDocumentExitsWithCodeOne() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let outcome = try dugout.run("get", folder.path, "users/bob")
@@ -58,7 +58,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aDamagedStoreIsBadDataAndTheSentenceSaysWhere() throws {
+  @Test func aDamagedStoreIsBadDataAndTheMessageSaysWhere() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let log = folder.url.appendingPathComponent("log-0000000001")

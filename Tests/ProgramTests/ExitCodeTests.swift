@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func whatTheSystemRefusesIsToldWithWhatToDo() {
+  @Test func systemErrorsAreReportedWithAdvice() {
     #expect(
       message(.full(Self.evidence), "d", ENOSPC)
         == "open of d failed: that is so (error 28). Free some space on the disk, and run the same command "
@@ -46,7 +46,7 @@ import Testing
     #expect(message(.failed(Self.evidence), "d", EIO) == "open of d failed: that is so (error 5).")
   }
 
-  @Test func aFileOfSomebodyElseIsToldAsSuch() throws {
+  @Test func aFileOfAnotherUserIsReported() throws {
     let folder = try TemporaryFolder()
     let somebody = geteuid() + 4242
     let advice = try #require(FileOwner.advice(folder.path, user: somebody))

@@ -40,7 +40,7 @@ import Testing
     #expect(try dugout.run("export", folder.path, lines).output.contains("2 files of the storage are not"))
   }
 
-  @Test func whatEarlierExportsHadOfFilesIsLeftOut() throws {
+  @Test func storageRecordsInEarlierExportsAreSkipped() throws {
     let folder = try TemporaryFolder()
     let lines = """
       {"path":"__blobs__/d4f8","fields":{"bytes":{"integerValue":"300"}}}
@@ -60,7 +60,7 @@ import Testing
     #expect(wrong.status == 65 && wrong.complaint.contains("are reserved"), "\(wrong.complaint)")
   }
 
-  @Test func recordsOfFilesAreNoDocumentsOfQueries() throws {
+  @Test func storageRecordsAreNotQueryable() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     try folder.changeStore { store in try upload("a", to: store) }
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// The story: each export that was ended left a file beside its own, which nobody ever removed.
-  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anExportThatIsEndedLeavesNothingForGood(
+  @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anInterruptedExportLeavesNoPermanentFiles(
     signal: Int32
   ) throws {
     let folder = try TemporaryFolder()
@@ -150,7 +150,7 @@ import Testing
     #expect(try manager.contentsOfDirectory(atPath: files.path) == ["all.jsonl"])
   }
 
-  @Test func onlyWhatNobodyWritesAnyMoreIsRemoved() throws {
+  @Test func onlyAbandonedPartFilesAreRemoved() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()
@@ -197,7 +197,7 @@ import Testing
   }
 
   /// A medium that nobody can write to is exported from; nothing is made beside the store.
-  @Test func aStoreThatNobodyMayWriteIsExported() throws {
+  @Test func aReadOnlyStoreIsExported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()
@@ -224,7 +224,7 @@ import Testing
     #expect(try Set(manager.contentsOfDirectory(atPath: folder.path)) == Set(names))
   }
 
-  @Test func anExportThatCannotBeWrittenLeavesNothing() throws {
+  @Test func aFailedExportLeavesNoFiles() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.changeStore { store in
@@ -256,7 +256,7 @@ import Testing
     #expect(try Set(FileManager.default.contentsOfDirectory(atPath: files.path)) == ["pipe", "read"])
   }
 
-  @Test func aFileThatCannotBeMadeIsCalledAsTheUserCallsIt() throws {
+  @Test func anUncreatableFileIsReportedUnderTheUsersName() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let outcome = try dugout.run("export", folder.path, folder.path + "-no/file")
@@ -264,7 +264,7 @@ import Testing
     #expect(outcome.complaint.contains("\(folder.path)-no/file cannot be written: No such file"))
   }
 
-  @Test func anExportOfNothingSaysWhy() throws {
+  @Test func anEmptyExportSaysWhy() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let outcome = try dugout.run("export", folder.path, "-", "user")
@@ -295,7 +295,7 @@ import Testing
     }
   }
 
-  @Test func pagesHaveWhatTheQueryFinds() throws {
+  @Test func pagesEqualTheQueryResult() throws {
     let folder = try TemporaryFolder()
     try changePagedStore(folder) { store in
       for text in [
@@ -320,7 +320,7 @@ import Testing
   }
 
   /// The story: with a limit beyond all documents, the progress of an export was close to none until its end.
-  @Test func aLimitBeyondAllDocumentsIsNoTotal() throws {
+  @Test func aLimitAboveTheDocumentCountIsNotTheTotal() throws {
     let folder = try TemporaryFolder()
     try changePagedStore(folder) { store in
       for (text, count) in [
@@ -335,7 +335,7 @@ import Testing
 
   /// The story: with a limit, an export heard of the first Ctrl-C when all of it had been read.
   @Test(arguments: ["c", "c limit 2300", "c order by n limit last 2300", "c order by n start at 10"])
-  func whoAsksForAnEndWaitsForOnePageAtMost(text: String) throws {
+  func anInterruptionWaitsForAtMostOnePage(text: String) throws {
     let folder = try TemporaryFolder()
     try changePagedStore(folder) { store in
       var questions = 0
@@ -355,7 +355,7 @@ import Testing
   // MARK: CSV
 
   /// The story: bytes were a number of bytes, and what lay deeper a number of fields.
-  @Test func cellsHaveAllOfAValue() throws {
+  @Test func cellsContainCompleteValues() throws {
     let path = try DocumentPath(["users", "ada"])
     let map = StoredMap([
       ("a", .map(StoredMap([("b", .array([.integer(1), .double(0.5), .null]))]))), ("c", .string("d")),

@@ -45,7 +45,7 @@ import Testing
   }
 
   /// The story: whoever only wanted to look was told how to make a store.
-  @Test(arguments: readers) func whereThereIsNothingAReaderSaysWhatToLookFor(command: [String]) throws {
+  @Test(arguments: readers) func aReadingCommandWithoutAStoreGivesAdvice(command: [String]) throws {
     let folder = try TemporaryFolder()
     let outcome = try run(command, in: folder.path + "/nothing")
     #expect(outcome.status == 69)
@@ -56,7 +56,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
-  @Test func storesBelowAndBesideAreOffered() throws {
+  @Test func nearbyStoresAreSuggested() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/app/database"
     try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
@@ -79,7 +79,7 @@ import Testing
   }
 
   /// The story: the store of an app has brackets in its path, and a shell does not take them as they are.
-  @Test func aStoreThatIsOfferedIsWrittenAsAShellTakesIt() throws {
+  @Test func aSuggestedStoreIsShellQuoted() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/app/(default)"
     try #require(dugout.run("set", store, "users/ada", "{}").status == 0)
@@ -94,7 +94,7 @@ import Testing
     #expect(ShellWord.quoted("ä$") == "'ä$'")
   }
 
-  @Test func aBackupThatWasCutOffSaysItself() throws {
+  @Test func anInterruptedBackupIsReported() throws {
     let folder = try TemporaryFolder()
     try Data().write(to: folder.url.appendingPathComponent("BACKUP"))
     for command in [["ls", "DIR"], ["set", "DIR", "a/b", "{}"]] {

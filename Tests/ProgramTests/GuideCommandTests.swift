@@ -66,7 +66,7 @@ import Testing
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  @Test(arguments: pages) func theCommandsOfAPageDoWhatItSays(page: Page) throws {
+  @Test(arguments: pages) func theCommandsOfAPageWorkAsDocumented(page: Page) throws {
     let folder = try TemporaryFolder()
     let dugout = Program("dugout")
     try page.prepare(folder.url, dugout)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct HelpTests {
   private let dugout = Program("dugout")
 
-  @Test func everyCommandThatIsPromisedIsThere() {
+  @Test func everyDocumentedCommandExists() {
     let promised = [
       "quickstart", "shell", "ls", "get", "set", "delete", "query", "explain", "index", "import", "export",
       "watch",
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func pagesTellWhatTheirCommandsTake() throws {
+  @Test func helpPagesDescribeTheirArguments() throws {
     let shell = try dugout.run("shell", "--help").output
     for word in ["watch", "unwatch", "help", "exit"] { #expect(shell.contains("\"\(word)\"")) }
     for name in ["get", "set", "delete", "ls", "query"] {
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(.enabled(if: groff != nil, "needs groff to set the manual page: apt-get install groff"))
-  func theManualPageIsSetWithoutAWarning() throws {
+  func theManualPageRendersWithoutWarnings() throws {
     let folder = try TemporaryFolder()
     let file = folder.path + "/dugout.1"
     try Data(dugout.run("man").output.utf8).write(to: URL(fileURLWithPath: file))

@@ -31,7 +31,7 @@ import Testing
     pthread_sigmask(SIG_SETMASK, &before, nil)
   }
 
-  @Test func aSignalIsNotedAndWhatItDidBeforeComesBack() {
+  @Test func aSignalIsRecordedAndItsHandlerRestored() {
     signal(SIGUSR1, SIG_DFL)
     var interruption: Interruption? = Interruption(by: [SIGUSR1])
     #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .other)
@@ -44,7 +44,7 @@ import Testing
   }
 
   /// The story: under nohup, and in the background of a script, a signal that was to be ignored ended an export.
-  @Test func whatTheParentIgnoresStaysIgnored() {
+  @Test func signalsIgnoredByTheParentStayIgnored() {
     signal(SIGUSR1, SIG_IGN)
     signal(SIGUSR2, SIG_DFL)
     defer { signal(SIGUSR1, SIG_DFL) }
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// The story: a second one, of other signals, made the first forget what had come, and heard of it itself.
-  @Test func thoseOfOtherSignalsKnowNothingOfEachOther() {
+  @Test func interruptionsOfDifferentSignalsAreIndependent() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)
     let first = Interruption(by: [SIGUSR1], waits: false)

@@ -14,12 +14,12 @@ import Testing
     "null", "true", "[]", "{}", #"[1,-0,0.5,-1.5e-300,12345678901234567890]"#, #"{"a":{"b":[{"c":"d"}]}}"#,
     #""\"\\\n\r\t\u0001/é😀""#, "{\"e\u{301}\":1,\"\u{e9}\":2}",
   ])
-  func whatIsReadIsWrittenAsItWas(_ text: String) throws {
+  func jsonRoundTrips(_ text: String) throws {
     #expect(try read(text).description.utf8.elementsEqual(text.utf8), "\(text)")
   }
 
   /// JSON would take the last two as they are; a terminal would do as they say.
-  @Test func noControlCharacterIsWrittenAsItIs() throws {
+  @Test func controlCharactersAreEscapedInJSON() throws {
     let text = "a\u{1B}[2J\u{7}\u{7F}\u{9B}°é"
     let written = JSON.string(text).description
     #expect(written == #""a\u001b[2J\u0007\u007f\u009b°é""#)
@@ -38,11 +38,11 @@ import Testing
     "\"\\ud83d\\u0041\"",
     "\"a\nb\"", "1 2", "{\"a\":1,\"a\":2}", "NaN", "-",
   ])
-  func whatIsNoJSONIsRefused(_ text: String) {
+  func invalidJSONIsRefused(_ text: String) {
     #expect(throws: JSONError.self, "\(text)") { try read(text) }
   }
 
-  @Test func textThatIsNoUTF8IsRefused() {
+  @Test func invalidUTF8IsRefused() {
     for bytes: [UInt8] in [
       [0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22],
     ] {
@@ -50,14 +50,14 @@ import Testing
     }
   }
 
-  @Test func aMarkOfTheByteOrderIsNoPartOfTheText() throws {
+  @Test func aByteOrderMarkIsIgnored() throws {
     #expect(try read("\u{FEFF}{\"a\": \"\u{FEFF}\"}").description == "{\"a\":\"\u{FEFF}\"}")
     #expect { try read("\u{FEFF}{\"a\" 1}") } throws: { "\($0)" == "a colon is expected at byte 8" }
     #expect(throws: JSONError.self) { try read("\u{FEFF}") }
     #expect(throws: JSONError.self) { try read("\u{FEFF}\u{FEFF}1") }
   }
 
-  @Test func depthIsBounded() throws {
+  @Test func theNestingDepthIsBounded() throws {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }
@@ -66,7 +66,7 @@ import Testing
     #expect(throws: JSONError.self) { try read(String(repeating: "[", count: 1_000_000)) }
   }
 
-  @Test func anErrorSaysWhere() {
+  @Test func anErrorHasAnOffset() {
     #expect { try read(#"{"a": 1, "b" 2}"#) } throws: { "\($0)" == "a colon is expected at byte 13" }
     // Of names, the first one that was there already.
     #expect {
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func allValuesOfADocumentComeBack() throws {
+  @Test func allValuesOfADocumentRoundTrip() throws {
     var generator = DocumentGenerator(seed: 9)
     for document in generator.documents(60) {
       let line = DocumentJSON.object(of: document).description
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aPendingTimeComesBackWithWhatWasThereBefore() throws {
+  @Test func aPendingTimestampRoundTripsWithItsPreviousValue() throws {
     func read(_ value: String) throws -> StoredValue? {
       try DocumentJSON.document(Data(#"{"path": "a/b", "fields": {"t": \#(value)}}"#.utf8))?.fields["t"]
     }
@@ -123,7 +123,7 @@ import Testing
     #expect(throws: JSONProblem.self) { try read(#"{"previousValue": {"nullValue": null}}"#) }
   }
 
-  @Test func namesThatLookAlikeAreColumnsOfTheirOwn() throws {
+  @Test func canonicallyEquivalentNamesAreSeparateColumns() throws {
     let dugout = Program("dugout")
     let folder = try TemporaryFolder()
     let line =

@@ -9,7 +9,7 @@ import Testing
 @Suite struct PathTextTests {
   private let dugout = Program("dugout")
 
-  @Test func namesStandBetweenSlashesAndMayStandBetweenBackticks() throws {
+  @Test func namesAreSeparatedBySlashesAndMayBeQuoted() throws {
     #expect(try PathText.segments("users/ada") == ["users", "ada"])
     #expect(try PathText.segments("/users/ada/") == ["users", "ada"])
     #expect(try PathText.segments("`a b`/c d") == ["a b", "c d"])
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func everyCommandTakesTheSameNames() throws {
+  @Test func everyCommandAcceptsQuotedNames() throws {
     let folder = try TemporaryFolder()
     let path = "`my users`/x y"
     #expect(try dugout.run("set", folder.path, path, "{a: 1}").output.hasPrefix("my users/x y was written"))
@@ -79,7 +79,7 @@ import Testing
     #expect(try dugout.run("delete", folder.path, "`my users`", "--query").output == "1 document deleted.\n")
   }
 
-  @Test func theRightReasonIsGiven() throws {
+  @Test func invalidPathsAreExplained() throws {
     let folder = try TemporaryFolder()
     #expect(try dugout.run("set", folder.path, "/users/ada", "{}").output.hasPrefix("users/ada was written"))
     let empty = try dugout.run("get", folder.path, "users//ada")
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aNewStoreIsTold() throws {
+  @Test func aNewStoreIsReported() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"
     let told = "A new store in \(store)."
@@ -106,7 +106,7 @@ import Testing
     #expect(try !dugout.run(["shell", store], input: "ls\n").complaint.contains("A new store"))
   }
 
-  @Test func aFileWhereAStoreShouldBeIsTold() throws {
+  @Test func aFileInPlaceOfAStoreIsReported() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let file = try dugout.run("ls", folder.path + "/MANIFEST")
@@ -120,7 +120,7 @@ import Testing
     #expect(outcome.complaint.contains("\"dugout salvage\""))
   }
 
-  @Test func helpHelpsWithItself() throws {
+  @Test func helpExplainsItself() throws {
     #expect(try dugout.run("help", "help").output == dugout.run("help").output)
   }
 }

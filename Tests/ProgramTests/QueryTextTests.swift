@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func aQueryHasAllThatTheApiHas() throws {
+  @Test func aQuerySupportsEverythingInTheAPI() throws {
     let users = StructuredQuery(.collection(try CollectionPath(["users"])))
     let expected =
       try users.filtered(
@@ -61,7 +61,7 @@ import Testing
     #expect(problem("users where __name__ > \"a/b\"").contains("provide a plain document ID"))
   }
 
-  @Test func operatorsHaveTheirWords() throws {
+  @Test func operatorsHaveKeywords() throws {
     func kind(_ text: String) throws -> FieldFilter.Operator? {
       guard case .field(let filter)? = try QueryText.query("c where f \(text)").filters.first else {
         return nil
@@ -77,7 +77,7 @@ import Testing
     #expect(try kind("contains any [1, 2]") == .arrayContainsAny)
   }
 
-  @Test func valuesAreJsonAndMore() throws {
+  @Test func valuesExtendJSON() throws {
     let text = #"""
       {a: 1, "b c": 1.0, d: -2e3, e: [true, null, "q\"\u00e9\ud83d\ude00\n"], f: {}, g: nan, h: -infinity,
       i: timestamp("2026-02-28T23:30:00.25-01:00"), j: bytes("AQID"), k: ref("users/ada"), l: geo(48.5, -11),
@@ -130,7 +130,7 @@ import Testing
         == .reference(StoredReference(projectID: "dugout", databaseID: "(default)", path: path)))
   }
 
-  @Test func momentsAreThoseOfTheCalendar() {
+  @Test func timestampsAreValidatedAgainstTheCalendar() {
     #expect(TimestampText.parse("1970-01-01T00:00:00Z")?.microseconds == 0)
     #expect(TimestampText.parse("0001-01-01T00:00:00Z")?.seconds == -62_135_596_800)
     #expect(TimestampText.parse("9999-12-31T23:59:59.999999999Z")?.seconds == 253_402_300_799)
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func aProblemIsShownWhereItIs() {
+  @Test func aProblemIsShownAtItsPosition() {
     #expect(
       problem("users where age >> 3")
         == "expected a value; texts stand in quotes, found >\n  users where age >> 3\n                   ^")
@@ -163,7 +163,7 @@ import Testing
 
   /// The story: each bracket is read by what calls itself, and a few thousand of them ended the process.
   @Test(arguments: ["(", "(a = 1 or (", "a = [", "a = {b: ", "a = [{b: ", "a = vector(", "a = {b: vector(["])
-  func bracketsAreNestedToABound(_ text: String) throws {
+  func bracketNestingIsBounded(_ text: String) throws {
     let isValue = text.hasPrefix("a = ")
     let opened = isValue ? String(text.dropFirst(4)) : text
     let brackets = opened.count { "([{".contains($0) }
@@ -178,7 +178,7 @@ import Testing
   }
 
   /// The story: of a hundred brackets around one array, the message was that arrays may be nested 20 deep.
-  @Test func theBoundThatIsToldIsOfTheBracketsThatAreThere() {
+  @Test func theReportedNestingLimitMatchesTheBrackets() {
     func first(_ text: String) -> String { String(problem("users where \(text)").prefix { $0 != "\n" }) }
     let (round, square) = (String(repeating: "(", count: 100), String(repeating: "[", count: 100))
     #expect(first("\(round)a = [") == "brackets may be nested 100 deep")
@@ -188,7 +188,7 @@ import Testing
     #expect(first("a = \(square)vector(") == "brackets may be nested 100 deep")
   }
 
-  @Test func soManyBracketsAreRead() throws {
+  @Test func bracketsUpToTheLimitAreParsed() throws {
     let deep = String(repeating: "(", count: 100) + "a = 1" + String(repeating: ")", count: 100)
     #expect(try QueryText.query("users where \(deep)") == QueryText.query("users where a = 1"))
     let list = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
@@ -199,7 +199,7 @@ import Testing
     #expect(try QueryText.query("users where \(many)").filters.isEmpty == false)
   }
 
-  @Test func ofALongTextThePartAroundTheProblemIsShown() {
+  @Test func anExcerptOfALongTextIsShownAroundTheProblem() {
     let before = Array(repeating: "a = 1", count: 200).joined(separator: " and ")
     let after = String(repeating: " and a = 1", count: 200)
     let lines = problem("users where \(before) and b >> 3\(after)").split(separator: "\n")
@@ -210,7 +210,7 @@ import Testing
   }
 
   /// The story: each name of a map was compared with all before it.
-  @Test(.timeLimit(.minutes(1))) func theNamesOfALargeMapAreNotComparedEachWithAll() throws {
+  @Test(.timeLimit(.minutes(1))) func namesOfALargeMapAreCheckedInLinearTime() throws {
     let count = 60_000
     let members = (0..<count).map { "n\($0): 1" }
     guard case .map(let map) = try QueryText.value("{\(members.joined(separator: ", "))}") else {

@@ -13,7 +13,7 @@ import Testing
   private static let nasty = "a\u{1B}[2J\u{7}\r\n\u{9B}1m\u{7F}b"
   private static let written = #"a\u001b[2J\u0007\r\n\u009b1m\u007fb"#
 
-  @Test func controlCharactersAreWrittenOut() {
+  @Test func controlCharactersAreEscapedForDisplay() {
     #expect(ShownText.escaped(Self.nasty) == Self.written)
     #expect(ShownText.escaped("à ° 東 👩‍👩‍👧 \\") == "à ° 東 👩‍👩‍👧 \\")
     #expect(ShownText.harmless("one\n\ttwo\u{1B}]0;x\u{7}") == "one\n\ttwo\\u001b]0;x\\u0007")
@@ -26,7 +26,7 @@ import Testing
   }
 
   /// The story: whoever could write a document could have the terminal of its reader do as it said.
-  @Test func noCommandPrintsAControlCharacterOfWhatIsStored() throws {
+  @Test func noCommandPrintsAStoredControlCharacter() throws {
     let folder = try TemporaryFolder()
     let (collection, id) = ("c" + Self.nasty, "d" + Self.nasty)
     try folder.changeStore { store in

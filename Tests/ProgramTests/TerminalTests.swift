@@ -19,7 +19,7 @@ import Testing
     return try terminal.rest(of: process)
   }
 
-  @Test func emphasisIsForPeopleWhoHaveNotAskedForNone() throws {
+  @Test func emphasisIsForTerminalsWithoutNoColor() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let command = ["get", folder.path, "users/ada"]
@@ -93,7 +93,7 @@ import Testing
     #expect(text.hasSuffix("\r\u{1B}[K2500 documents imported.\r\n"), "\(text)")
   }
 
-  @Test func progressIsDrawnNowAndThenAndAtTheEnd() {
+  @Test func progressIsDrawnAtIntervalsAndAtTheEnd() {
     var moment = ContinuousClock.now
     var drawn: [String] = []
     let line = ProgressLine(width: { 80 }, now: { moment }, write: { drawn.append($0) })
@@ -157,7 +157,7 @@ import Testing
     #expect(piped.hasPrefix("id     city    name   text                          zone\n"), "\(piped)")
   }
 
-  @Test func whoeverWaitedForAnIndexLearnsHowToKeepIt() throws {
+  @Test func aSlowIndexBuildGetsAHintToKeepIt() throws {
     let index = try IndexDefinition(
       "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
     #expect(

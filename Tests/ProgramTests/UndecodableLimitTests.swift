@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: ["users limit 2", "users order by age limit last 3", "users order by age limit 1"])
-  func aDeleteThatWouldReachBeyondItsLimitDeletesNothing(query: String) throws {
+  func aDeleteWithAnUndecodableCandidateInItsLimitDeletesNothing(query: String) throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     let delete = try dugout.run("delete", folder.path, query, "--query")
@@ -38,7 +38,7 @@ import Testing
     for name in ["ada", "carl", "dora"] { #expect(list.output.contains(name), "\(name) is gone") }
   }
 
-  @Test func aDeleteWhoseLimitComesFirstDeletesWhatItFinds() throws {
+  @Test func aDeleteWhoseLimitPrecedesTheUndecodableDocumentDeletes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     let delete = try dugout.run("delete", folder.path, "users limit 1", "--query")
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: ["users limit 2", "users order by age limit last 3", "users order by age limit 1"])
-  func anExportThatWouldReachBeyondItsLimitWritesNothing(query: String) throws {
+  func anExportWithAnUndecodableCandidateInItsLimitWritesNothing(query: String) throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     let export = try dugout.run("export", folder.path, "-", query)

@@ -29,7 +29,7 @@ import Testing
 
   private let said = "1 record cannot be decoded: users/bad."
 
-  @Test func allCommandsAgreeAboutADocumentThatCannotBeDecoded() throws {
+  @Test func allCommandsReportAnUndecodableDocumentAlike() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     let (path, target) = (folder.path, folder.path + "-copy")
@@ -60,7 +60,7 @@ import Testing
     #expect(check.complaint.contains("dugout salvage"))
   }
 
-  @Test func aSalvageSetsItAsideAndADeleteRemovesIt() throws {
+  @Test func aSalvageQuarantinesAnUndecodableDocumentAndADeleteRemovesIt() throws {
     for isSalvaged in [true, false] {
       let folder = try TemporaryFolder()
       try makeStore(folder)

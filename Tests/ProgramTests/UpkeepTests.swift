@@ -42,7 +42,7 @@ import Testing
 
   // MARK: Stat
 
-  @Test func statTellsNumbersDurabilityAndWhatTheOpenFound() throws {
+  @Test func statPrintsNumbersDurabilityAndTheRecoveryReport() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let outcome = try dugout.run("stat", folder.path)
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// The story: of a directory with megabytes of files, stat told the size of the documents alone.
-  @Test func statTellsHowLargeContentsAre() throws {
+  @Test func statPrintsTheSizeOfContents() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       let source = UploadSource(file: nil, byteCount: 2 << 20, modified: 0)
@@ -87,7 +87,7 @@ import Testing
   }
 
   /// The story: what was written into a cache was never sent, and hid what the remote had.
-  @Test func aCacheOfARemoteIsWrittenByItsAppAlone() throws {
+  @Test func onlyTheAppMayWriteACacheOfARemote() throws {
     let folder = try TemporaryFolder()
     let lines = folder.path + "-lines"
     try Data(#"{"path": "a/b"}"#.utf8).write(to: URL(fileURLWithPath: lines))
@@ -115,7 +115,7 @@ import Testing
     #expect(shell.status == 1 && shell.complaint.contains("is the cache of a remote"), "\(shell.complaint)")
   }
 
-  @Test func statListsWhatItsOpenDropped() throws {
+  @Test func statListsBytesThatTheOpenDropped() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path + "/live")
     for name in ["ada", "bob"] {
@@ -144,7 +144,7 @@ import Testing
   }
 
   /// The story: a snapshot that nobody closed kept gigabytes on disk, and nothing said so.
-  @Test func statNamesASnapshotThatWasForgotten() throws {
+  @Test func statReportsAForgottenSnapshot() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     var status = StoreStatus(of: store)
@@ -158,7 +158,7 @@ import Testing
     #expect(!status.text.contains("has been open"))
   }
 
-  @Test func statNamesWhatNeedsAttention() throws {
+  @Test func statReportsConditionsThatNeedAttention() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     var status = StoreStatus(of: store)
@@ -187,7 +187,7 @@ import Testing
 
   // MARK: Backup
 
-  @Test func backupIsASoundStoreWithAnIDOfItsOwn() throws {
+  @Test func aBackupIsAHealthyStoreWithItsOwnID() throws {
     let folder = try TemporaryFolder()
     let copies = try TemporaryFolder()
     try folder.makeStore()
@@ -210,7 +210,7 @@ import Testing
   }
 
   /// The story: a restore was killed, and what it left kept its repetition from beginning.
-  @Test func aRestoreThatWasCutOffCanBeRepeated() throws {
+  @Test func anInterruptedRestoreCanBeRepeated() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
     try folder.makeStore()
@@ -242,7 +242,7 @@ import Testing
   }
 
   /// The story: nobody knew what lay in the folder of a backup that had been killed, and whether it may be used again.
-  @Test func aBackupThatWasCutOffIsMadeAnewAndToldOf() throws {
+  @Test func anInterruptedBackupIsRepeatedAndReported() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
     try folder.makeStore()
@@ -279,7 +279,7 @@ import Testing
     #expect(try dugout.run("stat", foreign).complaint.contains("was cut off before it was whole"))
   }
 
-  @Test func backupToADirectoryWithAnythingInItIsRefused() throws {
+  @Test func backupToANonEmptyDirectoryIsRefused() throws {
     let folder = try TemporaryFolder()
     let other = try TemporaryFolder()
     try folder.makeStore()
@@ -291,7 +291,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/", "/inside", "/inside/deep", "/../"])
-  func backupIntoTheStoreItselfIsAMistakeOfTheArguments(suffix: String) throws {
+  func backupIntoTheStoreItselfIsAUsageError(suffix: String) throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let before = try names(in: folder.path)
@@ -305,7 +305,7 @@ import Testing
 
   // MARK: Compact
 
-  @Test func compactGetsTheSpaceOfDeletedDocumentsBack() throws {
+  @Test func compactReclaimsTheSpaceOfDeletedDocuments() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
     // Too little for a flush to mind by itself.
@@ -326,7 +326,7 @@ import Testing
   }
 
   /// As some crashes leave it: the last object is gone, and the content is still to be removed.
-  @Test func checkFindsAContentOfNoObjectAndCompactRemovesIt() throws {
+  @Test func checkFindsAnUnreferencedContentAndCompactRemovesIt() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       var random = SeededRandom(seed: 1)
@@ -361,7 +361,7 @@ import Testing
   }
 
   /// Of small contents, of which many share a file.
-  @Test func compactEmptiesAPackOfWhichHalfIsDead() throws {
+  @Test func compactEmptiesAPackWithHalfGarbage() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       var random = SeededRandom(seed: 2)
@@ -384,7 +384,7 @@ import Testing
   }
 
   /// What the storage cannot read keeps no document from being compacted.
-  @Test func compactGoesOnWithoutContentsAndSaysSo() throws {
+  @Test func compactContinuesWithoutUnreadableContentsAndReportsThem() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
     try delete(0..<5, folder)
@@ -400,7 +400,7 @@ import Testing
     #expect(try #require(report?["bytesReturned"] as? Int) > 5 * 50_000)
   }
 
-  @Test func compactLeavesASegmentThatItCannotReadAndSaysSo() throws {
+  @Test func compactKeepsAnUnreadableSegmentAndReportsIt() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
     try delete(0..<5, folder)

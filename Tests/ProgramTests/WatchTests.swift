@@ -7,7 +7,7 @@ import Testing
 @Suite struct WatchTests {
   private let dugout = Program("dugout")
 
-  @Test func watchTellsWhatWasCommittedSinceTheLastTime() throws {
+  @Test func watchPrintsCommitsSinceTheLastRun() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     #expect(try dugout.run("watch", folder.path).output.contains("From now on, commits are kept for watch"))
@@ -30,7 +30,7 @@ import Testing
 
   /// The story: the disk was full, and the next watch said that nothing had been committed.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs /dev/full"))
-  func whatCouldNotBePrintedIsToldTheNextTime() throws {
+  func unprintedCommitsArePrintedTheNextTime() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     try #require(dugout.run("watch", folder.path).status == 0)
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// The story: somebody wanted a live query, and a reader with its text as a name was entered.
-  @Test func aQueryIsNoName() throws {
+  @Test func aQueryIsNotAReaderName() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     for name in ["users", "users where age > 3", "users/ada/users"] {

@@ -13,7 +13,7 @@ import Testing
     expectNone(try await compiler.typecheck(examples))
   }
 
-  @Test func anExampleThatDoesNotCompileIsNamedWithItsLine() async throws {
+  @Test func anExampleThatDoesNotCompileIsReportedWithItsLine() async throws {
     let text = """
       // A file.
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct FirstExampleTests {
-  @Test func theFirstExampleOfTheReadmeSaysWhatItReadOrWhatWentWrong() async throws {
+  @Test func theFirstExampleOfTheReadmePrintsItsResultOrTheError() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("first-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

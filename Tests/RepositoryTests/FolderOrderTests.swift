@@ -11,13 +11,13 @@ import Testing
     #expect(violations() == [])
   }
 
-  @Test func aUseOfALaterFolderIsNamedWithItsLine() {
+  @Test func aUseOfALaterFolderIsReportedWithItsLine() {
     #expect(
       violations(["Sources/Engine/Disk/Files/File.swift": "// Log\nstruct File {\n  var log: Log\n}"])
         == ["Sources/Engine/Disk/Files/File.swift:3: Files uses Log, which is declared later, in Log."])
   }
 
-  @Test func aUseOfATypeOutsideAllFoldersIsNamed() {
+  @Test func aUseOfATypeOutsideAllFoldersIsReported() {
     #expect(
       violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": "extension Disk {}"])
         == [
@@ -44,7 +44,7 @@ import Testing
     #expect(found.count == 1)
   }
 
-  @Test func commentsStringsOwnNestedTypesAndPrivateTypesAreNoUse() {
+  @Test func commentsStringsNestedAndPrivateTypesDoNotCount() {
     let files = [
       "Sources/Engine/Disk/Files/A.swift":
         "/// Log, Entry\nlet a = \"Log\"; struct A { enum Entry {}; var b: Entry }",
@@ -55,19 +55,19 @@ import Testing
     #expect(violations(files) == [])
   }
 
-  @Test func aFolderThatIsNotListedIsNamed() {
+  @Test func anUnlistedFolderIsReported() {
     #expect(
       violations(["Sources/Engine/Disk/Extra/A.swift": ""])
         == ["Sources/Engine/Disk/Extra: The folder Extra is missing from the folder order of Disk."])
   }
 
-  @Test func aListedFolderThatDoesNotExistIsNamed() {
+  @Test func aListedFolderThatDoesNotExistIsReported() {
     #expect(
       violations(["docs/architecture.md": "\n<!-- folder order: Disk: Files Log Tape -->"])
         == ["docs/architecture.md:2: Disk has no folder Tape with Swift files."])
   }
 
-  @Test func anOrderOfNoModuleAndAMalformedOrderAreNamed() {
+  @Test func anOrderOfAnUnknownModuleAndAMalformedOrderAreReported() {
     #expect(
       violations(["docs/architecture.md": "<!-- folder order: Tape: A -->\n<!-- folder order Disk -->"])
         == [

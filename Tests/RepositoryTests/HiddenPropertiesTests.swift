@@ -16,7 +16,7 @@ import Testing
     print(Person().rawValue)
     """
 
-  @Test func aModuleWithoutReflectionMetadataEndsItsProgramAndSaysWhy() async throws {
+  @Test func aModuleWithoutReflectionMetadataTrapsWithAReason() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hidden-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -54,7 +54,7 @@ import Testing
     return ""
   }
 
-  @Test func theCheckSeesWhatItIsFor() {
+  @Test func theCheckDetectsViolations() {
     let text = """
       extension File {
         @discardableResult

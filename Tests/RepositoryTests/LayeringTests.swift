@@ -11,7 +11,7 @@ import Testing
     #expect(violations() == [])
   }
 
-  @Test func anUpwardImportIsNamedWithItsLine() {
+  @Test func anUpwardImportIsReportedWithItsLine() {
     #expect(
       violations(["Sources/Engine/Store/A.swift": "// import Api\n\nimport Api\n"])
         == ["Sources/Engine/Store/A.swift:3: Store imports Api, which is above it."])
@@ -23,7 +23,7 @@ import Testing
     "let a = 1; import Disk", "#if os(Linux)\nimport Disk\n#endif", "@preconcurrency\nimport\n  Disk",
     "/* a */ import /* b */ Disk",
   ])
-  func everyFormOfImportIsRead(text: String) {
+  func everyFormOfImportIsRecognized(text: String) {
     let found = violations(["Sources/Engine/Api/A.swift": text])
     #expect(found.count == 1)
     #expect(found.first?.hasSuffix("Api imports Disk, which its row does not list.") == true)
@@ -34,18 +34,18 @@ import Testing
     "let a = \"\"\"\nimport Disk\n\"\"\"",
     "let a = Command.import", "let a = #\"\"import Disk\"#", "enum Command { case `import`, other }",
   ])
-  func whatOnlyLooksLikeAnImportIsNot(text: String) {
+  func textThatLooksLikeAnImportIsIgnored(text: String) {
     #expect(violations(["Sources/Engine/Api/A.swift": text]) == [])
   }
 
-  @Test func anImportOfTheOwnModuleIsNamed() {
+  @Test func anImportOfTheOwnModuleIsReported() {
     #expect(
       violations(["Sources/Engine/Api/A.swift": "import Api"]) == [
         "Sources/Engine/Api/A.swift:1: Api imports itself."
       ])
   }
 
-  @Test func aSystemModuleThatTheRowDoesNotAllowIsNamed() {
+  @Test func aSystemModuleThatTheRowDoesNotAllowIsReported() {
     #expect(
       violations(["Sources/Engine/Store/A.swift": "import Foundation\nimport Glibc"])
         == [
@@ -66,7 +66,7 @@ import Testing
     "#if !canImport(SwiftUI)\nimport SwiftUI\n#endif",
     "#if canImport(SwiftUI)\n#else\nimport SwiftUI\n#endif", "#if canImport(SwiftUI)\n#endif\nimport SwiftUI",
   ])
-  func anAppleModuleOutsideCanImportIsNamed(text: String) {
+  func anAppleModuleOutsideCanImportIsReported(text: String) {
     let found = violations(["Sources/Engine/Api/A.swift": text])
     #expect(found.count == 1)
     #expect(found.first?.hasSuffix("Api imports SwiftUI outside `#if canImport`.") == true)
@@ -78,19 +78,19 @@ import Testing
     #expect(violations(["Sources/Engine/Api/A.swift": text]) == [])
   }
 
-  @Test func aModuleWithoutARowIsNamed() {
+  @Test func aModuleWithoutARowIsReported() {
     #expect(
       violations(["Sources/Engine/Extra/A.swift": ""])
         == ["Sources/Engine/Extra: The module Extra has no row in the layer table."])
   }
 
-  @Test func aRowWithoutAFolderIsNamed() {
+  @Test func aRowWithoutAFolderIsReported() {
     #expect(
       violations(without: "Sources/Engine/Disk/Disk.swift")
         == ["Package.swift:9: The module Disk has a row but no folder in Sources."])
   }
 
-  @Test func rowsOutOfOrderAreNamed() {
+  @Test func rowsOutOfOrderAreReported() {
     #expect(
       violations(manifest: ("// | Disk   |       | libc |", "// | Disk   | Store | libc |"))
         == ["Package.swift:9: The row of Disk lists Store, which is not below it."])
@@ -99,24 +99,24 @@ import Testing
         == ["Package.swift:9: The row of Disk lists Disk, which is not below it."])
   }
 
-  @Test func aRowThatListsAnUnknownModuleIsNamed() {
+  @Test func aRowThatListsAnUnknownModuleIsReported() {
     #expect(
       violations(manifest: ("| Store  | Disk  |", "| Store  | Disk Tape |"))
         == ["Package.swift:8: The row of Store lists Tape, which has no row."])
   }
 
-  @Test func aSecondRowForOneModuleIsNamed() {
+  @Test func aSecondRowForOneModuleIsReported() {
     #expect(
       violations(manifest: ("//\n// libc", "// | Disk |  | libc |\n//\n// libc"))
         == ["Package.swift:10: Disk has two rows in the layer table."])
   }
 
-  @Test func wordsWithoutTheirSentenceAreNamed() {
+  @Test func wordsWithoutTheirSentenceAreReported() {
     let found = violations(manifest: ("// libc is Glibc, Musl or Darwin. Apple is", "// Apple is"))
     #expect(found.contains("Package.swift:8: No sentence below the table says what libc is."))
   }
 
-  @Test func aTargetThatAsksForMoreThanItsRowIsNamed() {
+  @Test func aTargetWithMoreDependenciesThanItsRowIsReported() {
     #expect(
       violations(manifest: ("dependencies: [\"Store\"]", "dependencies: [\"Store\", \"Disk\"]"))
         == ["Package.swift:16: The target Api depends on Disk, which its row does not list."])
@@ -129,7 +129,7 @@ import Testing
         == ["Package.swift:16: The target Api depends on Logging, which its row does not list."])
   }
 
-  @Test func aTargetWithoutARowAndARowWithoutATargetAreNamed() {
+  @Test func aTargetWithoutARowAndARowWithoutATargetAreReported() {
     #expect(
       violations(manifest: (".target(name: \"Disk\")", ".target(name: \"Tape\")"))
         == [
@@ -138,7 +138,7 @@ import Testing
         ])
   }
 
-  @Test func aMissingTableIsNamed() {
+  @Test func aMissingTableIsReported() {
     let found = LayeringCheck.violations(in: RepositoryTree(["Package.swift": "import PackageDescription"]))
     #expect(found.map(\.description) == ["Package.swift:1: The comment at the top holds no layer table."])
   }

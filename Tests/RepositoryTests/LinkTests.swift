@@ -35,12 +35,12 @@ import Testing
     ("[![a](docs/none.svg)](docs/format.md)", "The link to docs/none.svg finds no file docs/none.svg."),
     ("[a]()", "A link leads nowhere."),
   ])
-  func aDeadLinkIsNamedWithItsLine(text: String, sentence: String) {
+  func aDeadLinkIsReportedWithItsLine(text: String, sentence: String) {
     #expect(
       violations(["README.md": "# Use\n\n```sh\n# none\n```\n\n\(text)\n"]) == ["README.md:7: \(sentence)"])
   }
 
-  @Test func linksOfEveryPageInDocsAndOfTheChangelogAreRead() {
+  @Test func linksOfAllPagesInDocsAndTheChangelogAreChecked() {
     let found = violations([
       "CHANGELOG.md": "[a](none)", "docs/decisions/0001-a.md": "[a](../format.md)\n[a](format.md)",
       "Sources/Notes.md": "[a](none)",

@@ -135,7 +135,7 @@ import Testing
   }
 
   /// The bare name is the enumeration, which is no wrapper, as documented.
-  @Test func theWrapperBesideBothIsRefusedWithoutItsModule() async throws {
+  @Test func theWrapperIsRefusedWithoutItsModuleName() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let text = Self.imports("Ballcap", "FirebaseFirestore") + Self.wrapped
     let found = try await compiler.compile([text], flags: [])
@@ -175,7 +175,7 @@ import Testing
 
   /// A small program in both forms: it says what it reads back, and what its completions find.
   @Test(arguments: builds)
-  func aProgramOfBallcapsTimeCompilesAndRuns(mode: String, optimisation: String) async throws {
+  func aProgramForTheOriginalBallcapCompilesAndRuns(mode: String, optimisation: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("newsroom-\(UUID())")

@@ -17,7 +17,7 @@ import Testing
     expectNone(try await compiler.typecheck(snippets))
   }
 
-  @Test func aSnippetThatDoesNotCompileIsNamedWithItsLineInThePage() async throws {
+  @Test func aSnippetThatDoesNotCompileIsReportedWithItsLine() async throws {
     let sound = "# Page\n\n```swift\nlet a = 1\nprint(a)\n```\n"
     let broken = """
       # Page
@@ -110,13 +110,13 @@ import Testing
     #expect(found.map(\.description) == [])
   }
 
-  @Test func aSnippetWithAnImportThatIsNoModuleIsNamed() async throws {
+  @Test func aSnippetWithAnUnknownImportIsReported() async throws {
     let snippets = snippets("```swift\nimport NoSuchModule\n```", page: "a.md")
     let found = try await SwiftCompiler(build: nil).typecheck(snippets)
     #expect(found.map(\.line) == [2])
   }
 
-  @Test func aMissingCompilerIsAFailureWithASentence() async throws {
+  @Test func aMissingCompilerIsAFailureWithAMessage() async throws {
     let snippets = snippets("```swift\nlet a = 1\n```", page: "a.md")
     let failure = await #expect(throws: SwiftCompiler.Failure.self) {
       try await SwiftCompiler(build: nil, executable: nil).typecheck(snippets)

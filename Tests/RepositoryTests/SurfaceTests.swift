@@ -56,7 +56,7 @@ import Testing
 
   /// Every name of the description's first section is in the list that is compared.
   @Test(.enabled(if: contract != nil, "FIRESTORE_CONTRACT names no directory: its names are NOT looked for"))
-  func theListHasWhatTheDescriptionHas() throws {
+  func theListContainsEveryNameOfTheDescription() throws {
     let text = try String(contentsOfFile: try #require(Self.contract) + "/firestore.md", encoding: .utf8)
     let section = try #require(text.firstMatch(of: #/(?s)\n# 1 Surface(.+?)\n# 2 /#)).1
     let listed = Set(try Self.originals().entries.map { "\($0.type).\($0.name)" })

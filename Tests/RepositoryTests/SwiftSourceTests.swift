@@ -30,7 +30,7 @@ import Testing
     #expect(source.tokens().map(\.line) == [1, 2, 5])
   }
 
-  @Test func braceDepthTellsFileScopeFromMembers() {
+  @Test func braceDepthDistinguishesFileScopeFromMembers() {
     let tokens = SwiftSource("struct A { struct B {} }\nstruct C {}").tokens()
     let depths = tokens.filter { $0.text == "struct" }.map(\.braceDepth)
     #expect(depths == [0, 1, 0])

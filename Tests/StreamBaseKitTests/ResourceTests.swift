@@ -261,7 +261,7 @@ extension StreamBaseKitTests {
       world.on { context.create(note) }
       #expect(errors.all.map(\.code) == [42] && base.heard == ["will create"])
       base.decide = { done in
-        let done = Handed(done)
+        let done = Transferred(done)
         Thread {
           done.value(nil); done.value(nil)
         }.start()

@@ -406,7 +406,7 @@ extension StreamBaseKitTests {
     @Test func aDelayThatIsPutOffForeverEndsAllTheSame() async throws {
       let queue = DispatchQueue(label: "dugout.test.timer")
       let timer = QueueTimer(queue)
-      let isOver = Handed(NSLock())
+      let isOver = Transferred(NSLock())
       nonisolated(unsafe) var fired = 0
       while isOver.value.withLock({ fired }) == 0 {
         queue.sync { timer.start(0.02) { isOver.value.withLock { fired += 1 } } }

@@ -15,9 +15,9 @@ enum Hostile: Campaign {
     let progress = CampaignProgress(name, of: history == nil ? histories : 1)
     let summary = HostileCampaign.run(
       histories: histories, seed: options.seed, history: history, progress: progress.note)
-    let untold = options.target == nil ? summary.neverTold : []
+    let untold = options.target == nil ? summary.neverSent : []
     var result = CampaignResult(run: summary.histories, failed: summary.failed + untold.count)
-    result.details = LiedField.allCases.map { ($0.rawValue, summary.lies[$0, default: 0]) }
+    result.details = InvalidField.allCases.map { ($0.rawValue, summary.lies[$0, default: 0]) }
     result.details.append(("refusals", summary.refusals))
     if !summary.failures.isEmpty {
       result.notes.append(("failedHistories", summary.failures.map(String.init).joined(separator: " ")))

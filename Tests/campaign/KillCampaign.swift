@@ -1,7 +1,7 @@
 // Real processes that are killed the moment a write has been acknowledged. Each round a new process
 // opens the same store, saves one document through the topmost layer and dies in the completion; then
 // this process opens the store and looks for every document of every round so far. Then processes that work on
-// a store of bytes are struck down at any time (StoreStrikes.swift) and at chosen system calls (StoreKills.swift),
+// a store of bytes are struck down at any time (StoreRandomKills.swift) and at chosen system calls (StoreKills.swift),
 // and file systems are shut down under others (StoreShutdowns.swift).
 
 import DocumentStore
@@ -37,7 +37,7 @@ enum KillCampaign: Campaign {
         result.firstFailure ?? "after round \(round) document \(missing[0]) is not what was saved"
     }
     result.details = [("acknowledgedDocumentsLost", lost)]
-    try strikeAtAnyTime(options, in: folder, &result)
+    try killAtRandomTimes(options, in: folder, &result)
     try killAtCalls(options, in: folder, &result)
     #if os(Linux)
     try shutDownFileSystems(options, in: folder, &result)
@@ -65,7 +65,7 @@ enum KillCampaign: Campaign {
 
   private static func fillDevices(_ options: CampaignOptions, _ result: inout CampaignResult) throws {
     let rounds = max(10, (options.amount ?? 500) / 50)
-    guard let summary = try StoreStarvations.run(rounds: rounds, seed: options.seed) else { return }
+    guard let summary = try StoreFullDevices.run(rounds: rounds, seed: options.seed) else { return }
     result.run += summary.rounds
     result.failed += summary.failed
     result.firstFailure = result.firstFailure ?? summary.firstFailure
@@ -76,11 +76,11 @@ enum KillCampaign: Campaign {
   }
   #endif
 
-  private static func strikeAtAnyTime(
+  private static func killAtRandomTimes(
     _ options: CampaignOptions, in folder: URL, _ result: inout CampaignResult
   ) throws {
     let rounds = max(10, (options.amount ?? 500) / 5)
-    let summary = try StoreStrikes.run(rounds: rounds, seed: options.seed, in: folder)
+    let summary = try StoreRandomKills.run(rounds: rounds, seed: options.seed, in: folder)
     result.run += summary.rounds
     result.failed += summary.failed
     result.firstFailure = result.firstFailure ?? summary.firstFailure

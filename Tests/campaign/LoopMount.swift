@@ -79,12 +79,12 @@ struct LoopMount {
 
   func mount() throws {
     try Self.run(["mount", "-o", mayRunFull ? "loop,discard" : "loop", "-t", kind.rawValue, image, path])
-    if mayRunFull { try askForSinglePages() }
+    if mayRunFull { try limitRequestsToOnePage() }
   }
 
   /// Of a request that there is room for in part, a loop device writes that part and reports success: what a sync has
   /// promised is not there. For a single page there is room or there is none.
-  private func askForSinglePages() throws {
+  private func limitRequestsToOnePage() throws {
     let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
     let words = mounts.map { $0.split(separator: " ") }
     let mount = words.last { $0.count > 1 && $0[1] == path }

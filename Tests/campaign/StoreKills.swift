@@ -6,7 +6,7 @@ import Foundation
 import Harness
 
 struct StoreKills {
-  enum Blow: Hashable {
+  enum Injection: Hashable {
     case kill(Call)
     case fail(Call, Errno)
 
@@ -50,7 +50,7 @@ struct StoreKills {
     var rounds = 0
     var failed = 0
     /// Rounds in which the blow fell.
-    var blows: [Blow: Int] = [:]
+    var blows: [Injection: Int] = [:]
     var outcomesUnknown = 0
     var commits = 0
     var firstFailure: String?
@@ -90,7 +90,7 @@ struct StoreKills {
   private mutating func round(_ round: Int, isKill: Bool) throws {
     store.renew(before: round)
     let call = Call.allCases[round % Call.allCases.count]
-    let blow = isKill ? Blow.kill(call) : .fail(call, Errno.allCases[random.below(Errno.allCases.count)])
+    let blow = isKill ? Injection.kill(call) : .fail(call, Errno.allCases[random.below(Errno.allCases.count)])
     let number = 1 + random.below(call.countMax)
     let injection = blow.injection(at: number, isSticky: !isKill && random.oneIn(3))
     summary.rounds += 1

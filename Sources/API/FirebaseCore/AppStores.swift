@@ -5,7 +5,7 @@ import Foundation
 package import OfflineSync
 
 /// The location of a database's documents.
-package enum StorePlace: Hashable, Sendable {
+package enum StoreAddress: Hashable, Sendable {
   case directory(String)
   /// In memory, as long as the store has users.
   case memory(UUID)
@@ -15,7 +15,7 @@ package enum StorePlace: Hashable, Sendable {
 package final class AppStores: Sendable {
   package static let shared = AppStores()
 
-  private let stores = Guarded<[StorePlace: SharedStore]>([:])
+  private let stores = Guarded<[StoreAddress: SharedStore]>([:])
   private let opened = Guarded<Set<String>>([])
 
   private init() {}
@@ -24,7 +24,7 @@ package final class AppStores: Sendable {
   /// `durability` applies. Opening replays the WAL, so it must not be called on a thread that may not
   /// block. Other locations are not blocked meanwhile.
   package func use(
-    _ place: StorePlace, _ durability: StoreDurability = .synced
+    _ place: StoreAddress, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {
     let store = store(place)
     let view = try store.join(durability)
@@ -34,7 +34,7 @@ package final class AppStores: Sendable {
 
   /// Deletes the store at `place`. Returns false if it is in use in this process, and throws `locked` if
   /// it is in use in another one.
-  package func erase(_ place: StorePlace) throws(DocumentStoreError) -> Bool {
+  package func erase(_ place: StoreAddress) throws(DocumentStoreError) -> Bool {
     let isErased = try store(place).erase()
     if isErased, case .directory(let path) = place { opened.withLock { _ = $0.remove(path) } }
     return isErased
@@ -43,7 +43,7 @@ package final class AppStores: Sendable {
   /// The directories of the stores that this process has opened and not erased since.
   package var directories: Set<String> { opened.withLock { $0 } }
 
-  private func store(_ place: StorePlace) -> SharedStore {
+  private func store(_ place: StoreAddress) -> SharedStore {
     stores.withLock { stores in
       if let store = stores[place] { return store }
       let store = SharedStore(place)
@@ -61,10 +61,10 @@ private final class SharedStore: Sendable {
     var users = 0
   }
 
-  private let place: StorePlace
+  private let place: StoreAddress
   private let state = Guarded(State())
 
-  init(_ place: StorePlace) { self.place = place }
+  init(_ place: StoreAddress) { self.place = place }
 
   func join(_ durability: StoreDurability) throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in

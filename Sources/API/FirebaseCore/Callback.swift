@@ -17,7 +17,7 @@ package struct Callback<Value>: @unchecked Sendable {
 }
 
 /// A value that moves to another queue.
-package struct Handed<Value>: @unchecked Sendable {
+package struct Transferred<Value>: @unchecked Sendable {
   // Unchecked, because the sender no longer uses the value, or uses it on the receiving queue only.
   package let value: Value
 
@@ -31,10 +31,10 @@ extension DispatchQueue {
   ) -> @Sendable (Result<Value, Failure>) -> Void {
     let callback = Callback<(Value?, (any Error)?)> { completion($0.0, $0.1) }
     return { result in
-      let answer: Handed<(Value?, (any Error)?)> =
+      let answer: Transferred<(Value?, (any Error)?)> =
         switch result {
-        case .success(let value): Handed((value, nil))
-        case .failure(let error): Handed((nil, error))
+        case .success(let value): Transferred((value, nil))
+        case .failure(let error): Transferred((nil, error))
         }
       self.async { callback(answer.value) }
     }

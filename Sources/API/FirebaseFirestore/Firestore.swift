@@ -20,7 +20,7 @@ public final class Firestore: NSObject, Sendable {
   package let databaseID: String
 
   /// Given for an instance that was opened by its place.
-  private let place: StorePlace?
+  private let place: StoreAddress?
   private let state: Guarded<State>
   /// Waited for by those who need the store closed; nobody is in it before the end.
   let ending = DispatchGroup()
@@ -46,7 +46,7 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  init(app: FirebaseApp, databaseID: String, place: StorePlace? = nil) {
+  init(app: FirebaseApp, databaseID: String, place: StoreAddress? = nil) {
     self.app = app
     self.databaseID = databaseID
     self.place = place
@@ -152,13 +152,13 @@ public final class Firestore: NSObject, Sendable {
       remote: settings.clientRemote(of: self))
   }
 
-  private func place(_ settings: FirestoreSettings.Values) -> StorePlace {
+  private func place(_ settings: FirestoreSettings.Values) -> StoreAddress {
     if let place { return place }
     return settings.cache.isPersistent ? .directory(storeDirectory) : .memory(UUID())
   }
 
   /// Where it is, as long as nobody works there; nil if somebody does.
-  var idlePlace: StorePlace? {
+  var idlePlace: StoreAddress? {
     state.withLock { $0.client == nil ? $0.settings : nil }.map { place($0) }
   }
 
@@ -219,6 +219,6 @@ public final class Firestore: NSObject, Sendable {
   }
 }
 
-extension StorePlace {
+extension StoreAddress {
   fileprivate var isMemory: Bool { if case .memory = self { true } else { false } }
 }

@@ -38,7 +38,7 @@ extension BlobSync {
 
   /// Throws if the buckets are a cache of a remote, because a cache may be incomplete and stale. They
   /// count as a cache from the first queued change on, even if a crash interrupted the attach.
-  package static func checkAreOwn(_ objects: ObjectStore) throws(DocumentStoreError) {
+  package static func checkAreNotCache(_ objects: ObjectStore) throws(DocumentStoreError) {
     let areRemotes = try objects.outbox.isRemoteMirror()
     let hasChanges = try objects.outbox.hasChanges()
     guard areRemotes || hasChanges else { return }

@@ -7,11 +7,11 @@
 //               locally; then the next change is sent
 //
 // Two failures block only the changes of their own object: local content that cannot be read, and an upload
-// whose session the remote loses repeatedly. The client retries such a change. After `setbacksMax` attempts
+// whose session the remote loses repeatedly. The client retries such a change. After `failuresBeforeReport` attempts
 // it reports the error to the watcher, and reverts the change if a later upload or deletion of the object is
 // queued. If a damaged record prevents the store from taking down an outcome, that error is reported at once.
 //
-// All work runs on one serial scheduler, with one remote call at a time. BlobSync+Finding.swift has the
+// All work runs on one serial scheduler, with one remote call at a time. BlobSync+Fetching.swift has the
 // opposite direction.
 
 internal import ByteStore
@@ -67,9 +67,9 @@ package final class BlobSync: @unchecked Sendable {
   /// The shortest patience, so that the remote has a chance to answer.
   private static let patienceMin: Int64 = 1_000_000
   /// After this many failed attempts of one change, its watcher is told.
-  private static let setbacksMax = 5
+  private static let failuresBeforeReport = 5
   /// After this many session errors of an upload, the upload starts over.
-  private static let stumblesMax = 3
+  private static let sessionErrorsMax = 3
 
   let objects: ObjectStore
   let remote: any BlobRemote
@@ -82,8 +82,8 @@ package final class BlobSync: @unchecked Sendable {
   /// Outcomes that the store could not record yet.
   private var outcomes: [Int64: Outcome] = [:]
   private var held: Set<Int64> = []
-  private var setbacks: [Int64: Setback] = [:]
-  private var stumbles: [Int64: Stumbles] = [:]
+  private var changeFailures: [Int64: ChangeFailure] = [:]
+  private var sessionErrors: [Int64: SessionErrors] = [:]
   /// The number of answers from the remote.
   private var answers = 0
   /// The last error that blocked the whole queue, from the remote or the store; nil after a call was
@@ -99,21 +99,21 @@ package final class BlobSync: @unchecked Sendable {
   private var retry: Int?
   private var lastTimer = 0
   /// The source of all random delays, so that a seed reproduces them.
-  var rng: SeededRandomSource
+  var rng: SplitMix64
   private var backoff: Backoff
   /// Completions of `wait`, each with the number of the last change that it waits for.
   private var waits: [(number: Int64, end: @Sendable (BlobSyncError?) -> Void)] = []
 
   /// All active searches, and those that wait for a slot to fetch their content.
   var searches: [ObjectIdentifier: Search] = [:]
-  var waitingSearches: [Search] = []
-  var contentsOnTheirWay = 0
+  var searchesWaitingForSlot: [Search] = []
+  var activeFetchCount = 0
   /// Searches with a staged content, in the order in which they began.
-  var begunSearches: [Search] = []
+  var searchesWithStagedPart: [Search] = []
 
   /// Updates of objects that exist only at the remote and that it has not answered.
-  private var elsewhere: [Int: Elsewhere] = [:]
-  private var lastElsewhere = 0
+  private var elsewhere: [Int: RemoteUpdate] = [:]
+  private var lastRemoteUpdate = 0
 
   private enum Outcome {
     case done(RemoteObjectMetadata?)
@@ -123,18 +123,18 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   /// A failure that blocks one change and the later changes of its object, but no others.
-  private struct Setback {
+  private struct ChangeFailure {
     var error: BlobSyncError
     var attempts = 0
     var backoff: Backoff
     /// Whether the change waits for its next attempt.
     var isAside = false
     /// Whether the error was reported, so that no caller waits for this change any more.
-    var isToldOf = false
+    var isReported = false
   }
 
   /// Session errors of an upload: the remote did not know the session or was at an unexpected offset.
-  private struct Stumbles {
+  private struct SessionErrors {
     var count = 0
     /// Only bytes beyond this offset count as progress.
     let furthest: UInt64
@@ -147,7 +147,7 @@ package final class BlobSync: @unchecked Sendable {
     var offset: UInt64?
   }
 
-  private struct Elsewhere {
+  private struct RemoteUpdate {
     let path: ObjectPath
     let changes: AttributeChanges
     /// The remaining time to wait for an unreachable remote.
@@ -163,7 +163,7 @@ package final class BlobSync: @unchecked Sendable {
     self.objects = objects
     self.remote = remote
     self.scheduler = scheduler
-    rng = SeededRandomSource(seed: seed)
+    rng = SplitMix64(seed: seed)
     backoff = Backoff(seed: ~seed)
     do throws(DocumentStoreError) { queue = ChangeQueue(try objects.outbox.changes()) } catch {
       // The queue is unreadable, so nothing is sent. Objects in the store can still be read.
@@ -216,15 +216,15 @@ package final class BlobSync: @unchecked Sendable {
       // A change that is being reverted does not stay queued, so it must not be reported as overdue.
       if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
-      watcher.end(.failure(.overdue(hindrance(of: number))))
+      watcher.end(.failure(.overdue(blockingError(of: number))))
     }
   }
 
   /// Returns the error that blocks a change: that of the whole queue, or else that of the change or of an
   /// earlier change of its object.
-  private func hindrance(of number: Int64) -> BlobSyncError? {
+  private func blockingError(of number: Int64) -> BlobSyncError? {
     guard lastFailure == nil, let path = queue[number]?.path else { return lastFailure }
-    return setbacks.filter { $0.key <= number && queue[$0.key]?.path == path }
+    return changeFailures.filter { $0.key <= number && queue[$0.key]?.path == path }
       .min { $0.key < $1.key }?.value.error
   }
 
@@ -271,7 +271,7 @@ package final class BlobSync: @unchecked Sendable {
       if let failure { return end(failure) }
       guard let last = queue.last else { return end(nil) }
       waits.append((last, end))
-      endWaits()
+      completeWaits()
     }
   }
 
@@ -288,12 +288,12 @@ package final class BlobSync: @unchecked Sendable {
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
     // A change that has an outcome only waits for the store, so its position in the queue does not matter.
-    let answered = outcomes.keys.filter { setbacks[$0]?.isAside != true }.min().flatMap { queue[$0] }
+    let answered = outcomes.keys.filter { changeFailures[$0]?.isAside != true }.min().flatMap { queue[$0] }
     var blocked: Set<ObjectPath> = []
     let next =
       answered
       ?? queue.first { change in
-        let isAside = setbacks[change.number]?.isAside == true
+        let isAside = changeFailures[change.number]?.isAside == true
         if isAside || held.contains(change.number) { blocked.insert(change.path) }
         return !blocked.contains(change.path)
       }
@@ -372,20 +372,20 @@ package final class BlobSync: @unchecked Sendable {
 
   /// Changes attributes of an object that the store does not have, so the remote has to be reached.
   /// Retries for up to `patience` microseconds.
-  package func updateElsewhere(
+  package func updateAtRemote(
     _ path: ObjectPath, _ changes: AttributeChanges, patience: Int64 = 0,
     _ end: @escaping @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
   ) {
     scheduler.run { [self] in
       if let failure { return end(.failure(failure)) }
-      lastElsewhere += 1
-      elsewhere[lastElsewhere] = Elsewhere(
+      lastRemoteUpdate += 1
+      elsewhere[lastRemoteUpdate] = RemoteUpdate(
         path: path, changes: changes, patience: patience, backoff: Backoff(seed: rng.next()), end: end)
-      tryElsewhere(lastElsewhere)
+      tryRemoteUpdate(lastRemoteUpdate)
     }
   }
 
-  private func tryElsewhere(_ number: Int) {
+  private func tryRemoteUpdate(_ number: Int) {
     guard var update = elsewhere[number] else { return }
     let result = Result { () throws(BlobSyncError) in try updated(update.path, update.changes) }
     guard case .failure(.remote(.unavailable)) = result, update.patience > 0 else {
@@ -395,7 +395,7 @@ package final class BlobSync: @unchecked Sendable {
     let delay = min(max(update.backoff.next(), 1000), update.patience)
     update.patience -= delay
     elsewhere[number] = update
-    scheduler.run(after: delay) { [weak self] in self?.tryElsewhere(number) }
+    scheduler.run(after: delay) { [weak self] in self?.tryRemoteUpdate(number) }
   }
 
   private func send(_ object: StoredObject, _ sending: inout Sending) throws(BlobSyncError) -> Step {
@@ -422,14 +422,14 @@ package final class BlobSync: @unchecked Sendable {
       throw .store(error)
     }
     let number = sending.change.number
-    if case .store? = setbacks[number]?.error { setbacks[number] = nil }
+    if case .store? = changeFailures[number]?.error { changeFailures[number] = nil }
     let bytes = piece
     try asked { () throws(BlobRemoteError) in try remote.append(bytes, at: offset, toUpload: session) }
     let end = offset + UInt64(bytes.count)
     sending.offset = end
-    if let known = stumbles[number], end > known.furthest {
-      stumbles[number] = nil
-      setbacks[number] = nil
+    if let known = sessionErrors[number], end > known.furthest {
+      sessionErrors[number] = nil
+      changeFailures[number] = nil
     }
     backoff.reset()
     watchers[number]?.progress(end)
@@ -443,40 +443,40 @@ package final class BlobSync: @unchecked Sendable {
       if !reason.isTransient { answers += 1 }
     }
     switch error {
-    case .remote(.notFound), .remote(.wrongOffset): stumbled(&sending, error)
+    case .remote(.notFound), .remote(.wrongOffset): sessionFailed(&sending, error)
     case .remote(let reason) where reason.isTransient:
       if case .delete = sending.change.kind { mayBeGone.insert(sending.change.number) }
-      tryLater()
+      scheduleRetry()
     case .remote: giveUp(sending.change, error)
     case .store(.corrupted):
       // The change was acknowledged and most of the content may be intact, so only its user may cancel it.
       putAside(sending.change, error)
     case .store(let reason):
-      guard reason.mayPass else { return fail(error) }
-      guard reason.isOfAllFiles else { return putAside(sending.change, error) }
+      guard reason.mayBeTransient else { return fail(error) }
+      guard reason.isProcessWide else { return putAside(sending.change, error) }
       lastFailure = error
-      tryLater()
+      scheduleRetry()
     case .cancelled, .overdue, .stopped: break
     }
   }
 
   /// Resumes at the remote's offset. If that brings no progress, the upload starts over once; then the
   /// change is deferred.
-  private func stumbled(_ sending: inout Sending, _ error: BlobSyncError) {
+  private func sessionFailed(_ sending: inout Sending, _ error: BlobSyncError) {
     let change = sending.change
-    var known = stumbles[change.number] ?? Stumbles(furthest: sending.offset ?? 0)
+    var known = sessionErrors[change.number] ?? SessionErrors(furthest: sending.offset ?? 0)
     known.count += 1
-    stumbles[change.number] = known
-    guard known.count <= Self.stumblesMax + 1 else {
+    sessionErrors[change.number] = known
+    guard known.count <= Self.sessionErrorsMax + 1 else {
       return putAside(change, .remote(.unavailable("The remote loses the upload again and again.")))
     }
-    if known.count > Self.stumblesMax {
+    if known.count > Self.sessionErrorsMax {
       if change.put != nil { try? remote.abandon(upload: change.session) }
       sending.offset = 0
     } else if case .remote(.wrongOffset(let offset)) = error {
       sending.offset = offset
     } else {
-      return tryLater()
+      return scheduleRetry()
     }
     self.sending = sending
     nextStep()
@@ -485,20 +485,20 @@ package final class BlobSync: @unchecked Sendable {
   /// Defers a change until its next attempt. Other objects are not affected.
   private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
-    var known = setbacks[number] ?? Setback(error: error, backoff: Backoff(seed: rng.next()))
+    var known = changeFailures[number] ?? ChangeFailure(error: error, backoff: Backoff(seed: rng.next()))
     known.error = error
     known.attempts += 1
     if !known.isAside {
       known.isAside = true
       scheduler.run(after: known.backoff.next()) { [weak self] in
-        guard let self, setbacks[number] != nil else { return }
-        setbacks[number]?.isAside = false
+        guard let self, changeFailures[number] != nil else { return }
+        changeFailures[number]?.isAside = false
         sendNext()
       }
     }
-    setbacks[number] = known
+    changeFailures[number] = known
     // A change that already has an outcome waits for its record alone, so the error is reported at once.
-    if known.attempts >= Self.setbacksMax || outcomes[number] != nil { tell(of: change, error) }
+    if known.attempts >= Self.failuresBeforeReport || outcomes[number] != nil { tell(of: change, error) }
     sendNext()
   }
 
@@ -509,20 +509,20 @@ package final class BlobSync: @unchecked Sendable {
   private func tell(of change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     let hasAnswer = outcomes[number] != nil
-    if !hasAnswer, nextOfItsOwn(behind: change) != nil { return giveUp(change, error) }
+    if !hasAnswer, nextStateIndependent(behind: change) != nil { return giveUp(change, error) }
     let watcher = watchers.removeValue(forKey: number)
     watcher?.end(.failure(error))
     guard hasAnswer || watcher == nil else { return }
-    setbacks[number]?.isToldOf = true
+    changeFailures[number]?.isReported = true
     for other in watchers.keys.sorted() where queue[other]?.path == change.path && other > number {
       watchers.removeValue(forKey: other)?.end(.failure(error))
     }
-    endWaits()
+    completeWaits()
   }
 
   /// The next change of the object that does not depend on its earlier state.
-  private func nextOfItsOwn(behind change: QueuedChange) -> QueuedChange? {
-    queue.first { $0.number > change.number && $0.path == change.path && $0.isOfItsOwn }
+  private func nextStateIndependent(behind change: QueuedChange) -> QueuedChange? {
+    queue.first { $0.number > change.number && $0.path == change.path && $0.isStateIndependent }
   }
 
   /// Reverts a change and discards its upload session.
@@ -531,7 +531,7 @@ package final class BlobSync: @unchecked Sendable {
     settle(change, .takenBack(reason))
   }
 
-  private func tryLater() {
+  private func scheduleRetry() {
     lastTimer += 1
     let timer = lastTimer
     retry = timer
@@ -558,7 +558,7 @@ package final class BlobSync: @unchecked Sendable {
       case .takenBack(let reason):
         try objects.outbox.rollBackChange(change)
         // The user has deleted an object whose upload may never have reached the remote.
-        if change.put != nil, let next = nextOfItsOwn(behind: change), case .delete = next.kind {
+        if change.put != nil, let next = nextStateIndependent(behind: change), case .delete = next.kind {
           mayBeGone.insert(next.number)
         }
         settled(change, .failure(reason))
@@ -567,9 +567,9 @@ package final class BlobSync: @unchecked Sendable {
       outcomes[change.number] = outcome
       // A damaged record of this object does not affect other objects.
       if case .corrupted = error { return putAside(change, .store(error)) }
-      guard error.mayPass else { return fail(.store(error)) }
+      guard error.mayBeTransient else { return fail(.store(error)) }
       lastFailure = .store(error)
-      tryLater()
+      scheduleRetry()
     }
   }
 
@@ -578,25 +578,25 @@ package final class BlobSync: @unchecked Sendable {
     if case .store? = lastFailure { lastFailure = nil }
     queue.remove(change.number)
     outcomes[change.number] = nil
-    setbacks[change.number] = nil
-    stumbles[change.number] = nil
+    changeFailures[change.number] = nil
+    sessionErrors[change.number] = nil
     mayBeGone.remove(change.number)
     held.remove(change.number)
     watchers.removeValue(forKey: change.number)?.end(result)
-    endWaits()
+    completeWaits()
     sendNext()
   }
 
   /// Completes each wait whose changes have an outcome or cannot be sent.
-  private func endWaits() {
+  private func completeWaits() {
     guard !waits.isEmpty else { return }
     var stuck: Set<ObjectPath> = []
     let next = queue.first { change in
-      if setbacks[change.number]?.isToldOf == true { stuck.insert(change.path) }
+      if changeFailures[change.number]?.isReported == true { stuck.insert(change.path) }
       return !stuck.contains(change.path)
     }
     let first = next?.number ?? .max
-    let told = setbacks.filter { $0.value.isToldOf }.min { $0.key < $1.key }
+    let told = changeFailures.filter { $0.value.isReported }.min { $0.key < $1.key }
     let over = waits.filter { $0.number < first }
     waits.removeAll { $0.number < first }
     for wait in over {
@@ -612,7 +612,7 @@ package final class BlobSync: @unchecked Sendable {
     failure = error
     sending = nil
     let (watchers, waits, searches, elsewhere) = (watchers, waits, searches, elsewhere)
-    (self.watchers, self.waits, self.waitingSearches, self.elsewhere) = ([:], [], [], [:])
+    (self.watchers, self.waits, self.searchesWaitingForSlot, self.elsewhere) = ([:], [], [], [:])
     for watcher in watchers.values { watcher.end(.failure(error)) }
     for wait in waits { wait.end(error) }
     for search in searches.values { finish(search, .failure(error)) }
@@ -638,7 +638,7 @@ package final class BlobSync: @unchecked Sendable {
 
 extension QueuedChange {
   /// Whether the result of the change is independent of the object's earlier state.
-  fileprivate var isOfItsOwn: Bool {
+  fileprivate var isStateIndependent: Bool {
     switch kind {
     case .put, .delete: true
     case .update: false
@@ -649,7 +649,7 @@ extension QueuedChange {
 extension DocumentStoreError {
   /// Whether nothing was written and a retry may succeed, for example once there is space or fewer files
   /// are open.
-  fileprivate var mayPass: Bool {
+  fileprivate var mayBeTransient: Bool {
     switch self {
     case .full, .failed: true
     default: false
@@ -658,7 +658,7 @@ extension DocumentStoreError {
 
   /// Whether the process lacks file descriptors or memory, so that the error says nothing about the file
   /// itself.
-  fileprivate var isOfAllFiles: Bool {
+  fileprivate var isProcessWide: Bool {
     guard case .failed(let evidence) = self, let code = evidence.code else { return true }
     return [EMFILE, ENFILE, ENOMEM].contains(code)
   }

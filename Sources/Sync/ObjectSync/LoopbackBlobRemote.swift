@@ -39,17 +39,17 @@ public final class LoopbackBlobRemote: BlobRemote {
     var stalls: [String: UInt64] = [:]
   }
 
-  private let state = Served(State())
+  private let state = QueueProtected(State())
   /// Whether generations are wall-clock microseconds; otherwise they are counted.
-  private let hasGenerationsOfTheClock: Bool
+  private let usesClockGenerations: Bool
 
   /// Creates an empty, reachable server. Generations are microseconds since 1970, as in a bucket without
   /// a remote, so that an object's generation does not decrease when the remote answers.
-  public init() { hasGenerationsOfTheClock = true }
+  public init() { usesClockGenerations = true }
 
   /// Creates a server whose generations count up by one, starting after `generation`.
   package init(countingFrom generation: Int64) {
-    hasGenerationsOfTheClock = false
+    usesClockGenerations = false
     state.served { $0.lastGeneration = generation }
   }
 
@@ -148,7 +148,7 @@ public final class LoopbackBlobRemote: BlobRemote {
       let content = state.sessions[id] ?? []
       guard UInt64(content.count) == object.byteCount else { throw .wrongOffset(UInt64(content.count)) }
       state.sessions[id] = nil
-      let time = hasGenerationsOfTheClock ? Self.now?.microseconds ?? 0 : 0
+      let time = usesClockGenerations ? Self.now?.microseconds ?? 0 : 0
       state.lastGeneration = max(state.lastGeneration + 1, time)
       var stored = object
       stored.generation = state.lastGeneration
@@ -233,7 +233,7 @@ public final class LoopbackBlobRemote: BlobRemote {
 }
 
 /// State behind a serial queue. The thread sanitizer understands a queue, but not every lock.
-private final class Served<State>: @unchecked Sendable {
+private final class QueueProtected<State>: @unchecked Sendable {
   // Unchecked, because `state` is only touched on `queue`.
   private var state: State
   private let queue = DispatchQueue(label: "dugout.loopback")

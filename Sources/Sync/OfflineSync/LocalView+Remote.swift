@@ -42,14 +42,14 @@ extension LocalView {
   package var driver: SyncDriver? { attached.withLock { $0 } }
 
   /// Throws if the store belongs to a client, because a cache may be incomplete and stale.
-  package func checkIsOwn() throws(DocumentStoreError) {
-    guard try isOfClient() else { return }
+  package func checkIsNotCache() throws(DocumentStoreError) {
+    guard try isClientCache() else { return }
     throw .failedPrecondition(
       "The database in \(store.path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
   }
 
   /// Whether the store belongs to a client of a remote and contains its write queue.
-  package func isOfClient() throws(DocumentStoreError) -> Bool {
+  package func isClientCache() throws(DocumentStoreError) -> Bool {
     try store.document(at: CacheKeys.globals) != nil
   }
 

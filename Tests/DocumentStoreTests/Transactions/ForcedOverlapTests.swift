@@ -14,10 +14,10 @@ struct ForcedOverlapTests {
   private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
 
   /// Number of times two points were reached together, in either order.
-  private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: Meetings) -> Int {
+  private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: ThreadOverlap) -> Int {
     let counts = meetings.counts
     let pairs: Set = [
-      Meetings.Meeting(first: one, second: other), Meetings.Meeting(first: other, second: one),
+      ThreadOverlap.OverlapPair(first: one, second: other), ThreadOverlap.OverlapPair(first: other, second: one),
     ]
     return pairs.reduce(0) { $0 + counts[$1, default: 0] }
   }
@@ -27,7 +27,7 @@ struct ForcedOverlapTests {
 
   @Test("transactions: every history has an order")
   func transactions() throws {
-    let meetings = Meetings()
+    let meetings = ThreadOverlap()
     let steps = [.begun] + Self.steps
     // Each point of commits and transactions, paired with itself and with the next one.
     var missing = zip(steps, steps).map { ($0, $1) } + zip(steps, steps.dropFirst()).map { ($0, $1) }
@@ -46,7 +46,7 @@ struct ForcedOverlapTests {
   @Test("live queries: each state is one that a commit left, and none is older than the one before")
   func live() {
     let directory = TemporaryDirectory()
-    let meetings = Meetings()
+    let meetings = ThreadOverlap()
     let summary = LiveCampaign.run(
       commits: 1000, listeners: 100, seed: 3, pauses: meetings, in: directory.path)
     #expect(summary.failure == nil)
@@ -55,7 +55,7 @@ struct ForcedOverlapTests {
 
   @Test("listeners come and go while commits are under way, and those that stay know the last state")
   func comingAndGoing() throws {
-    let meetings = Meetings()
+    let meetings = ThreadOverlap()
     var missing: [StorePoint] = [.listening, .answered]
     for _ in 0..<Self.runsMax where !missing.isEmpty {
       try comeAndGo(meetings)
@@ -64,7 +64,7 @@ struct ForcedOverlapTests {
     #expect(missing.isEmpty, "never met a commit: \(missing)")
   }
 
-  private func comeAndGo(_ meetings: Meetings) throws {
+  private func comeAndGo(_ meetings: ThreadOverlap) throws {
     var options = DocumentStore.Options()
     options.pauses = meetings
     let store = try DocumentStore.openInMemory(options: options)

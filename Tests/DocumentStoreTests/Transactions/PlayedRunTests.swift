@@ -13,12 +13,12 @@ struct PlayedRunTests {
     var reached: Set<StorePoint> = []
     var traces: Set<[String]> = []
     for seed in UInt64(1)...12 {
-      let first = PlayedLiveRun(seed: seed)
+      let first = SeededLiveRun(seed: seed)
       #expect(first.run() == nil)
       reached.formUnion(first.reached)
       traces.insert(first.trace)
       guard seed <= 3 else { continue }
-      let second = PlayedLiveRun(seed: seed)
+      let second = SeededLiveRun(seed: seed)
       #expect(second.run() == nil)
       #expect(first.trace == second.trace)
     }

@@ -183,13 +183,13 @@ import Testing
   }
 
   @Test func anErrorOfTheBlockEndsItAtOnceAndWritesNothing() throws {
-    struct OwnWill: Error {}
+    struct DeliberateAbort: Error {}
     var attempts = 0
-    #expect(throws: OwnWill.self) {
+    #expect(throws: DeliberateAbort.self) {
       try store.transaction { transaction in
         attempts += 1
         try transaction.write(setting(place, 1))
-        throw OwnWill()
+        throw DeliberateAbort()
       }
     }
     #expect(attempts == 1)

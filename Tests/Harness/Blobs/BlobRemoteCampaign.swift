@@ -3,9 +3,9 @@
 package enum BlobRemoteCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case puts, putsOffline, updates, deletes, cancels, holds, finds, brought, refusals, writesAtTheRemote,
-      stalls, cutOffs,
+      stalls, stalledDownloads,
       /// Staged pieces that were resumed instead of fetched again.
-      wentOn,
+      resumedPieces,
       offline, breaks, online, sweeps, kills, powerLosses, strikes
   }
 

@@ -49,9 +49,9 @@ final class BlobRemoteHistory: @unchecked Sendable {
     var isSettled = false
     var cancels = 0
     /// The number of cancellations that certainly came too late.
-    var cancelsInVain = 0
+    var lateCancels = 0
 
-    var hasHappened: Bool { number != nil && cancels == cancelsInVain }
+    var hasHappened: Bool { number != nil && cancels == lateCancels }
 
     init(_ what: What) { self.what = what }
   }
@@ -81,11 +81,11 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private var foreignContent: Int?
   private var foreignWrites = 0
   /// Upload sessions that may remain at the remote, because the client could not abandon them.
-  private var sessionsGivenUp: Set<String> = []
+  private var abandonedSessions: Set<String> = []
   /// Watchers of this process whose completion has not been called.
   private var waiters: Set<Int> = []
   private var lastWaiter = 0
-  private var tellsInVain = 0
+  private var unexpectedCompletions = 0
   /// The remote's byte counter at the last progress call.
   private var bytesSent: UInt64 = 0
   private(set) var counts: [Kind: Int] = [:]
@@ -110,7 +110,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
           guard isDoomed, disk.counters.faults > 0 else { throw error }
         }
         if isDoomed, disk.counters.faults > 0 { try restart(&client, crash()) }
-        if let problem = problemOfTells { return problem }
+        if let problem = completionProblem { return problem }
       }
       disk.setFault(nil)
       isDoomed = false
@@ -154,7 +154,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private static let steps: [Kind] = [
     .puts, .puts, .puts, .puts, .puts, .updates, .deletes, .deletes, .cancels, .cancels, .holds, .finds,
     .finds,
-    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .cutOffs, .offline, .offline, .breaks,
+    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .stalledDownloads, .offline, .offline, .breaks,
     .breaks, .online, .online,
     .sweeps, .kills, .powerLosses, .strikes,
   ]
@@ -188,7 +188,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     case .stalls:
       remote.stall(name: Self.foreign, from: random.oneIn(3) ? nil : [0, 256 << 10][random.below(2)])
       note(.stalls)
-    case .cutOffs: try cutOff(&client)
+    case .stalledDownloads: try cutOff(&client)
     case .offline:
       remote.isReachable = false
       note(.offline)
@@ -213,7 +213,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       disk.setFault(
         FaultPlan(.inputOutput, at: disk.counters.operations + random.below(60), isSticky: true))
       note(.strikes)
-    case .putsOffline, .brought, .wentOn: break
+    case .putsOffline, .brought, .resumedPieces: break
     }
     return nil
   }
@@ -235,16 +235,16 @@ final class BlobRemoteHistory: @unchecked Sendable {
 
   /// Counts a piece as resumed if the remote has sent no bytes for it.
   private var wanted: BlobSync.Wanted {
-    BlobSync.Wanted(bringsContent: true, patience: Self.patience) { [weak self] _, _ in
+    BlobSync.Wanted(fetchesContent: true, patience: Self.patience) { [weak self] _, _ in
       guard let self else { return }
-      if remote.bytesSent == bytesSent { note(.wentOn) }
+      if remote.bytesSent == bytesSent { note(.resumedPieces) }
       bytesSent = remote.bytesSent
     }
   }
 
   /// Stops the remote after a part of a content, until the process or the patience of the search ends.
   private func cutOff(_ client: inout Client) throws {
-    note(.cutOffs)
+    note(.stalledDownloads)
     try writeAtTheRemote(Self.contentCount - 1)
     remote.stall(name: Self.foreign, from: 256 << 10)
     try find(Self.foreign, client)
@@ -265,10 +265,10 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return lastWaiter
   }
 
-  private func tell(_ waiter: Int) { if waiters.remove(waiter) == nil { tellsInVain += 1 } }
+  private func tell(_ waiter: Int) { if waiters.remove(waiter) == nil { unexpectedCompletions += 1 } }
 
-  private var problemOfTells: String? {
-    tellsInVain == 0 ? nil : "\(tellsInVain) were told more than once how something ended"
+  private var completionProblem: String? {
+    unexpectedCompletions == 0 ? nil : "\(unexpectedCompletions) were told more than once how something ended"
   }
 
   // MARK: Changes
@@ -283,7 +283,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
     let upload = client.store.objects.upload(to: try path(name), from: source, ObjectAttributes())
     let session = upload.number.description
-    if name == Self.refused { sessionsGivenUp.insert(session) }
+    if name == Self.refused { abandonedSessions.insert(session) }
     let waiter = newWaiter()
     do {
       for start in stride(from: 0, to: bytes.count, by: 100_000) {
@@ -293,7 +293,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
         self?.tell(waiter)
         guard case .failure(.remote(.rejected)) = result else { return }
         self?.note(.refusals)
-        self?.hasGivenUp(session)
+        self?.noteAbandonedSession(session)
       }
       let number = try client.sync.put(upload, token: "token", watcher).change.number
       changes[name]?[place].number = number
@@ -305,8 +305,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
   }
 
   /// The client tells the remote at once, if it is reachable.
-  private func hasGivenUp(_ session: String) {
-    if remote.isReachable, !isDoomed { sessionsGivenUp.remove(session) }
+  private func noteAbandonedSession(_ session: String) {
+    if remote.isReachable, !isDoomed { abandonedSessions.remove(session) }
   }
 
   /// Returns false if `body` finds nothing to change.
@@ -335,12 +335,12 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let name = change.path.name.text
     let place = changes[name, default: []].lastIndex { $0.number == change.number && !$0.isSettled }
     note(.cancels)
-    if change.put != nil { sessionsGivenUp.insert(change.session) }
+    if change.put != nil { abandonedSessions.insert(change.session) }
     if let place { changes[name]?[place].cancels += 1 }
     client.sync.cancel(change.number) { [weak self] isGone in
       guard let self, !isDoomed else { return }
-      if isGone { return hasGivenUp(change.session) }
-      if let place { changes[name]?[place].cancelsInVain += 1 }
+      if isGone { return noteAbandonedSession(change.session) }
+      if let place { changes[name]?[place].lateCancels += 1 }
     }
   }
 
@@ -380,7 +380,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     for name in Self.names + [Self.refused, Self.foreign] {
       if let problem = try problem(of: name, client) { return problem }
     }
-    if let problem = problemOfTells { return problem }
+    if let problem = completionProblem { return problem }
     // All objects are stored as the remote has them.
     let left = try client.store.objects.arrivals().count
     guard left == 0 else { return "\(left) parts of contents are left that nobody will go on with" }
@@ -388,7 +388,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     try restart(&client, .kill)
     try client.store.objects.sweep(.everything)
     if let leak = try BlobJudge.leak(in: client.store) { return leak }
-    let leaked = remote.openSessionIDs.subtracting(sessionsGivenUp)
+    let leaked = remote.openSessionIDs.subtracting(abandonedSessions)
     guard leaked.isEmpty else { return "the remote has \(leaked.count) uploads that nobody gave up" }
     noteDisk()
     for kind in Kind.allCases { trace = SeededRandom.seed(trace, UInt64(counts[kind, default: 0])) }

@@ -63,7 +63,7 @@ package struct CrashCampaign {
   }
 
   /// Whether this workload schedules maintenance jobs at random.
-  package static func playsTheBackground(inWorkload seed: UInt64) -> Bool {
+  package static func schedulesBackgroundJobs(inWorkload seed: UInt64) -> Bool {
     Exploration(workload: 0, seed: seed).workload.schedulesJobs
   }
 

@@ -93,7 +93,7 @@ struct Life {
   }
 
   private mutating func resume() throws(Finding) {
-    if plan.seed % 8 == 0 { try openBeside() }
+    if plan.seed % 8 == 0 { try openConcurrently() }
     // Without further calls, a process still runs its background jobs until it dies.
     defer { scheduler?.finishAll() }
     for step in plan.steps {
@@ -179,7 +179,7 @@ struct Life {
   }
 
   /// A second open of the store must fail as `locked`, unless a fault prevents the check.
-  private func openBeside() throws(Finding) {
+  private func openConcurrently() throws(Finding) {
     guard store != nil else { return }
     let faults = disk.counters.faults
     var options = plan.options
@@ -215,7 +215,7 @@ struct Life {
 
   /// Whether every failure was caused by lack of space and the reserve exists, so that operations which
   /// free space must succeed (C11).
-  private var mustWorkInReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
+  private var mustSucceedWithReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
 
   private func takeSpace() {
     guard let root = try? disk.openDirectory("/") else { return }
@@ -228,7 +228,7 @@ struct Life {
   }
 
   private func requireNoReserve(_ what: String) throws(Finding) {
-    guard !mustWorkInReserve else { throw Finding(.dishonest, "\(what), and there is a reserve for it") }
+    guard !mustSucceedWithReserve else { throw Finding(.dishonest, "\(what), and there is a reserve for it") }
   }
 
   private mutating func reopen(_ closing: ByteStore) throws(Finding) {

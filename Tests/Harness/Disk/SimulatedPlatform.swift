@@ -28,7 +28,7 @@ package final class SimulatedClock: StoreClock {
   package func setWall(microseconds: Int64) { time.withLock { $0.wallMicroseconds = microseconds } }
 }
 
-package final class SimulatedDice: RandomSource {
+package final class SimulatedRandomSource: RandomSource {
   private let random: Locked<SeededRandom>
 
   package init(seed: UInt64) { random = Locked(SeededRandom(seed: seed)) }
@@ -41,6 +41,6 @@ package final class SimulatedDice: RandomSource {
 extension SimulatedDisk {
   /// Returns a platform with this disk, a clock and a random source derived from `seed`.
   package func platform(seed: UInt64) -> Platform {
-    Platform(fileSystem: self, clock: SimulatedClock(), random: SimulatedDice(seed: seed))
+    Platform(fileSystem: self, clock: SimulatedClock(), random: SimulatedRandomSource(seed: seed))
   }
 }

@@ -8,7 +8,7 @@ extension LiveRun {
   private static let othersPerCommit = 10
 
   /// Returns the commits of the round in order, each with its changes.
-  func replay() -> [[NaiveWorld.Change]] {
+  func replay() -> [[NaiveModel.Change]] {
     state.withLock { state in
       let commits = state.commits.sorted { $0.time < $1.time }
       state.commits = []

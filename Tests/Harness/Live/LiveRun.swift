@@ -24,8 +24,8 @@ final class LiveRun: Sendable {
   let state: Locked<State>
 
   struct State {
-    var places: [LivePlaceOfRun] = []
-    var world = NaiveWorld([])
+    var places: [ListenerUnderTest] = []
+    var world = NaiveModel([])
     /// The commits of this round.
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var summary = LiveCampaign.Summary()
@@ -41,7 +41,7 @@ final class LiveRun: Sendable {
         DispatchQueue(label: "live", attributes: .concurrent)
       ]
     state = Locked(State())
-    var world = LiveWorld(seed: seed)
+    var world = LiveGenerator(seed: seed)
     for _ in 0..<100 { try commit(world.mutations()) }
     _ = replay()
     var queries: [StructuredQuery] = []
@@ -63,7 +63,7 @@ final class LiveRun: Sendable {
     // Commits of this round may be in its first state, or come later.
     let answer = state.withLock { NaiveAnswer(query, of: $0.world) }
     state.withLock { state in
-      let place = LivePlaceOfRun(
+      let place = ListenerUnderTest(
         mirror: mirror, scope: scopes.number(of: query.scope), answer: answer)
       if number < state.places.count { state.places[number] = place } else { state.places.append(place) }
     }
@@ -130,7 +130,7 @@ final class LiveRun: Sendable {
 
   private func commit(_ round: UInt64, each commits: Int) {
     inParallel { [self] task in
-      var world = LiveWorld(seed: SeededRandom.seed(seed, round, UInt64(task)))
+      var world = LiveGenerator(seed: SeededRandom.seed(seed, round, UInt64(task)))
       for _ in 0..<commits {
         try commit(world.mutations())
         state.withLock { $0.summary.commits += 1 }
@@ -145,7 +145,7 @@ final class LiveRun: Sendable {
   }
 
   /// Replaces a listener that belongs to the task.
-  private func replaceListener(_ task: Int, _ world: inout LiveWorld) throws {
+  private func replaceListener(_ task: Int, _ world: inout LiveGenerator) throws {
     let places = state.withLock { $0.places }
     let number = world.random.below(places.count / Self.tasks) * Self.tasks + task
     places[number].mirror.remove()
@@ -157,7 +157,7 @@ final class LiveRun: Sendable {
   /// Called in a handler: commits, adds and removes a listener, or does nothing.
   private func act(_ number: Int) {
     let commits = state.withLock { UInt64($0.summary.commits) }
-    var world = LiveWorld(seed: SeededRandom.seed(seed, UInt64(number), commits))
+    var world = LiveGenerator(seed: SeededRandom.seed(seed, UInt64(number), commits))
     do {
       switch world.random.below(40) {
       case 0:
@@ -195,7 +195,7 @@ final class LiveRun: Sendable {
 }
 
 /// A listener and its expected results.
-final class LivePlaceOfRun: Sendable {
+final class ListenerUnderTest: Sendable {
   let mirror: LiveMirror
   let scope: Int
   let answer: Locked<NaiveAnswer>

@@ -95,7 +95,7 @@ package struct NaiveEvaluator {
     let order = NaiveOrder.compare(value, operand)
     let isOneKind = NaiveOrder.kind(of: value) == NaiveOrder.kind(of: operand)
     let list = elements(operand)
-    if dialect == .emulator, isUnknownToTheEmulator(filter.operator, value, operand) { return false }
+    if dialect == .emulator, isUnsupportedByEmulator(filter.operator, value, operand) { return false }
     switch filter.operator {
     case .equal: return isOneKind && order == 0
     case .lessThan: return isOneKind && order < 0
@@ -113,7 +113,7 @@ package struct NaiveEvaluator {
     }
   }
 
-  private func isUnknownToTheEmulator(
+  private func isUnsupportedByEmulator(
     _ kind: FieldFilter.Operator, _ value: StoredValue, _ operand: StoredValue
   ) -> Bool {
     switch kind {
@@ -127,7 +127,7 @@ package struct NaiveEvaluator {
   /// Whether the filter is an empty range that the emulator drops. As one of several alternatives it then
   /// does not require its field in the others, unless the order is explicit, as cursors and limits from
   /// the end require.
-  private static func isForgottenByTheEmulator(
+  private static func isDroppedByEmulator(
     _ filter: FieldFilter, _ query: StructuredQuery, _ dialect: Dialect
   ) -> Bool {
     guard dialect == .emulator, query.start == nil, query.end == nil else { return false }
@@ -163,7 +163,7 @@ package struct NaiveEvaluator {
     for filter in leaves(.all(query.filters)) {
       switch filter.operator {
       case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual, .notEqual, .notIn:
-        if isForgottenByTheEmulator(filter, query, dialect) { continue }
+        if isDroppedByEmulator(filter, query, dialect) { continue }
         if filter.field.names != ["__name__"] { fields.append(filter.field) }
       case .equal, .isIn, .arrayContains, .arrayContainsAny:
         continue

@@ -13,7 +13,7 @@ struct QueryProgramShrinker {
     _ program: QueryProgram, _ failure: QueryFailure
   ) -> (program: QueryProgram, failure: QueryFailure) {
     var shrinker = QueryProgramShrinker(program: program, failure: failure)
-    shrinker.dropWhatFollows()
+    shrinker.dropLaterSteps()
     var size = 0
     repeat {
       size = shrinker.size
@@ -31,7 +31,7 @@ struct QueryProgramShrinker {
 
   private var size: Int { program.description.utf8.count }
 
-  private mutating func dropWhatFollows() {
+  private mutating func dropLaterSteps() {
     program.steps.removeSubrange((failure.step + 1)...)
   }
 
@@ -43,7 +43,7 @@ struct QueryProgramShrinker {
     guard let failure = smaller.run(&summary) else { return false }
     self.failure = failure
     program = smaller
-    dropWhatFollows()
+    dropLaterSteps()
     return true
   }
 

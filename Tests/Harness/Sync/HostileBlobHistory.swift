@@ -14,7 +14,7 @@ struct HostileBlobHistory {
   private var random: SeededRandom
   private let scheduler = VirtualScheduler()
   private let server = LoopbackBlobRemote(countingFrom: 0)
-  private let remote: LyingBlobRemote
+  private let remote: HostileBlobRemote
   private let disk = SimulatedDisk()
   private var store: DocumentStore
   private var sync: BlobSync
@@ -26,12 +26,12 @@ struct HostileBlobHistory {
   private init(seed: UInt64) throws {
     self.seed = seed
     random = SeededRandom(seed: seed)
-    remote = LyingBlobRemote(server, seed: random.next())
+    remote = HostileBlobRemote(server, seed: random.next())
     (store, sync) = try Self.open(disk, remote, scheduler, seed: seed)
   }
 
   private static func open(
-    _ disk: SimulatedDisk, _ remote: LyingBlobRemote, _ scheduler: VirtualScheduler, seed: UInt64
+    _ disk: SimulatedDisk, _ remote: HostileBlobRemote, _ scheduler: VirtualScheduler, seed: UInt64
   ) throws -> (DocumentStore, BlobSync) {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -53,13 +53,13 @@ struct HostileBlobHistory {
   }
 
   private mutating func run() throws -> String? {
-    remote.lieOneIn = 1 + random.below(3)
+    remote.invalidOneIn = 1 + random.below(3)
     for _ in 0..<15 + random.below(15) {
       try act()
       scheduler.play(for: Int64(random.below(3_000_000)))
       if let failure = sync.failure { return "\(failure)" }
     }
-    remote.lieOneIn = nil
+    remote.invalidOneIn = nil
     scheduler.play(for: 600_000_000)
     try store.close()
     lives += 1
@@ -114,7 +114,7 @@ struct HostileBlobHistory {
 
   private func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    sync.find(try path(name), BlobSync.Wanted(bringsContent: true)) { result in
+    sync.find(try path(name), BlobSync.Wanted(fetchesContent: true)) { result in
       answer.withLock { $0 = result }
     }
     scheduler.play(for: 10_000_000)

@@ -4,14 +4,14 @@ package enum HostileCampaign {
   package struct Summary: Sendable {
     package var histories = 0
     package var failed = 0
-    package var lies: [LiedField: Int] = [:]
+    package var lies: [InvalidField: Int] = [:]
     /// How many times listeners were notified of a refusal.
     package var refusals = 0
     package var firstFailure: String?
     /// The numbers of failed histories.
     package var failures: [Int] = []
 
-    package var neverTold: [LiedField] { LiedField.allCases.filter { lies[$0, default: 0] == 0 } }
+    package var neverSent: [InvalidField] { InvalidField.allCases.filter { lies[$0, default: 0] == 0 } }
   }
 
   /// Runs this many histories, or only the one with the given number. Every fourth is about objects.
@@ -36,7 +36,7 @@ package enum HostileCampaign {
   }
 
   struct Result {
-    var lies: [LiedField: Int] = [:]
+    var lies: [InvalidField: Int] = [:]
     var refusals = 0
     var failure: String?
   }

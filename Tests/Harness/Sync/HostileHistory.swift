@@ -16,7 +16,7 @@ struct HostileHistory {
   private let scheduler = VirtualScheduler()
   private let authority: DocumentStore
   private let loopback: LoopbackRemote
-  private let remote: LyingRemote
+  private let remote: HostileRemote
   private var clients: [SyncClient] = []
   private var increments = 0
 
@@ -32,7 +32,7 @@ struct HostileHistory {
       "/authority", options: options, platform: SimulatedDisk().platform(seed: seed))
     loopback = try LoopbackRemote(
       authority: authority, faults: LoopbackFaults(), seed: random.next(), on: scheduler)
-    remote = LyingRemote(loopback, seed: random.next())
+    remote = HostileRemote(loopback, seed: random.next())
     for number in 0..<2 { clients.append(try SyncClient(number, remote, scheduler, seed: random.next())) }
   }
 
@@ -62,7 +62,7 @@ struct HostileHistory {
     var faults = LoopbackFaults()
     faults.latency = 0...Int64(1 + random.below(20_000))
     loopback.setFaults(faults)
-    remote.lieOneIn = 1 + random.below(5)
+    remote.invalidOneIn = 1 + random.below(5)
     for client in clients { client.listen(to: Self.rooms) }
     for _ in 0..<12 + random.below(12) {
       try act()
@@ -136,7 +136,7 @@ struct HostileHistory {
   // MARK: Truth
 
   private mutating func settle() throws -> String? {
-    remote.lieOneIn = nil
+    remote.invalidOneIn = nil
     loopback.setReachable(true)
     for client in clients {
       try client.kill(random.oneIn(2) ? .kill : .powerLoss(.nothing, seed: random.next()))

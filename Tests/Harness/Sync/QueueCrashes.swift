@@ -17,7 +17,7 @@ import OfflineSync
 
 package enum QueueCrashes {
   package enum Kind: String, CaseIterable, Sendable {
-    case writes, followers, accepted, rejected, cancelled, userChanges, tellings, tokens, compactions, kills,
+    case writes, followers, accepted, rejected, cancelled, userChanges, deliveries, tokens, compactions, kills,
       powerLosses, secondCrashes, stepsInParts
   }
 
@@ -187,7 +187,7 @@ private struct QueueHistory {
     let path = Self.path(rng.below(4))
     let document = try local.document(path)
     guard document.pending == .local, document.isFound else { return nil }
-    return patch(path, .asMadeBefore)
+    return patch(path, .afterPendingWrites)
   }
 
   /// Once its removal begins, a batch may be present or not.
@@ -228,7 +228,7 @@ private struct QueueHistory {
   }
 
   private mutating func tell() throws {
-    count(.tellings)
+    count(.deliveries)
     var event = RemoteEvent(version: SnapshotVersion(microseconds: time))
     let path = Self.path(rng.below(4))
     let content: SyncedDocument.Content =

@@ -57,7 +57,7 @@ final class SyncClient: @unchecked Sendable {
   var isEager: Bool { number % 3 == 2 }
 
   /// Whether most of its steps exceed one commit.
-  var isInParts: Bool { seed % 3 == 0 }
+  var hasSmallCommits: Bool { seed % 3 == 0 }
 
   private static func open(
     _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: any Remote,
@@ -120,7 +120,7 @@ final class SyncClient: @unchecked Sendable {
   }
 
   /// Returns a description of a write that a wait covered and that is still pending, or nil.
-  func unansweredWait() -> String? {
+  func unansweredWaitProblem() -> String? {
     let pending = ask { $0.pendingBatches.map(\.id) } ?? []
     defer { answered = [] }
     for (user, last) in answered where user == self.user {

@@ -48,7 +48,7 @@ package struct SyncHistory {
       clients.append(try SyncClient(number, remote, scheduler, seed: rng.next()))
     }
     counts[.eagerClients] = clients.count(where: \.isEager)
-    counts[.clientsInParts] = clients.count(where: \.isInParts)
+    counts[.clientsInParts] = clients.count(where: \.hasSmallCommits)
   }
 
   package struct Result: Equatable {
@@ -147,7 +147,7 @@ package struct SyncHistory {
     let error = client.ask { engine in
       do throws(DocumentStoreError) {
         if isBudget {
-          try engine.keepBudgets([CollectionPath(unchecked: ["rooms"]): 200])
+          try engine.enforceBudgets([CollectionPath(unchecked: ["rooms"]): 200])
         } else {
           _ = try engine.evict(rooms, before: later)
         }
@@ -291,7 +291,7 @@ package struct SyncHistory {
   private func failureNow() throws -> String? {
     if let failure { return failure }
     for client in clients {
-      if let failure = client.failure ?? client.unansweredWait() { return failure }
+      if let failure = client.failure ?? client.unansweredWaitProblem() { return failure }
       // The inspection itself may reach the failing disk call.
       if client.isDoomed { continue }
       let broken = client.ask { engine in

@@ -28,7 +28,7 @@ struct DependencyGraph {
     if let cycle = cycle(needing: .read, with: [.write, .read]) {
       found.append(Anomaly(kind: .g1c, transactions: cycle))
     }
-    if let cycle = cycleWithOneMissed() { found.append(Anomaly(kind: .gSingle, transactions: cycle)) }
+    if let cycle = cycleWithOneMissedWrite() { found.append(Anomaly(kind: .gSingle, transactions: cycle)) }
     guard found.isEmpty else { return found }
     if let cycle = cycle([.write, .read, .missed]) {
       found.append(Anomaly(kind: .g2Item, transactions: cycle))
@@ -56,7 +56,7 @@ struct DependencyGraph {
     return nil
   }
 
-  private func cycleWithOneMissed() -> [Int]? {
+  private func cycleWithOneMissedWrite() -> [Int]? {
     for start in edges.indices {
       for first in next(start, [.missed, .missedByQuery]) {
         if let way = way(from: first, to: start, [.write, .read]) { return [start] + way }

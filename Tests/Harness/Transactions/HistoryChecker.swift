@@ -45,7 +45,7 @@ package struct HistoryChecker {
   private var versions: [Int: [Int]] = [:]
   /// Keys of documents that were removed at some time, whose lists do not determine the order of their
   /// versions.
-  private let mortals: Set<Int>
+  private let removableKeys: Set<Int>
   private var anomalies: [Anomaly] = []
   private var graph: DependencyGraph
 
@@ -63,9 +63,9 @@ package struct HistoryChecker {
   private init(_ history: [RecordedTransaction], _ final: [Int: [Int]]) {
     self.history = history
     graph = DependencyGraph(count: history.count)
-    let mortals = Set(history.flatMap(\.appends).filter(\.isRemoval).map(\.key))
-    self.mortals = mortals
-    versions = final.filter { !mortals.contains($0.key) }
+    let removableKeys = Set(history.flatMap(\.appends).filter(\.isRemoval).map(\.key))
+    self.removableKeys = removableKeys
+    versions = final.filter { !removableKeys.contains($0.key) }
     for (number, transaction) in history.enumerated() {
       for append in transaction.appends {
         writers[append.element] = number
@@ -73,7 +73,7 @@ package struct HistoryChecker {
       }
       guard transaction.isCommitted else { continue }
       for read in transaction.allReads
-      where !mortals.contains(read.key) && read.elements.count > versions[read.key, default: []].count {
+      where !removableKeys.contains(read.key) && read.elements.count > versions[read.key, default: []].count {
         versions[read.key] = read.elements
       }
     }
@@ -91,8 +91,8 @@ package struct HistoryChecker {
   }
 
   private mutating func check(_ read: RecordedTransaction.ItemRead, of reader: Int) {
-    let isMortal = mortals.contains(read.key)
-    if !isMortal && !versions[read.key, default: []].starts(with: read.elements)
+    let isRemovable = removableKeys.contains(read.key)
+    if !isRemovable && !versions[read.key, default: []].starts(with: read.elements)
       || read.elements.contains(where: { writers[$0] == nil })
     {
       anomalies.append(Anomaly(kind: .incompatibleOrder, transactions: [reader]))
@@ -116,7 +116,7 @@ package struct HistoryChecker {
       }
     }
     for (number, transaction) in history.enumerated() where transaction.isCommitted {
-      for read in transaction.allReads where !mortals.contains(read.key) {
+      for read in transaction.allReads where !removableKeys.contains(read.key) {
         add(read.elements.last.flatMap { writers[$0] }, .read, number)
         addMissed(read.key, from: read.elements.count, .missed, number)
       }

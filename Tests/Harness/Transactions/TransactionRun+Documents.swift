@@ -17,7 +17,7 @@ extension TransactionRun {
         state.nextElement += 1
         return state.nextElement
       }
-      if key >= Self.firstMortal, random.oneIn(3) {
+      if key >= Self.firstRemovable, random.oneIn(3) {
         record.appends.append(.init(key, element, isRemoval: true))
         known[key] = []
         count(.removals)

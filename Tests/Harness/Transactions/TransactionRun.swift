@@ -7,14 +7,14 @@ final class TransactionRun: Sendable {
   private static let threads = 6
   static let keys = 8
   /// Documents with keys from this one on are removed and created again.
-  static let firstMortal = 6
+  static let firstRemovable = 6
   static let groups = 4
 
   let seed: UInt64
   /// Nil if the system schedules the threads.
   private let turns: SeededTurns?
   /// Set if threads should overlap.
-  private let meetings: Meetings?
+  private let meetings: ThreadOverlap?
   let state = Locked(State())
 
   struct State {
@@ -27,9 +27,9 @@ final class TransactionRun: Sendable {
   }
 
   private struct Failure: Error, CustomStringConvertible { var description: String }
-  private struct OwnWill: Error {}
+  private struct DeliberateAbort: Error {}
 
-  init(seed: UInt64, isPlayed: Bool = false, meetings: Meetings? = nil) {
+  init(seed: UInt64, isPlayed: Bool = false, meetings: ThreadOverlap? = nil) {
     self.seed = seed
     self.meetings = meetings
     turns = isPlayed ? SeededTurns(seed: seed) : nil
@@ -155,14 +155,14 @@ final class TransactionRun: Sendable {
         guard !random.oneIn(8) else { return }
         for mutation in writes(&random, &record, knowing: known) { try transaction.write(mutation) }
         try transaction.write(.set(receipt, StoredMap()))
-        if random.oneIn(12) { throw OwnWill() }
+        if random.oneIn(12) { throw DeliberateAbort() }
       }
       let time = try store.document(at: receipt)?.updateTime.microseconds
       guard record.appends.isEmpty == (time == nil) else {
         throw Failure(description: "no receipt: \(record)")
       }
       record.outcome = .committed(time)
-    } catch is OwnWill {
+    } catch is DeliberateAbort {
       record.outcome = .aborted
       count(.abortedByTheirBlocks)
     } catch DocumentStoreError.aborted {

@@ -94,7 +94,7 @@ import Testing
 
   /// Wherever it is cut off, a target is as it was, or as it is then, or nothing is known of it: never is a token there
   /// without the documents that it vouches for. And the remote can tell all of it again.
-  @Test func anEventThatIsCutOffVouchesForNothing() throws {
+  @Test func anInterruptedEventLeavesNoResumeToken() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...7, token: [1]))
@@ -133,7 +133,7 @@ import Testing
     #expect(Set(outcomes.keys) == [[], [1], [2]], "\(outcomes)")
   }
 
-  @Test func aCollectionThatIsCutOffVouchesForNothing() throws {
+  @Test func anInterruptedEvictionLeavesNoResumeToken() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...9, token: [1]))
@@ -162,7 +162,7 @@ import Testing
   }
 
   /// A listener and a bundle, too: views are made when all of it is there.
-  @Test func listenersHearOfAStepInPartsOnce() throws {
+  @Test func listenersAreNotifiedOnceOfAStepInParts() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
     let engine = SyncEngine(local)
@@ -201,7 +201,7 @@ import Testing
   // MARK: Writes
 
   /// Nobody sees half of a batch, not even who looks at the store itself, and it is in the queue if it is seen.
-  @Test func aWriteInPartsIsThereAsAWholeOrNotAtAll() throws {
+  @Test func aWriteInPartsIsAtomic() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...3, token: [1]))
@@ -242,7 +242,7 @@ import Testing
   }
 
   /// The batches of both are changed or swapped in several commits.
-  @Test func aChangeOfUserThatIsCutOffHasHappenedOrNot() throws {
+  @Test func anInterruptedChangeOfUserIsCompleteOrHasNoEffect() throws {
     let local = try Self.open(disk, Self.small)
     for (user, numbers) in [(nil, 0..<8), ("ann", 4..<12)] as [(String?, Range<Int>)] {
       _ = try local.changeUser(user)

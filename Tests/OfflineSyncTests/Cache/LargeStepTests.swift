@@ -39,7 +39,7 @@ import Testing
   }
 
   /// The first state of a listener is all that the authority has, and the client lives on.
-  @Test func aFirstSnapshotMayHaveMoreThanACommitTakes() throws {
+  @Test func aFirstSnapshotMayExceedOneCommit() throws {
     let world = try LoopbackWorld()
     for half in [0..<9, 9..<18] {
       try world.authority.commit(half.map { .set(path($0), StoredMap([("b", Self.millionBytes)])) })
@@ -68,7 +68,7 @@ import Testing
   }
 
   /// Of one that asks for little and makes much, nothing stays: what was written ahead is taken back.
-  @Test func aWriteThatMakesMoreThanACommitTakesFailsAlone() throws {
+  @Test func aWriteWithAnOversizedResultFailsAlone() throws {
     let local = try cache(documents: 17)
     let moment = version.stored
     #expect(throws: DocumentStoreError.self) {
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// The batch, its documents, and what the remote has of them are three times what was asked for.
-  @Test func aRequestOfTenMegabytesIsTakenOverDocumentsOfThatSize() throws {
+  @Test func aTenMegabyteRequestOverLargeDocumentsIsQueued() throws {
     let local = try cache(documents: 10)
     let mutations = (0..<10).map { number in
       Mutation.set(path(number), StoredMap([("b", Self.millionBytes), ("n", .integer(2))]))
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// Whose documents with writes that wait are too much for one commit.
-  @Test func aUserWithMuchThatWaitsComesAndGoes() throws {
+  @Test func aUserWithManyPendingWritesCanBeChanged() throws {
     let local = try cache(documents: 15)
     _ = try local.changeUser("ann")
     for number in 0..<15 { _ = try local.write([increment(path(number))], at: version.stored, .buffered) }

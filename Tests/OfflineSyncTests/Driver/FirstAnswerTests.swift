@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct FirstAnswerTests {
   /// Nothing is left of the read when its answer comes: who listens then is told what is cached before the remote speaks.
-  @Test func whoListensWhenTheAnswerComesIsTheOnlyOne() throws {
+  @Test func aListenerAddedByAReadHandlerSharesNoView() throws {
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())
     let rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))

@@ -99,20 +99,20 @@ import Testing
   // MARK: The watch stream
 
   /// No view changes by that, and so nobody is told.
-  @Test func thatTheSameIsConfirmedEndsTheWaiting() {
+  @Test func confirmationOfTheVersionEndsTheWait() {
     askAndWait()
     tell(Self.fields(1, Self.patched), at: 8)
     #expect(!isAssumed)
     expect(.rank(.integer(1), SnapshotVersion(microseconds: 8)))
   }
 
-  @Test func thatSomethingElseIsToldEndsTheWaiting() {
+  @Test func aDifferentVersionEndsTheWait() {
     askAndWait()
     tell(Self.fields(2, Self.patched), at: 8)
     expect(.rank(.integer(2), SnapshotVersion(microseconds: 8)))
   }
 
-  @Test func whoMayNotListenIsTold() {
+  @Test func aForbiddenReadFails() {
     askAndWait()
     remote.refuse(RemoteError(.permissionDenied))
     scheduler.play(for: 0)
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// What the remote has is the same for all users.
-  @Test func theStreamOfTheNextUserEndsTheWaiting() {
+  @Test func theNextUsersStreamEndsTheWait() {
     askAndWait()
     client.send(.changeUser("ann"))
     scheduler.play(for: 0)
@@ -131,7 +131,7 @@ import Testing
 
   // MARK: Without it
 
-  @Test func whoWaitsForAnIdleRemoteIsToldWhenItIsOverdue() {
+  @Test func aReadFromAnIdleRemoteTimesOut() {
     askAndWait()
     pass(seconds: 14)
     #expect(told == [])
@@ -139,7 +139,7 @@ import Testing
     expect(.failed(.unavailable))
   }
 
-  @Test func whoWaitsForARemoteThatSpeaksOfOtherThingsIsToldWhenItIsOverdue() {
+  @Test func aReadTimesOutDespiteUnrelatedMessages() {
     askAndWait()
     for second in 1...64 {
       pass(seconds: 1)
@@ -150,7 +150,7 @@ import Testing
     #expect(told == [.failed(.unavailable)])
   }
 
-  @Test(arguments: [true, false]) func withoutANetworkNobodyWaits(isWaiting: Bool) {
+  @Test(arguments: [true, false]) func withoutANetworkReadsDoNotWait(isWaiting: Bool) {
     if isWaiting { askAndWait() }
     client.send(.disableNetwork)
     scheduler.play(for: 0)
@@ -158,14 +158,14 @@ import Testing
     expect(.failed(.unavailable))
   }
 
-  @Test func theEndOfTheClientEndsTheWaiting() {
+  @Test func stoppingTheClientEndsTheWait() {
     askAndWait()
     client.stop()
     expect(.failed(.cancelled))
   }
 
   /// Nothing of what others have made is left then.
-  @Test func whatIsSetHereEndsTheWaiting() {
+  @Test func aLocalSetEndsTheWait() {
     askAndWait()
     client.write([.set(note, Self.fields(4))], .local) { _ in }
     scheduler.play(for: 0)

@@ -7,7 +7,7 @@ import OfflineSync
 import Testing
 
 @Suite struct QueryLimitTests {
-  @Test func whoAsksForTooMuchIsToldSoAndTheClientGoesOn() throws {
+  @Test func anOversizedQueryFailsAloneAndTheClientContinues() throws {
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())
     let rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))

@@ -32,7 +32,7 @@ import Testing
     return names
   }
 
-  @Test func theFirstWhoListensHearsOfTheLastHundredAndNobodyElseDoes() throws {
+  @Test func theFirstListenerReceivesTheLastHundredRejectionsAlone() throws {
     let client = try world.client(on: disk)
     write(1...120, client)
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
@@ -45,7 +45,7 @@ import Testing
     #expect(second.withLock { $0 } == ["121", "122"])
   }
 
-  @Test func whatIsRejectedWhileNobodyListensWaitsForItsUser() throws {
+  @Test func aMissedRejectionWaitsForItsUser() throws {
     let client = try world.client(on: disk)
     client.send(.changeUser("ann"))
     write(1...1, client)
@@ -58,7 +58,7 @@ import Testing
     #expect(names.withLock { $0 } == ["1"])
   }
 
-  @Test func whatIsRejectedAfterTheLastListenerIsForTheNextOne() throws {
+  @Test func aRejectionAfterTheLastListenerGoesToTheNext() throws {
     let client = try world.client(on: disk)
     let id = client.listenToRejections { _ in }
     write(1...1, client)

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func oneSyncIsForAllThatCameTogether() throws {
+  @Test func concurrentWritesShareOneSync() throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -51,7 +51,7 @@ import Testing
     #expect(world.ask(later) { $0.pendingBatches.count } == 8)
   }
 
-  @Test func whatIsAskedBetweenTwoWritesSeparatesThem() throws {
+  @Test func aCallBetweenTwoWritesSeparatesTheirGroups() throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     let ends = Ends()
@@ -80,7 +80,7 @@ import Testing
     ])
   }
 
-  @Test(arguments: [0, 1, 2]) func oneThatCannotBeMadeFailsAlone(place: Int) throws {
+  @Test(arguments: [0, 1, 2]) func aWriteThatFailsInAGroupFailsAlone(place: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Whatever call of the disk fails: each write ends once, and one that has succeeded is there.
-  @Test(arguments: 0..<24) func aDiskThatFailsLosesNothingThatWasAcknowledged(call: Int) throws {
+  @Test(arguments: 0..<24) func aFailingDiskLosesNoAcknowledgedWrite(call: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -117,7 +117,7 @@ import Testing
   }
 
   /// A handler that stops the client in the middle of a group ends none of it twice.
-  @Test(arguments: [false, true]) func aStopInTheMiddleOfAGroupEndsEachWriteOnce(oneFails: Bool) throws {
+  @Test(arguments: [false, true]) func stoppingWithinAGroupCompletesEachWriteOnce(oneFails: Bool) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()

@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 @Suite struct HostileCampaignTests {
-  @Test func aRemoteThatLiesInEveryFieldPoisonsNoStore() {
+  @Test func aRemoteWithInvalidFieldsDamagesNoStore() {
     let seed =
       ProcessInfo.processInfo.environment["DUGOUT_SEED"].flatMap(UInt64.init)
       ?? UInt64.random(in: 0...1 << 40)

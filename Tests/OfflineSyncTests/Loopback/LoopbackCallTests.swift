@@ -76,7 +76,7 @@ import Testing
 
   // MARK: Rules
 
-  @Test func whoMayNotReadADocumentCannotLookItUp() throws {
+  @Test func aForbiddenDocumentCannotBeLookedUp() throws {
     for name in ["open", "secret"] { try world.authority.commit([.set(room(name), StoredMap())]) }
     let refusal = RemoteError(.permissionDenied, "by rule")
     let secret = StructuredQuery(.document(room("secret")))
@@ -91,7 +91,7 @@ import Testing
     #expect(value(ann)?.map(\.path) == [room("open"), room("secret")])
   }
 
-  @Test func whoMayNotReadAQueryCannotCountIt() throws {
+  @Test func aForbiddenQueryCannotBeCounted() throws {
     for name in ["a", "b"] { try world.authority.commit([.set(room(name), StoredMap())]) }
     let refusal = RemoteError(.permissionDenied, "by rule")
     let all = rooms
@@ -109,7 +109,7 @@ import Testing
 
   // MARK: Time
 
-  @Test func questionsAndAnswersTakeTheirTime() throws {
+  @Test func requestsAndAnswersHaveLatency() throws {
     setFaults { $0.latency = 1000...1000 }
     let (looked, counted, written) = (look(at: "a"), count(rooms), write("b"))
     pass(microseconds: 999)
@@ -127,7 +127,7 @@ import Testing
 
   // MARK: Loss
 
-  @Test func whatIsLostOnItsWayIsUnavailableAndHasNotHappened() throws {
+  @Test func aLostRequestIsUnavailableAndWithoutEffect() throws {
     setFaults { $0.lossOneIn = 1 }
     let (looked, counted, written) = (look(at: "a"), count(rooms), write("b"))
     world.pass(seconds: 1)
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func aCommitWhoseAnswerIsLostHasHappenedAndSaysThatNobodyKnows() throws {
+  @Test func aCommitWithALostAnswerIsAppliedAndUnanswered() throws {
     for seed in UInt64(1)...3 {
       let outcomes = try story(seed: seed)
       #expect(Set(outcomes) == ["done", "lost", "unanswered"], "seed \(seed)")
@@ -213,21 +213,21 @@ import Testing
 
   // MARK: Disconnection
 
-  @Test func aBrokenConnectionTakesWhatIsUnderWay() throws {
+  @Test func aBrokenConnectionFailsPendingCalls() throws {
     setFaults { $0.latency = 1000...1000 }
-    func breakOff(after microseconds: Int64) {
+    func breakConnection(after microseconds: Int64) {
       pass(microseconds: microseconds)
       world.remote.setReachable(false)
       world.remote.setReachable(true)
       world.pass(seconds: 1)
     }
     let (looked, written) = (look(at: "a"), write("a"))
-    breakOff(after: 500)
+    breakConnection(after: 500)
     #expect(error(looked) == Self.away && error(written) == Self.away)
     #expect(try !isThere("a"), "it has not arrived")
 
     let (lookedLater, counted, writtenLater) = (look(at: "a"), count(rooms), write("b"))
-    breakOff(after: 1500)
+    breakConnection(after: 1500)
     #expect(error(lookedLater) == Self.away && error(counted) == Self.away)
     #expect(error(writtenLater) == .unanswered)
     #expect(try isThere("b"), "the answer was under way")
@@ -237,7 +237,7 @@ import Testing
     #expect(value(done) != nil, "the connection is there again")
   }
 
-  @Test func nobodyIsAskedWhileTheAuthorityIsAway() throws {
+  @Test func rulesAreNotAskedWhileTheAuthorityIsUnreachable() throws {
     world.remote.setReachable(false)
     let (looked, counted, written) = (look(at: "a"), count(rooms), write("a"))
     world.pass(seconds: 1)
@@ -270,13 +270,13 @@ import Testing
     return told.map { "\($0.time - begin) \($0.text)" }
   }
 
-  @Test func questionsMakeNoDifferenceToTheDiceOfTheStreams() throws {
+  @Test func callsDoNotChangeTheFaultsOfStreams() throws {
     let story = try streamStory(questions: 0)
     #expect(story.count > 40)
     #expect(try streamStory(questions: 5) == story)
   }
 
-  @Test func aCommitIsToldToThoseWhoWatch() throws {
+  @Test func aCommitIsDeliveredToWatchers() throws {
     let watcher = Watcher(world)
     watcher.watch(rooms)
     _ = watcher.told()
@@ -286,7 +286,7 @@ import Testing
   }
 
   /// Those who ask: what may have happened is not tried again, and what has not happened is.
-  @Test func transactionsKnowALostAnswerFromALostQuestion() throws {
+  @Test func transactionsDistinguishALostAnswerFromALostRequest() throws {
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority)
     var faults = LoopbackFaults()
@@ -302,7 +302,7 @@ import Testing
     faults.lossOneIn = 1
     remote.setFaults(faults)
     let failure = #expect(throws: OfflineSyncError.self) { try lost.commitWrites() }
-    #expect(failure == .remote(Self.away) && Self.away.code.isWorthAnotherTransaction)
+    #expect(failure == .remote(Self.away) && Self.away.code.isRetryableTransaction)
     #expect(try authority.document(at: room("a")) == nil)
 
     faults.lossOneIn = nil

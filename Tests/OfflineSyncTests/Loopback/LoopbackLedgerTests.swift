@@ -18,14 +18,14 @@ import Testing
 
   /// Of a document that was not there, one that was changed, one that was left as it was, one that is gone, and one that is
   /// ahead of the clock.
-  @Test func whatWasThereBeforeIsKeptOnceForBothThatAskForIt() throws {
+  @Test func earlierUpdateTimesAreStoredOnceForBothUses() throws {
     let lists = [[StoredValue]](repeating: [], count: 5)
     let kept = try results(LoopbackLedger.fields(lists, [0, 0, 7, 0, 0], befores: [0, 4, 7, -6, 20]))
     #expect(kept.map(\.version.microseconds) == [10, 10, 7, 10, 21])
     #expect(kept.map(\.versionBefore?.microseconds) == [0, 4, 7, 6, 20])
   }
 
-  @Test func whatEarlierProgramsHaveKeptIsRead() throws {
+  @Test func ledgerRecordsOfEarlierReleasesAreRead() throws {
     let early = StoredMap([("o", integers([0, 4, 0, 0, 20])), ("v", integers([0, 0, 7, 0, 0]))])
     #expect(try results(early).map(\.version.microseconds) == [10, 10, 7, 10, 21])
     #expect(try results(early).allSatisfy { $0.versionBefore == nil })
@@ -33,7 +33,7 @@ import Testing
     #expect(try results(first).map(\.version.microseconds) == [10, 10, 7, 10, 10])
   }
 
-  @Test func whatNobodyHasKeptThereIsReadWithoutATrap() throws {
+  @Test func invalidLedgerRecordsAreReadWithoutATrap() throws {
     let numbers = integers([.min, .max, -1, 0, 1])
     for names in [["b"], ["o"], ["b", "v"], ["o", "v"]] {
       let kept = try results(StoredMap(names.map { ($0, numbers) }))
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// It is one document, and has to stay within the limits of one.
-  @Test func aBatchOfTwentyThousandWritesIsTaken() throws {
+  @Test func aBatchOfTwentyThousandWritesIsAccepted() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let mutations = (0..<20_000).map { Mutation.delete(DocumentPath(unchecked: ["rooms", "\($0)"])) }
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))

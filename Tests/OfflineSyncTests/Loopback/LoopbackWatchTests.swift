@@ -52,7 +52,7 @@ import Testing
 
   // MARK: From the start, and on
 
-  @Test func allIsToldAndThenWhatChanges() throws {
+  @Test func theResultIsSentAndThenItsChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms)
@@ -67,7 +67,7 @@ import Testing
     #expect(watcher.told() == [])
   }
 
-  @Test func whoMayNotReadIsRefused() throws {
+  @Test func aForbiddenTargetIsRefused() throws {
     var rules = LoopbackRules()
     rules.mayRead = { user, _ in user == "ann" ? nil : RemoteError(.permissionDenied) }
     world.remote.setRules(rules)
@@ -80,7 +80,7 @@ import Testing
 
   // MARK: Going on
 
-  @Test func aTargetThatGoesOnIsToldWhatHasChangedSinceAndNothingElse() throws {
+  @Test func aResumedTargetReceivesOnlyLaterChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
     let before = token()
     #expect(told(from: before) == ["opened", "added 2", "current 2", "snapshot"])
@@ -92,7 +92,7 @@ import Testing
     #expect(told(from: token()) == ["opened", "added 2", "current 2", "snapshot"])
   }
 
-  @Test func whatMatchesNoLongerLeaves() throws {
+  @Test func aDocumentThatNoLongerMatchesLeavesTheTarget() throws {
     let field = StoredFieldPath(unchecked: ["n"])
     let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// What left the answer of a query with a limit need not have changed.
-  @Test func aTargetWithALimitIsToldAllAgain() throws {
+  @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
     #expect(told(query, from: token(query), expectedCount: 1) == Self.allAgain)
@@ -121,7 +121,7 @@ import Testing
   }
 
   /// What a bundle has of its query may be gone by now.
-  @Test func aTargetThatIsKnownFromABundleIsToldAllAgain() throws {
+  @Test func aTargetKnownFromABundleIsResent() throws {
     try commit(Self.set("a", 1), Self.set("gone", 1))
     let readTime = try #require(try world.authority.snapshot().time)
     try commit(Self.delete("gone"), Self.set("b", 2))
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func aTokenOfAPlaceThatIsForgottenStartsAgain() throws {
+  @Test func aTokenOfADroppedFeedPositionRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()
     try commit(Self.set("b", 2))
@@ -154,7 +154,7 @@ import Testing
   }
 
   /// Those who are connected when the feed forgets what they were not told yet.
-  @Test func aTargetWhoseChangesAreForgottenStartsAgainAndGoesOn() throws {
+  @Test func aTargetWithDroppedChangesIsResentAndContinues() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms)
@@ -175,7 +175,7 @@ import Testing
   }
 
   /// What a remote has not given itself: of another store, of a time to come, of another history, and no token at all.
-  @Test func aTokenThatIsNotOfThisStoreStartsAgain() throws {
+  @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()
     try commit(Self.set("b", 2))
@@ -200,12 +200,12 @@ import Testing
   }
 
   /// The authority is restored from an image of its disk, and goes on differently from there.
-  @Test func aTokenOfCommitsThatTheStoreHasLostStartsAgain() throws {
+  @Test func aTokenOfLostCommitsRestartsTheTarget() throws {
     func open(_ disk: SimulatedDisk, seconds: Int64) throws -> LoopbackWorld {
       var options = DocumentStore.Options()
       options.maintenance = .manual
       let clock = SimulatedClock(wallMicroseconds: 1_700_000_000_000_000 + seconds * 1_000_000)
-      let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedDice(seed: 1))
+      let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: 1))
       return try LoopbackWorld(
         authority: try DocumentStore.open("/authority", options: options, platform: platform))
     }
@@ -236,7 +236,7 @@ import Testing
 
   private func filter(_ told: [String]) -> [String] { told.filter { $0.hasPrefix("filter") } }
 
-  @Test func aFilterComesIfTheClientHasAnotherNumberOrIsToldChanges() throws {
+  @Test func aFilterIsSentIfTheCountDiffersOrChangesAreSent() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     #expect(filter(told(from: before, expectedCount: 2)) == [])
@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  @Test func aFilterHasTheNamesOfWhatThereIs() throws {
+  @Test func aFilterContainsTheNamesOfMatchingDocuments() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     try commit(Self.delete("b"), Self.set("c", 3))
@@ -267,7 +267,7 @@ import Testing
     #expect(known == ["a", "c"])
   }
 
-  @Test func aFilterOfNothingHasNoNames() throws {
+  @Test func aFilterOfAnEmptyResultHasNoNames() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     try commit(Self.delete("a"), Self.delete("b"))
@@ -279,7 +279,7 @@ import Testing
         ])
   }
 
-  @Test func aFilterCountsWhatMatches() throws {
+  @Test func aFilterCountsMatchingDocuments() throws {
     let field = StoredFieldPath(unchecked: ["n"])
     let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3), Self.set("d", 4))

@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 @Suite struct SyncCampaignTests {
-  @Test func clientsAndTheirAuthorityEndWithTheSameDocumentsAndEveryWriteCountsOnce() {
+  @Test func clientsAndAuthorityConvergeAndEveryWriteIsAppliedOnce() {
     let seed =
       ProcessInfo.processInfo.environment["DUGOUT_SEED"].flatMap(UInt64.init)
       ?? UInt64.random(in: 0...1 << 40)
@@ -23,7 +23,7 @@ import Testing
   }
 
   /// A seed that failed once fails again.
-  @Test func theSameSeedIsTheSameHistory() {
+  @Test func equalSeedsGiveEqualHistories() {
     for seed in UInt64(1)...6 { #expect(SyncHistory.run(seed: seed) == SyncHistory.run(seed: seed)) }
   }
 }

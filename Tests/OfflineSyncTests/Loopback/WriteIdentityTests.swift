@@ -22,7 +22,7 @@ import Testing
   }
 
   /// A backup is opened while the original goes on: both count on from the same number.
-  @Test func aCopyOfAClientRepeatsNothingAndItsOwnWritesCount() throws {
+  @Test func aCopyOfAClientRepeatsNoWriteAndItsOwnAreApplied() throws {
     let disk = SimulatedDisk()
     let original = try world.client(on: disk)
     original.send(.disableNetwork)
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// A write is in a buffer, goes out and is answered; then the power fails before the buffer is on the disk.
-  @Test func aNumberThatAPowerLossHasForgottenIsAnotherWriteTheNextTime() throws {
+  @Test func aBatchNumberLostInAPowerFailureIsReusedSafely() throws {
     let disk = SimulatedDisk()
     let client = try world.client(on: disk, .buffered)
     world.pass()
@@ -70,7 +70,7 @@ import Testing
 
   /// The story: a copy took what it was told of a forgotten outcome for what the document has, and what was written for
   /// that was refused until the watch stream told something else.
-  @Test(arguments: [true, false]) func whatAPatchWithAForgottenOutcomeHasMadeIsAssumed(isPatch: Bool) throws {
+  @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
       let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
@@ -93,7 +93,7 @@ import Testing
     #expect(try local.isAssumed(counter) == isPatch)
   }
 
-  @Test func whatWasTakenOnceIsNotUpToTheRulesAnyMore() throws {
+  @Test func rulesDoNotApplyToAnAcceptedBatch() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
     let write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(1))

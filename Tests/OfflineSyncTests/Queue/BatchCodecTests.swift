@@ -15,7 +15,7 @@ import Testing
       id: BatchID(7), run: RunID(9), time: time, base: [.delete(try path("base"))], mutations: mutations)
   }
 
-  @Test func everyKindOfMutationComesBackFromBytes() throws {
+  @Test func everyKindOfMutationRoundTrips() throws {
     let field = try StoredFieldPath(["a", "b.c"])
     var deep = StoredValue.integer(1)
     for _ in 0..<19 { deep = .map(StoredMap([("m", deep)])) }
@@ -35,7 +35,7 @@ import Testing
     for count in 0..<bytes.count { #expect(BatchCodec.decode(Array(bytes[..<count])) == nil) }
   }
 
-  @Test func anIncrementCountsOnceWhateverTheRemoteHasMeanwhile() throws {
+  @Test func anIncrementIsAppliedOnceToAChangedRemoteValue() throws {
     let field = try StoredFieldPath(["n"])
     let increment = Mutation.patch(
       try path("a"), StoredMap(), mask: FieldMask([]),
@@ -51,7 +51,7 @@ import Testing
     #expect(batch.applied(to: after).fields?["n"] == .integer(6))
   }
 
-  @Test func aTimeThatIsPendingRemembersTheLastRealValue() throws {
+  @Test func aPendingTimestampKeepsTheLastRealValue() throws {
     let field = try StoredFieldPath(["at"])
     let stamp = Mutation.patch(
       try path("a"), StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(field, .serverTimestamp)])
@@ -63,7 +63,7 @@ import Testing
     #expect(local.pending == .local && local.version == .none)
   }
 
-  @Test func aBloomFilterHasWhatWasPutIn() throws {
+  @Test func aBloomFilterContainsInsertedNames() throws {
     var filter = BloomFilter(count: 100)
     for number in 0..<100 { filter.insert("rooms/\(number)") }
     #expect((0..<100).allSatisfy { filter.contains("rooms/\($0)") })

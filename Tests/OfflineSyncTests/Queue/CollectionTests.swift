@@ -35,7 +35,7 @@ import Testing
     return id
   }
 
-  @Test func theTimerCollectsWhatNobodyListensToAndStartsAgain() throws {
+  @Test func theTimerEvictsDocumentsWithoutListenersAndRestarts() throws {
     let started = try engine.start()
     #expect(started.contains { if case .startTimer(.collection, _) = $0 { true } else { false } })
     let id = try hear()
@@ -54,7 +54,7 @@ import Testing
     #expect(try engine.local.documents(rooms).isEmpty)
   }
 
-  @Test func whatIsEvictedIsAskedForFromTheStart() throws {
+  @Test func evictedDocumentsAreRequestedFromTheStart() throws {
     let time = try #require(StoredTimestamp(microseconds: 15))
     let id = try hear()
     #expect(try engine.evict(rooms, before: time) == 0, "a listener sees them")
@@ -68,7 +68,7 @@ import Testing
     #expect(tokens == [[]])
   }
 
-  @Test func aCollectionAboveItsBudgetLosesWhatWasUsedLongestAgo() throws {
+  @Test func aCollectionAboveItsBudgetEvictsTheLeastRecentlyUsed() throws {
     let first = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(1)))
     let second = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(2)))
     try hear(first, as: 1, ["a", "b"], n: 1)
@@ -78,7 +78,7 @@ import Testing
     let bytes = try engine.local.store.records(rooms).map(\.byteCount)
     let collection = try CollectionPath(["rooms"])
     func shrink(to bytesMax: Int) throws {
-      _ = try engine.keepBudgets([collection: UInt64(bytesMax)])
+      _ = try engine.enforceBudgets([collection: UInt64(bytesMax)])
     }
     try shrink(to: bytes.reduce(0, +))
     #expect(try paths() == ["a", "b", "c", "d"])

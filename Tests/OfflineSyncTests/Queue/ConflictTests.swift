@@ -80,7 +80,7 @@ import Testing
   }
 
   /// What the remote tells while writes wait is no reason to forget what they were made on.
-  @Test func aConflictThatWasHeardOfBeforeAndARestartAreConflictsAllTheSame() throws {
+  @Test func aKnownConflictSurvivesWatchEventsAndARestart() throws {
     let conflicts = Locked<[String]>([])
     let disk = SimulatedDisk()
     let away = try client(disk, merging(conflicts))
@@ -106,7 +106,7 @@ import Testing
   }
 
   /// A lost answer is no conflict: the document is another one because of the write itself.
-  @Test func aWriteThatWasTakenIsNoConflictWithItself() throws {
+  @Test func anAcceptedWriteDoesNotConflictWithItself() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
     for number in 0..<40 { client.write([.set(path, Self.fields("\(number)"))], .local) { _ in } }
@@ -125,7 +125,7 @@ import Testing
   }
 
   /// Or it would be in the way of all others for ever.
-  @Test func aConflictThatNobodyMayLookAtIsARejection() throws {
+  @Test func aConflictInAnUnreadableDocumentIsARejection() throws {
     let client = try client(SimulatedDisk(), merging(Locked<[String]>([])))
     let rejected = Locked<[RemoteError.Code]>([])
     _ = client.listenToRejections { result in
@@ -146,7 +146,7 @@ import Testing
   }
 
   /// What is written blindly need not be looked at.
-  @Test func aConflictBesideABlindWriteIsResolvedByWhoMayNotReadThatOne() throws {
+  @Test func aConflictIsResolvedWithoutReadingABlindlyWrittenDocument() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
     client.write([.set(path, Self.fields("ours")), .set(other, Self.fields("blind"))], .local) { _ in }
@@ -166,7 +166,7 @@ import Testing
 
   /// Its conditions decide about it, as a whole: the resolver would have dropped a half of it. What it was made for has
   /// gone, and so it is refused.
-  @Test func aBatchWithConditionsIsNoConcernOfTheResolver() throws {
+  @Test func theResolverIsNotCalledForABatchWithPreconditions() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
     let ends = Locked<[Bool]>([])
@@ -174,7 +174,7 @@ import Testing
       client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
     }
     write([.set(path, Self.fields("ours"))])
-    write([.set(path, Self.fields("follower"), precondition: .asMadeBefore), increment(other)])
+    write([.set(path, Self.fields("follower"), precondition: .afterPendingWrites), increment(other)])
     try changeAtTheAuthority("theirs")
     client.send(.enableNetwork)
     world.pass()
@@ -196,7 +196,7 @@ import Testing
   }
 
   /// The story: what a resolver wrote had the count of the remote, and was written behind a batch that had added to it.
-  @Test func whatAResolverWritesBehindABatchWithConditionsLeavesTheFieldsOfThatAlone() throws {
+  @Test func aResolversWriteLeavesTheFieldsOfEarlierGuardedBatches() throws {
     @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
       .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
     }
@@ -247,7 +247,7 @@ import Testing
 
   /// The story: fields that the resolver had decided on were left to a batch that was certain to be refused, and nobody
   /// wrote them.
-  @Test(arguments: Doomed.allCases) func whatIsCertainToBeRefusedKeepsNoFieldsFromTheResolver(
+  @Test(arguments: Doomed.allCases) func aCertainlyRefusedBatchKeepsNoFieldsFromTheResolver(
     kind: Doomed
   ) throws {
     let merged = StoredMap([
@@ -266,7 +266,7 @@ import Testing
     }
     let isAbsent = Mutation.set(other, StoredMap(), precondition: .exists(false))
     write([isAbsent, patch("rank", .integer(3), kind == .condition ? .updateTime(known) : .exists(true))])
-    if kind == .follower { write([patch("mark", .integer(3), .asMadeBefore)]) }
+    if kind == .follower { write([patch("mark", .integer(3), .afterPendingWrites)]) }
     write([patch("text", .string("ours"), .exists(true))])
     try world.authority.commit([
       kind == .existence ? .delete(path) : .set(path, StoredMap([("text", .string("theirs"))]))

@@ -49,12 +49,12 @@ import Testing
     }
     if isBlind {
       send([Self.blind])
-      write(1, .asMadeBefore)
-      write(0, .asMadeBefore)
+      write(1, .afterPendingWrites)
+      write(0, .afterPendingWrites)
     } else {
       write(1, .updateTime(known))
-      write(0, .asMadeBefore)
-      write(2, .asMadeBefore)
+      write(0, .afterPendingWrites)
+      write(2, .afterPendingWrites)
     }
     world.scheduler.play(for: .max, max: moment)
     let (before, after): (Int64, Int64) = (try rank() > 0 ? 1 : 0, isBlind ? 1 : 0)
@@ -80,7 +80,7 @@ import Testing
     return told.count { $0 }
   }
 
-  @Test func whereverAnotherClientComesInTheCountsAreExact() throws {
+  @Test func countsAreExactUnderConcurrentWrites() throws {
     var counts: Set<Int> = [try accepted(moment: 0, isOffline: true)]
     #expect(counts == [0])
     for moment in stride(from: 0, to: 40, by: 3) {
@@ -90,7 +90,7 @@ import Testing
   }
 
   /// The blind one lands on whatever others have made: those behind it have not read that.
-  @Test func behindABlindPatchTheCountsAreExactTooWhereverAnotherClientComesIn() throws {
+  @Test func countsAfterABlindPatchAreExactUnderConcurrentWrites() throws {
     var counts: Set<Int> = [try accepted(moment: 0, isOffline: true, isBlind: true)]
     #expect(counts == [1])
     for moment in stride(from: 0, to: 40, by: 3) {
@@ -100,7 +100,7 @@ import Testing
   }
 
   /// A bundle brought it to the authority, and whoever made that has a clock that is ahead.
-  @Test func aWriteOfWhatIsAheadOfTheClockIsAcceptedAndSoIsTheOneThatFollows() throws {
+  @Test func aWriteOfADocumentAheadOfTheClockAndItsFollowerAreAccepted() throws {
     let world = try LoopbackWorld()
     let ahead = try #require(StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0))
     let fields = StoredMap([("rank", .integer(0))])
@@ -112,7 +112,7 @@ import Testing
     world.pass(seconds: 1)
     world.remote.setReachable(false)
     let ends = Locked<[OfflineSyncError?]>([])
-    let writes: [(Int64, Precondition)] = [(1, .updateTime(ahead)), (2, .asMadeBefore)]
+    let writes: [(Int64, Precondition)] = [(1, .updateTime(ahead)), (2, .afterPendingWrites)]
     for (rank, precondition) in writes {
       client.write([Self.write(rank, precondition)], .server) { error in ends.withLock { $0.append(error) } }
     }
@@ -139,7 +139,7 @@ import Testing
       createTime: event.version)
     _ = try local.apply(event)
     let first = first ?? Self.write(1, .updateTime(event.version.stored))
-    for mutation in [first, middle, Self.write(3, .asMadeBefore)] {
+    for mutation in [first, middle, Self.write(3, .afterPendingWrites)] {
       _ = try local.write([mutation], at: event.version.stored)
     }
     return (local, store)
@@ -154,30 +154,30 @@ import Testing
     return local.queue.all.map { $0.mutations[0].precondition }
   }
 
-  @Test func theTimeOfWhatWasAcceptedTakesThePlaceOfTheConditionAlsoBehindARestart() throws {
-    let (local, store) = try cache(Self.write(2, .asMadeBefore))
+  @Test func theAcceptedVersionBecomesThePreconditionAlsoAfterARestart() throws {
+    let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
     let version = SnapshotVersion(microseconds: 7)
     _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
-    #expect(try requirements(store) == [.updateTime(version.stored), .asMadeBefore])
+    #expect(try requirements(store) == [.updateTime(version.stored), .afterPendingWrites])
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  @Test func behindAWriteThatWasRefusedAllThatFollowAreImpossibleAlsoBehindARestart() throws {
-    let (local, store) = try cache(Self.write(2, .asMadeBefore))
+  @Test func followersOfARefusedWriteAreImpossibleAlsoAfterARestart() throws {
+    let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     _ = try local.reject(BatchID(1))
     #expect(try requirements(store) == [.impossible, .impossible])
     #expect(try local.document(Self.note).fields?["rank"] == .integer(0))
   }
 
   /// It could never be told from one that somebody has come before.
-  @Test func whoFollowsWhatWasAnsweredMeanwhileIsToldAtOnce() throws {
-    let (local, store) = try cache(Self.write(2, .asMadeBefore))
+  @Test func aFollowerOfAnAnsweredWriteFailsAtOnce() throws {
+    let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     for (id, time) in [(1, 7), (2, 8), (3, 9)] {
       let version = SnapshotVersion(microseconds: Int64(time))
       _ = try local.acknowledge(BatchID(Int64(id)), version, [WriteResult(version: version)], token: [])
     }
-    let late = [Self.write(4, .asMadeBefore)]
+    let late = [Self.write(4, .afterPendingWrites)]
     #expect(throws: DocumentStoreError.self) {
       try local.write(late, at: SnapshotVersion(microseconds: 10).stored)
     }
@@ -186,15 +186,15 @@ import Testing
   }
 
   /// It left no trace in what was seen, but the one behind it did.
-  @Test func whereOneThatChangesNothingWasRefusedWhatFollowsItIsNotSeen() throws {
-    let (local, store) = try cache(Self.write(1, .asMadeBefore))
+  @Test func aRefusedWriteWithoutEffectHidesItsFollowers() throws {
+    let (local, store) = try cache(Self.write(1, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
     _ = try local.reject(BatchID(2))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(1))
     #expect(try requirements(store).last == .impossible)
   }
 
-  @Test func aWriteThatChangesNothingOfWhatIsThereIsNotFollowed() throws {
+  @Test func aWriteWithoutEffectIsNotFollowed() throws {
     let (local, store) = try cache(.set(Self.note, StoredMap(), precondition: .exists(false)))
     let version = SnapshotVersion(microseconds: 7)
     _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
@@ -213,35 +213,35 @@ import Testing
     _ = try local.acknowledge(BatchID(id), Self.time(version), [result], token: [])
   }
 
-  @Test(arguments: [5 as Int64?, 6, 0, nil]) func whoFollowsABlindPatchIsForWhatItWasMadeOn(before: Int64?)
+  @Test(arguments: [5 as Int64?, 6, 0, nil]) func aFollowerOfABlindPatchRequiresItsBaseVersion(before: Int64?)
     throws
   {
-    let (local, store) = try cache(Self.write(2, .asMadeBefore), behind: Self.blind)
+    let (local, store) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     try accept(1, at: 7, on: before, local)
     // A remote that does not say is taken at its word that the write was accepted.
     let isAsRead = before == nil || before == 5
     #expect(
       try requirements(store)
-        == (isAsRead ? [.updateTime(Self.time(7).stored), .asMadeBefore] : [.impossible, .impossible]))
+        == (isAsRead ? [.updateTime(Self.time(7).stored), .afterPendingWrites] : [.impossible, .impossible]))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(isAsRead ? 3 : 0))
     #expect(try local.document(Self.note).fields?["text"] == .string("ours"))
     #expect(local.queue.brokenInvariant() == nil)
   }
 
   /// Each is for what the one before it has made, also if the program was started anew between their answers.
-  @Test(arguments: [7 as Int64, 6]) func behindTwoBlindPatchesNobodyMayHaveComeBetweenThem(before: Int64)
+  @Test(arguments: [7 as Int64, 6]) func twoBlindPatchesMustHaveNoWriteInBetween(before: Int64)
     throws
   {
     let (local, store) = try cache(Self.blind, behind: Self.write(1, .exists(true)))
     try accept(1, at: 7, on: 5, local)
-    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
     try accept(2, at: 8, on: before, again)
     #expect(try requirements(store) == [before == 7 ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
   /// Whatever was there, it is the same afterwards.
-  @Test func behindWhatIsSetItMakesNoDifferenceWhatItWasMadeOn() throws {
+  @Test func followersOfASetDoNotDependOnEarlierVersions() throws {
     let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]))
     let (local, store) = try cache(Self.blind, behind: set)
     try accept(1, at: 7, on: nil, local)
@@ -250,7 +250,7 @@ import Testing
   }
 
   /// The watch stream may be first to tell what came of it: then what it makes of that was read.
-  @Test(arguments: [true, false]) func whatTheWatchStreamHasToldBeforeIsWhatWasMade(isRepeatable: Bool) throws
+  @Test(arguments: [true, false]) func aResultDeliveredByTheWatchStreamIsExpected(isIdempotent: Bool) throws
   {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
@@ -261,14 +261,14 @@ import Testing
       _ = try local.apply(event)
     }
     try tell(0, at: 5)
-    let first = isRepeatable ? Self.write(1, .none) : increment(Self.note, "rank")
+    let first = isIdempotent ? Self.write(1, .none) : increment(Self.note, "rank")
     _ = try local.write([first], at: Self.time(5).stored)
     try tell(1, at: 7)
-    _ = try local.write([Self.write(2, .asMadeBefore)], at: Self.time(7).stored)
+    _ = try local.write([Self.write(2, .afterPendingWrites)], at: Self.time(7).stored)
     try accept(1, at: 7, on: 5, local)
     #expect(
       local.queue.all.map { $0.mutations[0].precondition }
-        == [isRepeatable ? .updateTime(Self.time(7).stored) : .impossible])
+        == [isIdempotent ? .updateTime(Self.time(7).stored) : .impossible])
   }
 
   /// When others come: between two blind patches at 7 and 9, or behind them.
@@ -276,20 +276,20 @@ import Testing
 
   /// The story: the connection broke before the answers to two writes, and the watch stream was the first to be back. At
   /// the answer to the first one, which is older than what was told, what had been made for that was refused.
-  @Test(arguments: Others.allCases) func whatTheWatchStreamHasToldOfTwoBlindPatchesIsWhatWasMade(
+  @Test(arguments: Others.allCases) func resultsOfTwoBlindPatchesOnTheWatchStreamAreExpected(
     others: Others
   ) throws {
     let (local, store) = try cacheThatWasTold(
       [Self.write(1, .none), Self.blind], at: others == .behind ? 10 : 9)
     try accept(1, at: 7, on: 5, local)
-    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: others == .between ? 8 : 7, local)
     // If they have come behind, the remote refuses it: the document is not that of 9 any more.
     #expect(
       try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
   }
 
-  @Test(arguments: [0, 1]) func whatTheWatchStreamHasToldOfAnIncrementIsNotWhatWasMade(place: Int) throws {
+  @Test(arguments: [0, 1]) func anIncrementDeliveredByTheWatchStreamIsNotExpected(place: Int) throws {
     var patches = [Self.write(1, .none), Self.blind]
     patches[place] = increment(Self.note, "n")
     let (local, store) = try cacheThatWasTold(patches, at: 9)
@@ -298,11 +298,11 @@ import Testing
   }
 
   /// It leaves alone what the watch stream has told, and is the first to be answered.
-  @Test func aCreationThatTheWatchStreamHasToldOfIsWhatWasMade() throws {
+  @Test func aCreationOnTheWatchStreamIsTheExpectedState() throws {
     let creation = Mutation.set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false))
     let (local, store) = try cacheThatWasTold([creation, Self.blind], at: 9, isThere: false)
     try accept(1, at: 7, on: 0, local)
-    #expect(try requirements(store) == [.exists(true), .asMadeBefore])
+    #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: 7, local)
     #expect(try requirements(store) == [.updateTime(Self.time(9).stored)])
   }
@@ -323,21 +323,21 @@ import Testing
     for write in writes { _ = try local.write([write], at: Self.time(5).stored) }
     let told = try #require(try local.document(Self.note).fields)
     try tell(told, at: version)
-    _ = try local.write([Self.write(2, .asMadeBefore)], at: Self.time(version).stored)
+    _ = try local.write([Self.write(2, .afterPendingWrites)], at: Self.time(version).stored)
     return (local, store)
   }
 
-  @Test(arguments: [0 as Int64, 6]) func behindADeletionThereHasToBeNothing(before: Int64) throws {
+  @Test(arguments: [0 as Int64, 6]) func followersOfADeletionRequireAbsence(before: Int64) throws {
     let merge = Mutation.patch(
       Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
     let (local, store) = try cache(merge, behind: .delete(Self.note))
     try accept(1, at: 7, on: 5, local)
-    #expect(try requirements(store) == [.none, .asMadeBefore])
+    #expect(try requirements(store) == [.none, .afterPendingWrites])
     try accept(2, at: 8, on: before, local)
     #expect(try requirements(store) == [before == 0 ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  @Test func behindADeletionThatWasRefusedWhatFollowsIsRefusedToo() throws {
+  @Test func followersOfARefusedDeletionAreRefused() throws {
     let merge = Mutation.patch(
       Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
     let (local, store) = try cache(merge, behind: .delete(Self.note))
@@ -346,32 +346,32 @@ import Testing
   }
 
   /// What is set begins anew, also if the server is to set a time in it.
-  @Test func aRefusedDeletionIsNoConcernOfWhatFollowsWhatWasSetBehindIt() throws {
+  @Test func aRefusedDeletionDoesNotAffectFollowersOfALaterSet() throws {
     let set = Mutation.set(
       Self.note, StoredMap([("rank", .integer(1))]),
       transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)])
     let (local, store) = try cache(set, behind: .delete(Self.note))
     _ = try local.reject(BatchID(1))
-    #expect(try requirements(store) == [.none, .asMadeBefore])
+    #expect(try requirements(store) == [.none, .afterPendingWrites])
     try accept(2, at: 8, on: 5, local)
     #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
   }
 
   /// What has a condition of its own says itself what it is made on.
-  @Test(arguments: [true, false]) func aRefusedCreationIsNoConcernOfWhatFollowsAWriteWithATime(
+  @Test(arguments: [true, false]) func aRefusedCreationDoesNotAffectFollowersOfAGuardedWrite(
     isAccepted: Bool
   ) throws {
     let creation = Mutation.set(Self.note, StoredMap(), precondition: .exists(false))
     let known = Precondition.updateTime(Self.time(5).stored)
     let (local, store) = try cache(Self.write(2, known), behind: creation)
     _ = try local.reject(BatchID(1))
-    #expect(try requirements(store) == [known, .asMadeBefore])
+    #expect(try requirements(store) == [known, .afterPendingWrites])
     if isAccepted { try accept(2, at: 8, on: 5, local) } else { _ = try local.reject(BatchID(2)) }
     #expect(try requirements(store) == [isAccepted ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
   /// It has made nothing that the one behind it could be for.
-  @Test func oneThatIsCertainToBeRefusedHidesNoAnswerFromThoseBehindIt() throws {
+  @Test func aCertainlyRefusedBatchHidesNoAnswerFromItsFollowers() throws {
     let (local, store) = try cache(Self.write(2, .impossible))
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.impossible, .updateTime(Self.time(7).stored)])
@@ -381,15 +381,15 @@ import Testing
   }
 
   /// What a remote that does not say what was there has accepted is what it was made for.
-  @Test func aBlindPatchIsNotAssumedIfNobodySaysThatOthersHaveComeBetween() throws {
-    let (local, _) = try cache(Self.write(2, .asMadeBefore), behind: Self.blind)
+  @Test func aBlindPatchIsNotAssumedWithoutAReportedVersion() throws {
+    let (local, _) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     for id in [1, 2, 3] { try accept(Int64(id), at: 6 + Int64(id), on: nil, local) }
     #expect(try !local.isAssumed(Self.note))
     #expect(try local.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
   /// Until the watch stream tells what came of it, also behind a restart.
-  @Test func whatABlindPatchHasMadeOfWhatNobodyReadIsAssumed() throws {
+  @Test func theResultOfABlindPatchOnAnUnreadVersionIsAssumed() throws {
     let (local, store) = try cache(Self.blind, behind: Self.blind)
     for id in [1, 2] { try accept(Int64(id), at: 7 + Int64(id), on: 5 + Int64(id), local) }
     _ = try local.reject(BatchID(3))
@@ -400,7 +400,7 @@ import Testing
     // So is what is made of it, but not what is made of nothing.
     let set = Mutation.set(Self.note, StoredMap())
     let writes: [(mutations: [Mutation], isAssumed: Bool)] = [
-      ([Self.blind], true), ([Self.write(1, .asMadeBefore)], true), ([set], false),
+      ([Self.blind], true), ([Self.write(1, .afterPendingWrites)], true), ([set], false),
       ([set, Self.blind], false),
       ([Self.blind, set], false),
     ]
@@ -417,10 +417,10 @@ import Testing
   }
 
   /// Others had deleted the document, and nobody had heard of that.
-  @Test func whatIsSetIsKnownToTheLastFieldWhateverWasThere() throws {
+  @Test func aSetDocumentIsFullyKnown() throws {
     let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false))
     for mutations in [[set], [set, Self.blind]] {
-      let (local, _) = try cache(Self.write(2, .asMadeBefore))
+      let (local, _) = try cache(Self.write(2, .afterPendingWrites))
       for batch in local.queue.all { _ = try local.reject(batch.id) }
       let id = try local.write(mutations, at: Self.time(6).stored).batch.id.value
       try accept(id, at: 7, on: 0, local)
@@ -431,7 +431,7 @@ import Testing
   }
 
   /// Between a read and the write that depends on it, what was read may be answered, and others may come.
-  @Test func whatWasReadOfOneWriteIsNotWhatTheNextOneMakes() throws {
+  @Test func aReadOfOneWriteDoesNotMatchTheNextWritesResult() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let time = try #require(StoredTimestamp(seconds: 1000, nanoseconds: 0))
@@ -455,6 +455,6 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try delete(whoseRank: 7) }
     #expect(local.queue.count == 1)
     try delete(whoseRank: 16)
-    #expect(local.queue.last?.mutations.first?.precondition == .asMadeBefore)
+    #expect(local.queue.last?.mutations.first?.precondition == .afterPendingWrites)
   }
 }

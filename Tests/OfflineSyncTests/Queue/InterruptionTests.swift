@@ -36,7 +36,7 @@ import Testing
 
   /// The second of three writes is cancelled when it waits, is sent, is at the remote, is answered; the connection may
   /// have been lost before.
-  @Test(arguments: 0..<40) func aCancelledWriteIsGoneOrHasHappenedAndTheOthersCountOnce(moment: Int) throws {
+  @Test(arguments: 0..<40) func aCancelledWriteIsAppliedOrNotAndOthersCountOnce(moment: Int) throws {
     let client = try world.client(on: disk)
     let query = StructuredQuery(.document(counter))
     _ = client.listen(to: query, ListenRules()) { _ in }
@@ -62,7 +62,7 @@ import Testing
   }
 
   /// Another user comes and goes: nobody's write is lost or sent as that of another.
-  @Test(arguments: 0..<40) func writesAreSentAsTheirUserWhoeverIsThere(moment: Int) throws {
+  @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()
     rules.mayWrite = { user, mutations in
@@ -100,7 +100,7 @@ import Testing
   }
 
   /// A remote that says what nobody has asked for.
-  @Test func whatComesTooEarlyOrTwiceOrForAStreamOfOldIsNotBelieved() throws {
+  @Test func unrequestedStreamMessagesAreIgnored() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let engine = SyncEngine(local)

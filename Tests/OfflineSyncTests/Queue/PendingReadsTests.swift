@@ -8,7 +8,7 @@ import OfflineSync
 import Testing
 
 @Suite struct PendingReadsTests {
-  @Test func queriesOverPendingWritesTakeTheIndexesAndTheWorkThatOthersTake() throws {
+  @Test func queriesOverPendingWritesUseTheOrdinaryIndexes() throws {
     let reads = try PendingReads(documents: 3000, pending: 300) { _ throws(DocumentStoreError) in
       try DocumentStore.openInMemory()
     }
@@ -25,7 +25,7 @@ import Testing
   }
 
   /// What is pending is laid over a document once, when it is written, and not by each read.
-  @Test(.enabled(if: allocations_are_counted())) func aGetCostsTheSameWithAThousandWritesOfTheDocument()
+  @Test(.enabled(if: allocations_are_counted())) func theCostOfAGetDoesNotGrowWithPendingWrites()
     throws
   {
     let time = try #require(StoredTimestamp(microseconds: 1))

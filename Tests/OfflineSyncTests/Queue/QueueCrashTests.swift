@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 @Suite struct QueueCrashTests {
-  @Test func everyWriteThatReturnedIsInTheQueueUntilItIsAnswered() {
+  @Test func everyReturnedWriteIsQueuedUntilAnswered() {
     let summary = QueueCrashes.run(states: 360, seed: 1)
     #expect(summary.failed == 0, "\(summary.firstFailure ?? "")")
     #expect(summary.states == 360)

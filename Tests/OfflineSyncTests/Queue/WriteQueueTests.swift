@@ -52,7 +52,7 @@ import Testing
       createTime: SnapshotVersion(microseconds: Int64(1 + rng.below(2))))
   }
 
-  @Test func theShortWayGivesWhatGoingThroughAllThatIsPendingGives() throws {
+  @Test func theShortcutEqualsApplyingAllPendingWrites() throws {
     for seed in UInt64(0)..<400 {
       var rng = SeededRandom(seed: seed)
       var queue = WriteQueue()
@@ -97,7 +97,7 @@ import Testing
 
   /// Two changes of one document in one batch add to different fields: once the remote has told the outcome, both
   /// count once.
-  @Test func everyIncrementOfABatchRemembersItsBase() throws {
+  @Test func everyIncrementOfABatchKeepsItsBase() throws {
     let before = SyncedDocument(
       path, .found(StoredMap([("n", .integer(5)), ("m", .integer(7))])),
       version: SnapshotVersion(microseconds: 1))
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func aBatchOfManyDocumentsKnowsWhatIsAboutEach() {
+  @Test func aBatchFindsTheMutationsOfEachDocument() {
     let mutations = (0..<3000).map { increment(DocumentPath(unchecked: ["rooms", "\($0 % 1000)"])) }
     let batch = batch(1, [], mutations)
     #expect(batch.paths.count == 1000)
@@ -127,7 +127,7 @@ import Testing
   }
 
   /// Going through the whole chain at each answer would take hours here.
-  @Test(.timeLimit(.minutes(2))) func manyWritesOfOneDocumentAreAnsweredOneByOne() throws {
+  @Test(.timeLimit(.minutes(2))) func manyWritesOfOneDocumentAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
     var seen = SyncedDocument(path, .absent, version: SnapshotVersion(microseconds: 1))
@@ -150,7 +150,7 @@ import Testing
   }
 
   /// Nor if one at the end follows all of them: what it is for is not seen, and it is found at once.
-  @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeOneThatFollowsThemAreAnsweredOneByOne() throws {
+  @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeAFollowerAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
     var remote = SyncedDocument(path, .found(StoredMap()), version: SnapshotVersion(microseconds: 1))
@@ -160,7 +160,7 @@ import Testing
       queue.append(batch(Int64(number), [], [patch]))
     }
     let follower = Mutation.patch(
-      path, StoredMap([("n", .integer(1))]), mask: FieldMask([field("n")]), precondition: .asMadeBefore)
+      path, StoredMap([("n", .integer(1))]), mask: FieldMask([field("n")]), precondition: .afterPendingWrites)
     queue.append(batch(Int64(count + 1), [.verify(path, remote.requirement)], [follower]))
     var seen = queue.local(remote)
     var visible = 0
@@ -169,7 +169,7 @@ import Testing
       let version = SnapshotVersion(microseconds: Int64(number + 1))
       let results = [WriteResult(version: version, versionBefore: old.version)]
       remote = first.acknowledged(on: old, version, results)
-      let settlement = queue.settleFollowers(
+      let settlement = queue.updateFollowers(
         of: first, path, Acceptance(version: version, results: results))
       visible += settlement.before.count
       queue.remove(first.id)
@@ -182,10 +182,10 @@ import Testing
   }
 
   /// Going through all of them for each of them would take many minutes here.
-  @Test(.timeLimit(.minutes(2))) func aBatchOfVeryManyDocumentsIsTakenAndAnswered() {
+  @Test(.timeLimit(.minutes(2))) func aBatchOfFiftyThousandDocumentsIsQueuedAndAnswered() {
     let mutations = (0..<50_000).map { increment(DocumentPath(unchecked: ["rooms", "\($0)"])) }
     var queue = WriteQueue()
-    let follower = Mutation.set(mutations[7].path, StoredMap(), precondition: .asMadeBefore)
+    let follower = Mutation.set(mutations[7].path, StoredMap(), precondition: .afterPendingWrites)
     for (number, mutations) in [mutations, [follower], mutations].enumerated() {
       queue.append(batch(Int64(number + 1), [], mutations))
     }
@@ -195,19 +195,19 @@ import Testing
   }
 
   /// An earlier program did not write down what lay under what it followed.
-  @Test func whatAnEarlierProgramHasLeftFollowsWhatWasAccepted() {
+  @Test func batchesOfEarlierReleasesFollowTheAcceptedWrite() {
     var queue = WriteQueue()
     let blind = Mutation.patch(path, StoredMap(), mask: FieldMask([field("m")]), precondition: .exists(true))
     queue.append(batch(1, [], [blind]))
-    queue.append(batch(2, [], [.delete(path, precondition: .asMadeBefore)]))
+    queue.append(batch(2, [], [.delete(path, precondition: .afterPendingWrites)]))
     let (before, version) = (SnapshotVersion(microseconds: 6), SnapshotVersion(microseconds: 7))
     let answer = Acceptance(version: version, results: [WriteResult(version: version, versionBefore: before)])
     let first = batch(1, [], [blind])
-    #expect(queue.settleFollowers(of: first, path, answer).changed.count == 1)
+    #expect(queue.updateFollowers(of: first, path, answer).changed.count == 1)
     #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(version.timestamp)])
   }
 
-  @Test func theStoreHasWhatTheQueueMakesOfADocument() throws {
+  @Test func theStoreHoldsTheQueuesViewOfADocument() throws {
     let store = try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "c")
     for number in 0..<60 { _ = try store.write([alternating(number)], at: time) }
     for number in 1...60 {
@@ -221,7 +221,7 @@ import Testing
     #expect(try store.document(path).fields?["n"] == .integer(30))
   }
 
-  @Test func aQueueOfPathsKeepsTheirOrderAndForgetsWhatHasLeft() {
+  @Test func aPathQueueKeepsOrderAndDropsRemovedPaths() {
     var queue = PathQueue()
     let paths = (0..<200).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
     for path in paths { queue.append(path) }

@@ -118,7 +118,7 @@ import Testing
   ]
 
   @Test(arguments: kinds)
-  func aDocumentBeyondTheLimitsIsRefusedAloneAndAskedForAgain(kind: String) throws {
+  func anOversizedDocumentIsRefusedAloneAndRequestedAgain(kind: String) throws {
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)
     let id = try listen(engine)
@@ -145,7 +145,7 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[3]])
   }
 
-  @Test func aRefusedDocumentKeepsTheTokenBeforeItAndWhatWasKnownOfIt() throws {
+  @Test func aRefusedDocumentKeepsTheOldTokenAndTheOldVersion() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try tell(engine, [document("a"), document("bad")], id)
@@ -157,7 +157,7 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[1]])
   }
 
-  @Test func aRefusedDocumentThatComesAgainOrGoesMakesTheAnswerWhole() throws {
+  @Test func aRefusedDocumentThatIsResentOrRemovedCompletesTheTarget() throws {
     for isGone in [false, true] {
       let engine = try engine(try DocumentStore.openInMemory())
       let id = try listen(engine)
@@ -176,7 +176,7 @@ import Testing
   }
 
   /// The remote has told all of the target and nothing that could be taken: that is not absence.
-  @Test func aRefusedDocumentIsNotTakenForAnAbsentOneAndWhoeverListensLaterIsToldToo() throws {
+  @Test func aRefusedDocumentIsNotAbsentAndLaterListenersAreNotified() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let query = StructuredQuery(.document(path("bad")))
     _ = try engine.handle(
@@ -193,7 +193,7 @@ import Testing
     #expect(!told(cached).contains("3: refused bad"))
   }
 
-  @Test func aRefusedDocumentThatIsAskedForAloneIsToldToThoseWhoSeeIt() throws {
+  @Test func aRefusedLimboDocumentIsReportedToItsViews() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try tell(engine, [document("a"), document("bad")], id)
@@ -209,7 +209,7 @@ import Testing
   }
 
   /// A path may fit into the key of its document, and escaped not into those of what a client notes about it.
-  @Test func aDocumentWhosePathFitsIntoNoKeyOfTheCacheIsRefused() throws {
+  @Test func aDocumentWithATooLongCacheKeyIsRefused() throws {
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)
     let id = try listen(engine)
@@ -226,7 +226,7 @@ import Testing
 
   // MARK: Tokens, times and counts
 
-  @Test func aTokenBeyondTheLimitIsNotKeptAndNothingElseIsLost() throws {
+  @Test func anOversizedTokenIsDroppedAlone() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try tell(engine, [document("a")], id)
@@ -235,7 +235,7 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
   }
 
-  @Test func aSnapshotWithNoTimeIsRefusedAndTheNextOneHasWhatCameWithIt() throws {
+  @Test func aSnapshotWithoutAValidTimeIsRefusedAndItsChangesComeWithTheNext() throws {
     for number in [Int64.max, .min, -1] {
       let engine = try engine(try DocumentStore.openInMemory())
       let id = try listen(engine)
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  @Test func aFilterThatCountsLessThanNothingIsIgnored() throws {
+  @Test func aFilterWithANegativeCountIsIgnored() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try tell(engine, [document("a")], id)
@@ -256,7 +256,7 @@ import Testing
   }
 
   /// A target that was never asked for leaves nothing behind that a later target could meet.
-  @Test func whatIsSaidOfTargetsThatNobodyAskedForIsIgnored() throws {
+  @Test func messagesAboutUnrequestedTargetsAreIgnored() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     let strange = [Int32.min, 0, id.value + 2, .max].map { TargetID($0) }
@@ -297,7 +297,7 @@ import Testing
   ]
 
   @Test(arguments: results)
-  func aResultBeyondTheLimitsIsComputedHereUntilTheRemoteTellsTheDocument(
+  func anOversizedResultIsComputedLocallyUntilTheDocumentArrives(
     name: String, value: StoredValue
   ) throws {
     let store = try DocumentStore.openInMemory()
@@ -320,7 +320,7 @@ import Testing
     #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
   }
 
-  @Test func anAnswerWithNoTimeIsDatedSoThatTheRemotesDocumentTakesItsPlace() throws {
+  @Test func anAnswerWithoutAValidTimeIsReplacedByTheRemotesDocument() throws {
     for number in [Int64.max, .min, -1, 0] {
       let store = try DocumentStore.openInMemory()
       let engine = try engine(store)
@@ -346,7 +346,7 @@ import Testing
 
   // MARK: Bundles
 
-  @Test func aBundleBeyondTheLimitsIsRefusedAsAWholeWithAndWithoutARemote() throws {
+  @Test func anOversizedBundleIsRefusedWithAndWithoutARemote() throws {
     let time = try #require(Self.time)
     for kind in ["depth", "name", "pending", "nested pending", "record"] {
       var bundle = BundleContents(id: "b", createTime: time)

@@ -123,7 +123,7 @@ final class ScenarioRun {
         events.append(Event(query: listeners[place].query, error: error))
         listeners.remove(at: place)
       }
-    case .tellSync: syncEvents += 1
+    case .notifySync: syncEvents += 1
     case .finishWrite(let call, let error):
       let names = (paths[call] ?? []).map(\.description)
       if error == nil { acknowledged += names } else { rejected += names }

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: Scenario.Mode.allCases)
-  func everyScenarioOfOurOwnPasses(_ mode: Scenario.Mode) throws {
+  func everyScenarioInThisRepositoryPasses(_ mode: Scenario.Mode) throws {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("Fixtures/Scenarios")
     try runAll(in: folder.path, mode)

@@ -31,7 +31,7 @@ import Testing
 
   // MARK: The pauses
 
-  @Test func theFirstAttemptIsAtOnceAndTheNextOnesTakeLongerUpToAMinute() {
+  @Test func theFirstAttemptIsImmediateAndDelaysGrowToAMinute() {
     for seed in Self.seeds {
       let pauses = Self.pauses(seed: seed)
       #expect(pauses[0] == 0, "seed \(seed)")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func noTwoClientsWaitAlikeAndAllOfTheRangeIsUsed() {
+  @Test func backoffsDifferBetweenClientsAndCoverTheRange() {
     let all = Self.seeds.map { Self.pauses(seed: $0) }
     #expect(Set(all).count == all.count)
     for place in [1, 5, Self.bases.count - 1] {
@@ -51,7 +51,7 @@ import Testing
     #expect(Self.pauses(seed: 7) == Self.pauses(seed: 7))
   }
 
-  @Test func afterASuccessItBeginsAnew() {
+  @Test func aSuccessResetsTheBackoff() {
     for seed in Self.seeds {
       var backoff = Backoff(seed: seed)
       _ = Self.pauses(&backoff)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func aRemoteWithTooMuchToDoIsLeftAloneForAMinuteAtOnce() {
+  @Test func anOverloadedRemoteGetsTheMaximumBackoffAtOnce() {
     for seed in Self.seeds {
       var backoff = Backoff(seed: seed)
       backoff.wait()
@@ -97,7 +97,7 @@ import Testing
     pause.map { Self.isWithinHalf([$0], of: [seconds]) } ?? false
   }
 
-  @Test func theWatchStreamWaitsLongerEachTimeUntilItHears() throws {
+  @Test func theWatchBackoffGrowsUntilAMessageArrives() throws {
     let engine = try engine()
     let listen = SyncEvent.listen(ListenerID(1), StructuredQuery(.document(path)), ListenRules())
     #expect(try pause(engine, listen) == 0)
@@ -118,7 +118,7 @@ import Testing
     #expect(isAbout(60, try pause(engine, .watchClosed(away))), "it goes on from there")
   }
 
-  @Test func theWriteStreamWaitsLongerEachTimeUntilAWriteIsAnswered() throws {
+  @Test func theWriteBackoffGrowsUntilAWriteIsAnswered() throws {
     let engine = try engine()
     let time = try #require(StoredTimestamp(microseconds: 1))
     func write() -> SyncEvent { .write([.set(path, StoredMap())], at: time, nil) }

@@ -40,7 +40,7 @@ import Testing
 
   // MARK: The engine
 
-  @Test func theNextStreamBeginsWithTheTokenThatCameLast() throws {
+  @Test func theNextStreamStartsWithTheLastToken() throws {
     let engine = SyncEngine(try open(disk))
     #expect(try begin(engine) == [], "none has come")
     #expect(sent(try engine.handle(.handshakeComplete(token: [1]))) == 1)
@@ -57,7 +57,7 @@ import Testing
     #expect(try begin(engine) == [4], "an answer without a token changes none")
   }
 
-  @Test func theTokenIsThereAfterARestart() throws {
+  @Test func theTokenSurvivesARestart() throws {
     let engine = SyncEngine(try open(disk))
     _ = try begin(engine)
     _ = try engine.handle(.handshakeComplete(token: [1]))
@@ -69,7 +69,7 @@ import Testing
     #expect(try begin(afterAnswer) == [2, 3])
   }
 
-  @Test func everyUserHasATokenOfTheirOwn() throws {
+  @Test func everyUserHasASeparateToken() throws {
     let engine = SyncEngine(try open(disk))
     _ = try begin(engine)
     _ = try engine.handle(.handshakeComplete(token: [1]))
@@ -87,7 +87,7 @@ import Testing
   }
 
   /// A remote that does not know a token any more says so before the handshake is over. No write is lost for it.
-  @Test func aTokenThatIsRefusedIsForgottenAndTheWritesAreSent() throws {
+  @Test func aRefusedTokenIsDroppedAndTheWritesAreSent() throws {
     let engine = SyncEngine(try open(disk))
     _ = try begin(engine)
     _ = try engine.handle(.handshakeComplete(token: [1]))
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: With a remote
 
-  @Test func aRemoteGetsBackWhatItGaveLast() throws {
+  @Test func aRemoteReceivesItsLastToken() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
     func client(_ disk: SimulatedDisk) throws -> SyncDriver {
@@ -137,7 +137,7 @@ import Testing
 
   /// The power fails before the last token is on the disk: the one before it is sent, and a write that was taken is
   /// not taken twice.
-  @Test func aTokenOfBeforeAPowerLossDoesNoHarm() throws {
+  @Test func aTokenFromBeforeAPowerLossIsHarmless() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
     func client(_ disk: SimulatedDisk) throws -> SyncDriver {

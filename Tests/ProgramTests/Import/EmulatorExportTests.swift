@@ -17,7 +17,7 @@ import Testing
   private static let kept = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Fixtures/FirestoreExport").standardizedFileURL.path
 
-  @Test func theExportThatIsKeptArrives() throws {
+  @Test func theStoredExportIsImported() throws {
     let files = try TemporaryFolder()
     // The mark of an import lies beside what is imported.
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
@@ -39,7 +39,7 @@ import Testing
     .enabled(
       if: environment["FIRESTORE_EMULATOR_HOST"] != nil,
       "FIRESTORE_EMULATOR_HOST names no emulator of Firestore: only the export that is kept was read"))
-  func anExportThatIsMadeNowArrives() async throws {
+  func aFreshExportIsImported() async throws {
     let host = try #require(Self.environment["FIRESTORE_EMULATOR_HOST"])
     let emulator = Emulator(host: host, project: "export-\(UUID().uuidString.prefix(8).lowercased())")
     let lines = try String(contentsOfFile: Self.kept + "/documents.jsonl", encoding: .utf8)
@@ -70,7 +70,7 @@ import Testing
   @Test(
     .enabled(
       if: environment["FIRESTORE_EXPORT_DIR"] != nil, "FIRESTORE_EXPORT_DIR names no export of your own"))
-  func anExportOfYoursArrives() throws {
+  func aUserProvidedExportIsImported() throws {
     let folder = try TemporaryFolder()
     let export = try #require(Self.environment["FIRESTORE_EXPORT_DIR"])
     let imported = try dugout.run("import", folder.path, export, "--from-start")

@@ -21,7 +21,7 @@ import Testing
     return folder.path + "/firestore_export"
   }
 
-  @Test func everyTypeOfValueArrives() throws {
+  @Test func everyTypeOfValueIsImported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     var writer = ExportWriter()
@@ -66,7 +66,7 @@ import Testing
   }
 
   /// Blocks have 32 KiB, so that most of these records are in parts.
-  @Test func recordsAcrossBlocksAndFilesArriveInOrder() throws {
+  @Test func recordsAcrossBlocksAndFilesAreImportedInOrder() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     var writers = [ExportWriter(), ExportWriter(), ExportWriter()]
@@ -88,7 +88,7 @@ import Testing
         == "6 documents imported.\n")
   }
 
-  @Test func anExportThatIsCutOffOrDamagedKeepsWhatCameBeforeAndGoesOn() throws {
+  @Test func aTruncatedOrDamagedExportKeepsEarlierDocumentsAndResumes() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     var writer = ExportWriter()
@@ -112,7 +112,7 @@ import Testing
     #expect(short.status == 65 && short.complaint.contains("it was cut off"), "\(short.complaint)")
   }
 
-  @Test func recordsAreNestedToABound() throws {
+  @Test func nestingOfRecordsIsBounded() throws {
     // Groups that only begin, and maps in maps.
     #expect(throws: ProtobufProblem.self) {
       try DatastoreEntity.document([UInt8](repeating: 0x0B, count: 100_000))
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func bytesThatAreNoExportAreRefusedAndNeverTrap() throws {
+  @Test func invalidExportsAreRefusedWithoutATrap() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     #expect(try dugout.run("import", folder.path, files.path).complaint.contains("is no export of Firestore"))

@@ -47,7 +47,7 @@ import Testing
     return Int(outcome.output.firstMatch(of: #/"integerValue":"(\d+)"/#)?.1 ?? "") ?? -1
   }
 
-  @Test(arguments: [SIGKILL, SIGINT]) func whatWasAcknowledgedStaysAndTheImportGoesOn(signal: Int32) throws {
+  @Test(arguments: [SIGKILL, SIGINT]) func acknowledgedDocumentsStayAndTheImportResumes(signal: Int32) throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/items.jsonl"
@@ -103,7 +103,7 @@ import Testing
   }
 
   /// Of a mark that cannot be written the import says nothing good, whatever ends it.
-  @Test func anImportThatIsEndedSaysWhereTheNextOneBegins() throws {
+  @Test func anInterruptedImportReportsWhereTheNextOneStarts() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/items.jsonl"

@@ -19,7 +19,7 @@ import Testing
 
   private let good = #"{"path": "users/ada", "fields": {}}"# + "\n"
 
-  @Test func theLineIsNamedAndWhatBecameOfTheOthers() throws {
+  @Test func theLineAndTheStateOfTheOthersAreReported() throws {
     let second = try complaint(good + "\n" + #"{"path": "users", "fields": {}}"#)
     #expect(second.contains("standard input, line 3: The path \"users\" is not valid"))
     let again = "Mend it and repeat the command: it begins again, and writes them once more."
@@ -30,7 +30,7 @@ import Testing
   }
 
   /// The story: the field of a line stood beside "fields", and the import wrote a document with nothing in it.
-  @Test func aLineWhoseFieldsHaveAnotherNameIsAMistake() throws {
+  @Test func aLineWithFieldsUnderAnotherNameIsAnError() throws {
     let said = try complaint(good + #"{"path": "a/3", "x": 5}"#)
     #expect(said.contains("line 2: there are no \"fields\", and \"x\" says nothing: fields look like"))
     let folder = try TemporaryFolder()
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// The story: a file of an archive was said to be CSV, and one whose copy had failed to be JSON over several lines.
-  @Test func packedFilesOtherEncodingsAndFilesThatWereCutOffAreRecognised() throws {
+  @Test func compressedEncodedAndTruncatedFilesAreRecognised() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/file")
     func complaint(_ bytes: [UInt8]) throws -> String {
@@ -87,7 +87,7 @@ import Testing
   }
 
   /// The story: it was refused with the commit, as wrong usage, and hundreds of good lines before it with it.
-  @Test func aDocumentBeyondALimitIsToldWithItsLineAndThoseBeforeItAreIn() throws {
+  @Test func anOversizedDocumentIsReportedWithItsLineAndEarlierOnesAreImported() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let good = (0..<700).map { #"{"path": "c/\#($0)"}"# }
@@ -115,7 +115,7 @@ import Testing
   }
 
   /// Few bytes of a file may be many of a document.
-  @Test func aCommitStaysWithinItsLimitWhateverTheFileTakes() throws {
+  @Test func importCommitsStayWithinTheLimit() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let vector = #"{"vectorValue": ["# + Array(repeating: "1", count: 2048).joined(separator: ",") + "]}"
@@ -127,7 +127,7 @@ import Testing
   }
 
   /// The story: a line that was mended had another length, and the import began anew.
-  @Test func aLineThatWasMendedIsWhereItGoesOn() throws {
+  @Test func anImportResumesAtACorrectedLine() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
     let store = folder.path + "/store"
@@ -147,7 +147,7 @@ import Testing
   }
 
   /// The story: "(error 28) 32500 documents before that were imported", and no word of what to do.
-  @Test func aFullDiskIsToldWithWhatToDo() {
+  @Test func aFullDiskIsReportedWithAdvice() {
     var evidence = StorageEvidence(message: "pwrite of s/log failed: No space left on device (error 28)")
     evidence.code = ENOSPC
     #expect(
@@ -162,7 +162,7 @@ import Testing
   }
 
   /// The story: in a folder that was not its user's, an import said that it would go on from there, and began again.
-  @Test func whatCannotBeNotedIsNotPromised() throws {
+  @Test func resumingIsNotPromisedWithoutAMark() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/lines")
     let mark = path + ".dugout-import"
@@ -198,7 +198,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "/dev/stdin.dugout-import"))
   }
 
-  @Test func aFileThatIsNotThereLeavesNoStore() throws {
+  @Test func aMissingFileCreatesNoStore() throws {
     let folder = try TemporaryFolder()
     #expect(try dugout.run("import", folder.path + "/store", folder.path + "/none").status == 74)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)

@@ -23,7 +23,7 @@ import Testing
       ])
   }
 
-  @Test func whatIsNoKeyIsPassedOver() {
+  @Test func unknownKeysAreIgnored() {
     // Half a letter, a stray byte, an unknown sequence, one without an end.
     #expect(keys([0xC3, UInt8(ascii: "a")]) == [.letter("a")])
     #expect(keys([0x80, 0xFF, UInt8(ascii: "a")]) == [.letter("a")])
@@ -47,7 +47,7 @@ import Testing
     return String(letters)
   }
 
-  @Test func lettersGoInAndOutWhereTheCursorIs() {
+  @Test func lettersAreInsertedAndDeletedAtTheCursor() {
     #expect(line("abc\u{1B}[D\u{1B}[Dx") == "ax|bc")
     #expect(line("abc\u{1}x\u{5}y") == "xabcy|")
     #expect(line("abc\u{1B}[D\u{7F}") == "a|c")
@@ -66,7 +66,7 @@ import Testing
     #expect(line("new\u{1B}[A\u{1B}[A\u{1B}[B\u{1B}[B\u{1B}[B", history: ["one", "two"]) == "new|")
   }
 
-  @Test func tabCompletesAsFarAsItIsClear() {
+  @Test func tabCompletesTheCommonPrefix() {
     #expect(line("get us\t", ["users/ada", "users/bob"]) == "get users/|")
     #expect(line("get users/a\t", ["users/ada", "users/bob"]) == "get users/ada|")
     #expect(line("get x\t", ["users/ada"]) == "get x|")
@@ -76,7 +76,7 @@ import Testing
     #expect(outcome == .candidates(["ua", "ub"]))
   }
 
-  @Test func aLineEndsInOneOfThreeWays() {
+  @Test func aLineEndsAsDoneCancelledOrEndOfInput() {
     var editor = LineEditor()
     let none = { (_: String) in Completion(replaced: 0, candidates: []) }
     #expect(editor.take(.endOfInput, completing: none) == .ended)
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// The story: each letter that was typed or pasted had all of the line looked at for letters that become one.
-  @Test(.timeLimit(.minutes(1))) func aLongLineIsNotLookedAtForEachLetter() {
+  @Test(.timeLimit(.minutes(1))) func aLongLineIsNotRescannedForEachLetter() {
     var editor = LineEditor()
     let text = String(repeating: "ab, ", count: 25_000)
     for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }

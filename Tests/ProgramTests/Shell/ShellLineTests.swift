@@ -13,7 +13,7 @@ import Testing
     return line.arguments(of: command, in: "DIR")
   }
 
-  @Test func theDirectoryIsPutInItsPlace() throws {
+  @Test func theDirectoryIsInsertedAtItsPosition() throws {
     #expect(try arguments("get users/ada --json") == ["DIR", "users/ada", "--json"])
     #expect(try arguments("index create users age") == ["create", "DIR", "users", "age"])
     #expect(try arguments("ls") == ["DIR"])
@@ -21,7 +21,7 @@ import Testing
     #expect(try arguments("salvage") == nil)
   }
 
-  @Test func aQueryNeedsNoQuotesAndKeepsItsOwn() throws {
+  @Test func aQueryNeedsNoQuotesAndKeepsInnerOnes() throws {
     #expect(
       try arguments("query users where name == \"Ada  L\" --count --sum age")
         == ["--count", "--sum", "age", "--", "DIR", "users where name == \"Ada  L\""])
@@ -37,7 +37,7 @@ import Testing
   }
 
   /// The story: a query with quotes around it, as on the command line, had "a text that does not end".
-  @Test func quotesAroundAllOfItAreTakenOff() throws {
+  @Test func quotesAroundAWholeQueryAreRemoved() throws {
     #expect(try arguments("query \"a where x == 1\"") == ["--", "DIR", "a where x == 1"])
     #expect(
       try arguments("query 'a where x == \"b\"' --count") == ["--count", "--", "DIR", "a where x == \"b\""])
@@ -47,7 +47,7 @@ import Testing
     #expect(try arguments("query \"a\"b\"c\"") == ["--", "DIR", "\"a\"b\"c\""])
   }
 
-  @Test func linesOfAFileAreHandedOutAsSoonAsTheyAreThere() throws {
+  @Test func linesAreReturnedAsSoonAsTheyAreComplete() throws {
     let pipe = Pipe()
     var input = ShellInput(pipe.fileHandleForReading.fileDescriptor)
     try pipe.fileHandleForWriting.write(contentsOf: Data("one\r\n\ntwo\nthr".utf8))
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// The story: "dugout shell w < /dev/full" took all memory of the machine.
-  @Test func aLineWithoutAnEndIsRefused() throws {
+  @Test func anEndlessLineIsRefused() throws {
     let zeros = try #require(FileHandle(forReadingAtPath: "/dev/zero"))
     let failure = #expect(throws: CommandFailure.self) {
       var input = ShellInput(zeros.fileDescriptor, lineBytesMax: 1 << 20)
@@ -74,13 +74,13 @@ import Testing
     try zeros.close()
   }
 
-  @Test func quotesThatDoNotEndAreNamedAndEmptyLinesAreNothing() throws {
+  @Test func unterminatedQuotesAreReportedAndEmptyLinesIgnored() throws {
     #expect(throws: CommandFailure.self) { try ShellLine("get 'users/ada") }
     #expect(try ShellLine("   ") == nil)
     #expect(try ShellLine("# a comment 'with a quote'") == nil)
   }
 
-  @Test func theHistoryIsKeptForItsOwnerAlone() throws {
+  @Test func onlyTheOwnerCanReadTheHistory() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/state/history"
     var history = ShellHistory(path: path)
@@ -94,7 +94,7 @@ import Testing
   }
 
   /// The story: each of two shells wrote the whole file as it knew it, and the lines of the other were gone.
-  @Test func shellsAtTheSameTimeKeepTheLinesOfEachOther() throws {
+  @Test func concurrentShellsKeepEachOthersHistory() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/history"
     var (one, other) = (ShellHistory(path: path), ShellHistory(path: path))
@@ -116,7 +116,7 @@ import Testing
     #expect(ShellHistory(path: path).lines.suffix(2) == ["of one at last", "of a later one"])
   }
 
-  @Test func theHistoryHasItsPlace() {
+  @Test func theHistoryPathFollowsTheXDGSpecification() {
     #expect(ShellHistory.path(["HOME": "/h"]) == "/h/.local/state/dugout/history")
     #expect(ShellHistory.path(["HOME": "/h", "XDG_STATE_HOME": "/s"]) == "/s/dugout/history")
     #expect(ShellHistory.path(["HOME": "/h", "DUGOUT_HISTORY": "/x"]) == "/x")

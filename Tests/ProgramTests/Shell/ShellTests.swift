@@ -13,7 +13,7 @@ import Testing
     try dugout.run(["shell", path], input: lines.joined(separator: "\n") + "\n")
   }
 
-  @Test func linesFromAPipeAreCarriedOutInOrder() throws {
+  @Test func linesFromAPipeAreExecutedInOrder() throws {
     let folder = try TemporaryFolder()
     let outcome = try shell(
       folder.path, "# a tour", "set users/ada {name: \"Ada\", age: 36}",
@@ -29,7 +29,7 @@ import Testing
 
   /// The story: the system ends a path at its first NUL, so that an export replaced another file than the one named.
   @Test(arguments: ["export FILE", "import FILE", "backup FILE"])
-  func aPathWithANulNamesNoFile(line: String) throws {
+  func aPathWithANULIsRefused(line: String) throws {
     let folder = try TemporaryFolder()
     let file = folder.path + "/letter"
     try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
@@ -40,7 +40,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["letter", "store"])
   }
 
-  @Test func theFirstLineThatFailsEndsItWithItsCode() throws {
+  @Test func theFirstFailingLineSetsTheExitCode() throws {
     let folder = try TemporaryFolder()
     let outcome = try shell(folder.path, "get users/ada", "set users/ada {a: 1}")
     #expect(outcome.status == 1)
@@ -53,7 +53,7 @@ import Testing
   }
 
   /// The story: a page had the form of the command line and that of the shell, and examples of the former.
-  @Test func aPageOfHelpHasTheFormOfALineHere() throws {
+  @Test func helpInTheShellUsesTheShellsForm() throws {
     let folder = try TemporaryFolder()
     let names = ShellSession.commands.map { $0.name }
     let pages = try dugout.run(["shell", folder.path], input: names.map { "help \($0)\n" }.joined())
@@ -87,7 +87,7 @@ import Testing
     #expect(outcome.output.hasSuffix("nothing is watched\n"))
   }
 
-  @Test func aStoreThatIsInUseOrDamagedIsRefusedAsEverywhere() throws {
+  @Test func theShellRefusesAStoreInUseOrDamaged() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     let outcome = try shell(folder.path, "ls")

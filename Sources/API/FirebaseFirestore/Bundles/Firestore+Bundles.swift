@@ -33,7 +33,7 @@ extension Firestore {
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
   ) -> LoadBundleTask {
-    start(.stream(Handed(bundleStream)), completion)
+    start(.stream(Transferred(bundleStream)), completion)
   }
 
   /// Loads a bundle, and returns when its documents are on stable storage.
@@ -49,7 +49,7 @@ extension Firestore {
   nonisolated(nonsending)
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
   {
-    try await BundleLoad(self, LoadBundleTask(), .stream(Handed(bundleStream))).run()
+    try await BundleLoad(self, LoadBundleTask(), .stream(Transferred(bundleStream))).run()
   }
 
   private func start(
@@ -101,7 +101,7 @@ private struct BundleLoad: Sendable {
 
   enum Source: Sendable {
     case data(Data)
-    case stream(Handed<InputStream>)
+    case stream(Transferred<InputStream>)
   }
 
   init(_ firestore: Firestore, _ task: LoadBundleTask, _ source: Source) {

@@ -16,7 +16,7 @@ import Foundation
 import OfflineSync
 
 package final class FirestoreClient: Sendable {
-  private let place: StorePlace
+  private let place: StoreAddress
   private let durability: StoreDurability
   /// With one, the engine's driver does what the store does without.
   let remote: ClientRemote?
@@ -65,7 +65,7 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  init(place: StorePlace, durability: StoreDurability, remote: ClientRemote? = nil) {
+  init(place: StoreAddress, durability: StoreDurability, remote: ClientRemote? = nil) {
     self.place = place
     self.durability = durability
     self.remote = remote
@@ -81,7 +81,7 @@ package final class FirestoreClient: Sendable {
     let use = try AppStores.shared.use(place, durability)
     do throws(DocumentStoreError) {
       guard let remote else {
-        try use.view.checkIsOwn()
+        try use.view.checkIsNotCache()
         state.withLock { state in
           state.use = use
           state.applyIndexCreation()

@@ -31,7 +31,7 @@ extension Firestore {
     completion: @escaping (Any?, (any Error)?) -> Void
   ) {
     let run = unsafe TransactionRun(self, options, Self.throwing(block))
-    run.begin(told { (result: Handed<Any?>?, error) in completion(result?.value ?? nil, error) })
+    run.begin(told { (result: Transferred<Any?>?, error) in completion(result?.value ?? nil, error) })
   }
 
   /// Runs the block until nobody was faster, five times at most; returns what the block returned.
@@ -79,17 +79,17 @@ private struct TransactionRun: @unchecked Sendable {
     lastWrite = (try? client.get().lastIssuedWrite) ?? 0
   }
 
-  nonisolated(nonsending) func result() async throws -> Handed<Any?> {
+  nonisolated(nonsending) func result() async throws -> Transferred<Any?> {
     try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
   }
 
-  func begin(_ done: @escaping @Sendable (Result<Handed<Any?>, any Error>) -> Void) {
+  func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {
     let client: FirestoreClient
     do { client = try self.client.get() } catch { return done(.failure(error)) }
     client.work(after: lastWrite, { try result(client, $0) }, done)
   }
 
-  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Handed<Any?> {
+  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {
     guard let remote = client.remote, let driver = client.openDriver else {
       return try run {
         try view.store.beginTransaction()
@@ -124,11 +124,11 @@ private struct TransactionRun: @unchecked Sendable {
 
   private func run(
     _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Bool
-  ) throws -> Handed<Any?> {
+  ) throws -> Transferred<Any?> {
     var attempt = 1
     while true {
       do {
-        return Handed(try self.attempt(begin))
+        return Transferred(try self.attempt(begin))
       } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
         attempt += 1
         guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
@@ -151,7 +151,7 @@ private struct TransactionRun: @unchecked Sendable {
   private static func isRetryable(_ error: any Error) -> Bool {
     if let error = error as? DocumentStoreError { return error.isRetryable }
     if case .remote(let refusal)? = error as? OfflineSyncError {
-      return refusal.code.isWorthAnotherTransaction
+      return refusal.code.isRetryableTransaction
     }
     let error = error as NSError
     guard error.domain == FirestoreErrorDomain, let code = FirestoreErrorCode.Code(rawValue: error.code)

@@ -134,7 +134,7 @@ public final class WriteBatch: NSObject, Sendable {
     let companion = companion
     send(through: client) { result in
       guard callback != nil || companion != nil else { return }
-      let delivery = Handed(result.failure)
+      let delivery = Transferred(result.failure)
       queue.async {
         guard let companion else {
           callback?(delivery.value)

@@ -17,7 +17,7 @@ import OfflineSync
 
 package final class StorageClient: Sendable {
   let app: FirebaseApp
-  private let place: StorePlace
+  private let place: StoreAddress
   private let operations = DispatchQueue(label: "dugout.storage.operations")
   private let remoteOperations = DispatchQueue(label: "dugout.storage.operations.remote")
   /// Held while the store is opened.

@@ -82,7 +82,7 @@ extension StorageReference {
       case .success(.elsewhere):
         // Nothing of it is here that could wait.
         let patience = Storage.microseconds(storage.maxOperationRetryTime)
-        sync.updateElsewhere(place, update, patience: patience) { result in
+        sync.updateAtRemote(place, update, patience: patience) { result in
           finish(
             result.mapError { StorageErrors.translate($0, bucket, path) }.flatMap { object in
               object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)
@@ -205,7 +205,7 @@ extension StorageReference {
       }
     }
     let patience = Storage.microseconds(storage.maxOperationRetryTime)
-    sync.find(place, BlobSync.Wanted(bringsContent: false, patience: patience)) { result in
+    sync.find(place, BlobSync.Wanted(fetchesContent: false, patience: patience)) { result in
       finish(result.mapError { StorageErrors.translate($0, bucket, path) })
     }
   }

@@ -86,7 +86,7 @@ struct RemoteSettings: Sendable {
   /// Returns nil without a remote. Throws `failedPrecondition` if the store was used otherwise before.
   func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
     if let remote { return try BlobSync.attach(remote, to: objects, attachment) }
-    try BlobSync.checkAreOwn(objects)
+    try BlobSync.checkAreNotCache(objects)
     return nil
   }
 }

@@ -75,7 +75,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     if let search { return sync.release(search.search) }
     let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
     let wanted = BlobSync.Wanted(
-      bringsContent: true, bytesMax: UInt64(max(0, target.bytesMax)), patience: patience,
+      fetchesContent: true, bytesMax: UInt64(max(0, target.bytesMax)), patience: patience,
       progress: { answer.progress($0, of: $1) })
     search = Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
   }

@@ -124,8 +124,8 @@ public final class Batch {
 
   /// `completion` runs on the callback queue, once, with nil if everything is durable.
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) {
-    let writes = Handed(begin())
-    let completion = Handed(completion)
+    let writes = Transferred(begin())
+    let completion = Transferred(completion)
     let queue = firestore.callbackQueue
     send(writes.value) { result in
       queue.async {

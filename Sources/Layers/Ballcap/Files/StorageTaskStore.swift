@@ -23,7 +23,7 @@ final class RunningTransfers<Transfer: StorageObservableTask>: Sendable {
   subscript(path: String) -> Transfer? {
     get { state.withLock { $0.tasks[path] } }
     set {
-      let arriving = Handed(newValue)
+      let arriving = Transferred(newValue)
       state.withLock { $0.tasks[path] = arriving.value }
       guard let newValue else { return }
       for status in [StorageTaskStatus.success, .failure] {
@@ -39,7 +39,7 @@ final class RunningTransfers<Transfer: StorageObservableTask>: Sendable {
   }
 
   private func remove(_ task: Transfer, _ path: String) {
-    let ended = Handed(task)
+    let ended = Transferred(task)
     state.withLock { state in if state.tasks[path] == ended.value { state.tasks[path] = nil } }
   }
 }

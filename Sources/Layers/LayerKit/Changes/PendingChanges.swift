@@ -78,7 +78,7 @@ package final class PendingChanges<T>: Sendable {
   /// look at the changes again.
   @discardableResult
   package func answer(_ index: Int, _ element: T?) -> Bool {
-    let answer = Handed(element.map(Answer.element) ?? .nothing)
+    let answer = Transferred(element.map(Answer.element) ?? .nothing)
     return state.withLock { state in
       guard case .waiting = state.answers[index] else { return false }
       state.answers[index] = answer.value
@@ -89,7 +89,7 @@ package final class PendingChanges<T>: Sendable {
 
   /// Stores the objects of all changes.
   package func answer(_ elements: [T?]) {
-    let answers = Handed(elements.map { $0.map(Answer.element) ?? .nothing })
+    let answers = Transferred(elements.map { $0.map(Answer.element) ?? .nothing })
     state.withLock { state in
       state.answers = answers.value
       state.waiting = 0
@@ -113,7 +113,7 @@ package final class PendingChanges<T>: Sendable {
 
   /// Keeps the receiver alive until the changes are taken.
   package func keep(_ receiver: AnyObject) {
-    let receiver = Handed(receiver)
+    let receiver = Transferred(receiver)
     state.withLock { $0.receiver = receiver.value }
   }
 
@@ -123,13 +123,13 @@ package final class PendingChanges<T>: Sendable {
     let taken = state.withLock { state in
       defer { state.receiver = nil }
       state.isApplied = true
-      return Handed((answers: state.answers, receiver: state.receiver))
+      return Transferred((answers: state.answers, receiver: state.receiver))
     }
     return taken.value.answers
   }
 
   /// Returns the object of a late answer; nil if the answer left the document out.
   package func lateElement(_ index: Int) -> T? {
-    state.withLock { Handed($0.answers[index]) }.value.element
+    state.withLock { Transferred($0.answers[index]) }.value.element
   }
 }

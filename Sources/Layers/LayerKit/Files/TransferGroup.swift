@@ -23,14 +23,14 @@ package final class TransferGroup: Sendable {
 
   /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep them.
   package func begin(_ task: StorageUploadTask) {
-    let arriving = Handed(task)
+    let arriving = Transferred(task)
     state.withLock { state in
       if state.completion != nil { state.tasks.append(arriving.value) }
     }
   }
 
   package func end(_ index: Int, _ error: (any Error)?) {
-    let end = state.withLock { state -> Handed<State>? in
+    let end = state.withLock { state -> Transferred<State>? in
       state.waiting -= 1
       if let error { state.failures[index] = error }
       return state.waiting == 0 ? Self.takeAll(&state) : nil
@@ -52,13 +52,13 @@ package final class TransferGroup: Sendable {
     completion(error)
   }
 
-  private static func takeAll(_ state: inout State) -> Handed<State> {
+  private static func takeAll(_ state: inout State) -> Transferred<State> {
     defer {
       state.tasks = []
       state.failures = [:]
       state.completion = nil
     }
-    return Handed(state)
+    return Transferred(state)
   }
 }
 
@@ -66,9 +66,9 @@ package final class TransferGroup: Sendable {
 nonisolated(nonsending) package func awaitCompletion<Value>(
   _ start: (@escaping (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value {
-  try await withCheckedThrowingContinuation { (done: CheckedContinuation<Handed<Value>, any Error>) in
+  try await withCheckedThrowingContinuation { (done: CheckedContinuation<Transferred<Value>, any Error>) in
     start { value, error in
-      if let value, error == nil { return done.resume(returning: Handed(value)) }
+      if let value, error == nil { return done.resume(returning: Transferred(value)) }
       done.resume(throwing: error ?? StorageError.unknown(message: "There is no answer.", serverError: [:]))
     }
   }.value

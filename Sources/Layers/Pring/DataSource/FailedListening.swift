@@ -10,7 +10,7 @@ final class FailedListening: NSObject, ListenerRegistration {
 
   init(_ error: DocumentError, _ queue: DispatchQueue, _ listener: @escaping FIRQuerySnapshotBlock) {
     super.init()
-    let (listener, isRemoved) = (Handed(listener), isRemoved)
+    let (listener, isRemoved) = (Transferred(listener), isRemoved)
     queue.async {
       if !isRemoved.withLock({ $0 }) { listener.value(nil, error) }
     }

@@ -23,9 +23,9 @@ public class UploadContainer {
   /// Starts all uploads. Calls `block` once on `queue`, when all have ended or the timeout has passed, with
   /// the first error. A timeout cancels the uploads under way.
   func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask] {
-    let answer = Handed(block)
+    let answer = Transferred(block)
     let transfers = TransferGroup(count: files.count) { error in
-      let error = Handed(error)
+      let error = Transferred(error)
       queue.async { answer.value?(error.value) }
     }
     for (index, entry) in files.enumerated() {
@@ -60,7 +60,7 @@ public class DeleteContainer {
       block?(nil)
       return
     }
-    let answer = Handed(block)
+    let answer = Transferred(block)
     let transfers = TransferGroup(count: files.count) { _ in
       guard let queue else {
         answer.value?(nil)

@@ -38,7 +38,7 @@ final class ResourceHook: @unchecked Sendable {
     lock.unlock()
     guard let taken else { return }
     if isInside { return taken(error) }
-    let handed = Handed((taken, error))
+    let handed = Transferred((taken, error))
     queue.async { handed.value.0(handed.value.1) }
   }
 }

@@ -27,7 +27,7 @@ final class QueueTimer: BatchTimer {
     let latest = deadline ?? .now() + delay * Self.delaysMax
     started?.cancel()
     deadline = latest
-    let call = Handed { [weak self] in
+    let call = Transferred { [weak self] in
       self?.cancel()
       body()
     }

@@ -20,7 +20,7 @@ extension StreamBase {
     guard let source = kitSource else { return }
     guard fixFirstSegment(source) else {
       // Not at once: who asks again as long as there is more would never come back.
-      let done = Handed(done)
+      let done = Transferred(done)
       return source.ref.firestore.callbackQueue.async { done.value?() }
     }
     kitIsFetching = true

@@ -39,13 +39,13 @@ enum ListCommand: Command {
     let (found, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
       let found = try store.collections(below: document).sorted { $0.path.description < $1.path.description }
-      return (found, try DeeperCollections(below: document?.segments ?? [], in: store))
+      return (found, try UnreachableCollections(below: document?.segments ?? [], in: store))
     }
-    let lines = DeeperCollections.lines(found) + deeper.lines
+    let lines = UnreachableCollections.lines(found) + deeper.lines
     arguments.answer(
       lines.isEmpty ? "no collections" : lines.joined(separator: "\n"),
       [
-        "collections": DeeperCollections.objects(found), "deeper": DeeperCollections.objects(deeper.found),
+        "collections": UnreachableCollections.objects(found), "deeper": UnreachableCollections.objects(deeper.found),
         "deeperIsComplete": deeper.omitted == nil,
       ])
   }
@@ -59,7 +59,7 @@ enum ListCommand: Command {
       let found = try store.decodableDocuments(query.limited(to: .first(limit)))
       // An empty collection may still have subcollections below documents that do not exist.
       let deeper =
-        found.documents.isEmpty ? try DeeperCollections(below: collection.segments, in: store) : nil
+        found.documents.isEmpty ? try UnreachableCollections(below: collection.segments, in: store) : nil
       return (found, try store.count(query), deeper)
     }
     let documents = found.documents
@@ -74,7 +74,7 @@ enum ListCommand: Command {
       "documents": documents.map(DocumentJSON.object), "count": count, "undecodable": undecodable.names,
     ]
     if let deeper {
-      object["deeper"] = DeeperCollections.objects(deeper.found)
+      object["deeper"] = UnreachableCollections.objects(deeper.found)
       object["deeperIsComplete"] = (deeper.omitted == nil).json
     }
     arguments.answer(text, object)

@@ -101,16 +101,16 @@ enum QueryCommand: Command {
     case .document: return nil
     }
     let groups = try store.collectionGroups().filter(PathArgument.isCollectionID)
-    if groups.contains(where: { $0.isSameUTF8(as: id) }) { return try hintElsewhere(query, store) }
+    if groups.contains(where: { $0.isSameUTF8(as: id) }) { return try hintAboutSameID(query, store) }
     guard !groups.isEmpty else { return nil }
-    let near = groups.sorted().first { Wording.areNear($0, id) }
+    let near = groups.sorted().first { Wording.areOneTypoApart($0, id) }
     let guess =
       near.map { "Did you mean \(PathText.printed([$0]))?" } ?? "\"dugout ls\" lists those that are there."
     return "there is no collection \(id). \(guess)"
   }
 
   /// Returns a hint if the collection is empty and another one with its id is not.
-  private static func hintElsewhere(
+  private static func hintAboutSameID(
     _ query: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> String? {
     guard case .collection(let path) = query.scope, try store.count(StructuredQuery(.collection(path))) == 0,

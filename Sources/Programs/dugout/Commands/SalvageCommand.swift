@@ -34,9 +34,9 @@ enum SalvageCommand: Command {
       }
     }
     let loss = loss(report.bytes, in: arguments.positional[0])
-    let remade = remade(report, in: arguments.positional[0])
+    let indexAdvice = indexAdvice(report, in: arguments.positional[0])
     arguments.answer(
-      ([text(report.bytes)] + remade).joined(separator: "\n"),
+      ([text(report.bytes)] + indexAdvice).joined(separator: "\n"),
       object(of: report, isComplete: loss == nil, in: arguments.positional[0]))
     if let loss { throw CommandFailure(code: .checkFailed, message: loss) }
   }
@@ -103,7 +103,7 @@ enum SalvageCommand: Command {
   }
 
   /// Returns advice about declared indexes.
-  private static func remade(_ report: DocumentSalvageReport, in directory: String) -> [String] {
+  private static func indexAdvice(_ report: DocumentSalvageReport, in directory: String) -> [String] {
     guard report.bytes.outcome != .healthy, report.bytes.outcome != .cleared else { return [] }
     guard let declared = report.declaredIndexes else {
       return ["Indexes that were declared, if there were any, are left out: declare them again."]

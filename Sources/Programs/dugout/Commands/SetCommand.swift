@@ -40,7 +40,7 @@ enum SetCommand: Command {
     let mutation = change.mutation(of: path)
     let directory = arguments.positional[0]
     let isNew = StoreAccess.session == nil && !StoreFinder.isStore(directory)
-    let time = try StoreAccess.withStore(directory, creates: change.makesDocument, writesDocuments: true) {
+    let time = try StoreAccess.withStore(directory, creates: change.createsDocument, writesDocuments: true) {
       store throws(DocumentStoreError) in
       do throws(DocumentStoreError) {
         return try store.commit([mutation])
@@ -107,10 +107,10 @@ private struct Change {
 
   /// Whether the change may create a document or a store. Deletions alone require both, because a name
   /// may be mistyped.
-  var makesDocument: Bool { fields != nil || !increments.isEmpty }
+  var createsDocument: Bool { fields != nil || !increments.isEmpty }
 
   func mutation(of path: DocumentPath) -> Mutation {
-    guard makesDocument else {
+    guard createsDocument else {
       return .patch(path, StoredMap(), mask: FieldMask(deletions), precondition: .exists(true))
     }
     let fields = fields ?? StoredMap()

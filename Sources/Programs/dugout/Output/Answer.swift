@@ -43,7 +43,7 @@ enum Wording {
 
 extension Wording {
   /// Whether the words differ by one typing error: a letter added, missing, replaced, or two swapped.
-  static func areNear(_ word: String, _ other: String) -> Bool {
+  static func areOneTypoApart(_ word: String, _ other: String) -> Bool {
     let (left, right) = (Array(word), Array(other))
     let start = zip(left, right).prefix { $0 == $1 }.count
     let end = zip(left.dropFirst(start).reversed(), right.dropFirst(start).reversed()).prefix { $0 == $1 }

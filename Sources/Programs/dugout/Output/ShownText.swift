@@ -10,19 +10,19 @@ enum ShownText {
   /// Escapes control characters in composed text, except line breaks, tabs and our own emphasis. Stored
   /// text is escaped by `escaped` before; this covers text that error messages quote.
   static func harmless(_ text: String) -> String {
-    guard text.utf8.contains(0x1B) else { return unsteered(text) }
+    guard text.utf8.contains(0x1B) else { return withoutControls(text) }
     var (rest, result) = (text[...], "")
     // Each byte is examined once, whatever the number and kind of marks.
     while let start = rest.utf8.firstIndex(of: 0x1B) {
       let mark = [emphasis, plain].first { rest.utf8[start...].starts(with: $0.utf8) }
       let end = rest.utf8.index(start, offsetBy: mark?.utf8.count ?? 1)
-      result += unsteered(String(rest[..<start])) + (mark ?? unsteered(String(rest[start..<end])))
+      result += withoutControls(String(rest[..<start])) + (mark ?? withoutControls(String(rest[start..<end])))
       rest = rest[end...]
     }
-    return result + unsteered(String(rest))
+    return result + withoutControls(String(rest))
   }
 
-  private static func unsteered(_ text: String) -> String {
+  private static func withoutControls(_ text: String) -> String {
     written(text) { isControl($0) && $0 != "\n" && $0 != "\t" }
   }
 

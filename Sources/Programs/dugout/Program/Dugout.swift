@@ -61,7 +61,7 @@ struct Dugout {
   }
 
   private static func unknown(_ name: String) -> ExitCode {
-    let near = commands.map { $0.name }.first { Wording.areNear($0, name) }
+    let near = commands.map { $0.name }.first { Wording.areOneTypoApart($0, name) }
     let guess = near.map { "Did you mean \($0)? " } ?? ""
     Terminal.complain("dugout: there is no command \"\(name)\". \(guess)\"dugout --help\" lists them.")
     return .usage

@@ -59,7 +59,7 @@ enum StoreFinder {
     let name = String(path[start...])
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.sorted().filter { other in
-      other != name && Wording.areNear(other, name)
+      other != name && Wording.areOneTypoApart(other, name)
         && FileManager.default.fileExists(atPath: "\(folder)/\(other)/\(mark)")
     }.prefix(foundMax).map { path[..<start] + $0 }
   }

@@ -64,7 +64,7 @@ struct LineEditor {
 
   private mutating func insert(_ new: [Character]) {
     let around = max(0, cursor - 1)..<min(letters.count, cursor + 1)
-    let isPlain = new.allSatisfy(Self.standsAlone) && letters[around].allSatisfy(Self.standsAlone)
+    let isPlain = new.allSatisfy(Self.neverCombines) && letters[around].allSatisfy(Self.neverCombines)
     letters.insert(contentsOf: new, at: cursor)
     cursor += new.count
     // Skipped for plain letters, because rescanning a long pasted line for each letter takes quadratic time.
@@ -76,7 +76,7 @@ struct LineEditor {
   }
 
   /// Whether the letter never merges with a neighbour of this kind.
-  private static func standsAlone(_ letter: Character) -> Bool { letter.isASCII && !letter.isNewline }
+  private static func neverCombines(_ letter: Character) -> Bool { letter.isASCII && !letter.isNewline }
 
   private mutating func delete(_ range: Range<Int>) {
     letters.removeSubrange(range)

@@ -120,7 +120,7 @@ struct ShellCompleter {
 
   /// Returns collections that can only be reached by their complete path.
   private func deeper(_ parent: [String]) throws -> [String] {
-    try DeeperCollections(below: parent, in: store).found.map {
+    try UnreachableCollections(below: parent, in: store).found.map {
       $0.path.segments.map(PathText.quoted).joined(separator: "/")
     }
   }

@@ -13,7 +13,7 @@
 //   5. targets, with their versions and resume tokens
 //   6. tokens and counters
 //
-// In both cases the first commit adds a marker that the last one removes. LocalStore+Mending.swift repairs a
+// In both cases the first commit adds a marker that the last one removes. LocalStore+Repair.swift repairs a
 // step that a crash interrupted. Commits take effect in order, and a power loss can only drop the last ones.
 
 internal import DocumentStore
@@ -28,7 +28,7 @@ extension CacheTransaction {
     for path in touched { appendWrites(of: path, queue, to: &mutations) }
     mutations += notes.values
     guard mutations.commitBytes > sizes.wholeMax else { return try commit([mutations], durability) }
-    if isSeenAtOnce {
+    if isAtomic {
       try commitAtOnce(mutations, durability)
     } else {
       try commit(parts(queue), durability)
@@ -136,7 +136,7 @@ extension CacheTransaction {
   private func commitAtOnce(
     _ mutations: [Mutation], _ durability: StoreDurability?
   ) throws(DocumentStoreError) {
-    let unseen = mutations.filter(isUnseen).sorted { ValueOrder.compare($0.path, $1.path) == .before }
+    let unseen = mutations.filter(isInvisible).sorted { ValueOrder.compare($0.path, $1.path) == .before }
     guard !unseen.isEmpty else { return try commit([mutations], durability) }
     var parts = CommitParts(of: sizes.part)
     parts.append([unfinished])
@@ -155,7 +155,7 @@ extension CacheTransaction {
     }
   }
 
-  private func isUnseen(_ mutation: Mutation) -> Bool {
+  private func isInvisible(_ mutation: Mutation) -> Bool {
     guard case .place(let fields, _, _) = mutation.change else { return false }
     let path = mutation.path
     switch path.segments[0] {

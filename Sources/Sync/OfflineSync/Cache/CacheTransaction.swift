@@ -20,7 +20,7 @@ struct CacheTransaction {
   /// Documents that lost a reference and may have to be evicted.
   var orphans: Set<DocumentPath> = []
   /// Whether the step must become visible atomically.
-  var isSeenAtOnce = false
+  var isAtomic = false
 
   struct Entry {
     var document: SyncedDocument

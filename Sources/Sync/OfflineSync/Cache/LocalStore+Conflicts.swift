@@ -32,7 +32,7 @@ extension LocalStore {
 
   /// Returns the precondition under which the pending writes of a document still apply to the version
   /// they are based on; nil for no precondition.
-  package func guardOf(_ path: DocumentPath) throws(DocumentStoreError) -> Precondition? {
+  package func guardPrecondition(_ path: DocumentPath) throws(DocumentStoreError) -> Precondition? {
     let base: SyncedDocument
     if let kept = bases[user]?[path] { base = kept } else { base = try remoteDocument(path) }
     switch base.content {
@@ -119,7 +119,7 @@ extension LocalStore {
     let batches = queue.batches(about: path)
     let remote = try transaction.remote(path)
     let kept = Self.fieldsWritten(by: batches.prefix(while: \.hasConditions), over: remote)
-    var mutation = mutation?.leavingOut(kept, over: remote.fields ?? StoredMap())
+    var mutation = mutation?.omitting(kept, over: remote.fields ?? StoredMap())
     var changed: [PendingBatch] = []
     var isReplaced = false
     for batch in batches {
@@ -149,7 +149,7 @@ extension LocalStore {
     var fields: [StoredFieldPath] = []
     // Batches that follow a patch expect the result of that patch on another version.
     var isPinned = false
-    for batch in batches where batch.canHappen(on: document, isPinned: isPinned) {
+    for batch in batches where batch.maySucceed(on: document, isPinned: isPinned) {
       document = batch.applied(to: document)
       fields += batch.fieldsWritten(of: path)
       isPinned = isPinned || (batch.changes(path) && batch.pins(path))

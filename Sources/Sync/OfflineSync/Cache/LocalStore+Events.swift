@@ -67,7 +67,7 @@ extension LocalStore {
     }
     targets[id] = new
     let isDue =
-      old.resumeToken.isEmpty || event.mismatches[id] != nil || change.isAboutDocuments
+      old.resumeToken.isEmpty || event.mismatches[id] != nil || change.hasDocumentChanges
       || new.version.microseconds &- old.version.microseconds >= Self.tokenAgeMax
     if isDue {
       transaction.put(new)

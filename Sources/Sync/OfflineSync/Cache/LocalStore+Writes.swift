@@ -11,20 +11,20 @@ extension LocalStore {
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
-    transaction.isSeenAtOnce = true
+    transaction.isAtomic = true
     var seen: [DocumentPath: SyncedDocument] = [:]
     for mutation in mutations where seen[mutation.path] == nil {
       seen[mutation.path] = try transaction.seen(mutation.path, isPending: isPending(mutation.path))
     }
     let mutations = try mutations.map { mutation throws(DocumentStoreError) in
-      mutation.precondition.isAboutPending ? try following(mutation, seen[mutation.path]) : mutation
+      mutation.precondition.refersToPendingWrites ? try following(mutation, seen[mutation.path]) : mutation
     }
     var base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
       seen[path] ?? SyncedDocument(path)
     }
     var grounded: Set<DocumentPath> = []
     for mutation in mutations
-    where mutation.precondition == .asMadeBefore && grounded.insert(mutation.path).inserted {
+    where mutation.precondition == .afterPendingWrites && grounded.insert(mutation.path).inserted {
       base.append(.verify(mutation.path, try transaction.remote(mutation.path).requirement))
     }
     let batch = PendingBatch(
@@ -58,18 +58,18 @@ extension LocalStore {
     let path = mutation.path
     guard let seen, seen.pending == .local, let fields = seen.fields,
       queue.batches(about: path).contains(where: { $0.makes(path) }),
-      mutation.precondition == .asMadeBefore || mutation.precondition == .asRead(fields)
+      mutation.precondition == .afterPendingWrites || mutation.precondition == .asRead(fields)
     else {
       throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
     }
-    return mutation.requiring(.asMadeBefore)
+    return mutation.requiring(.afterPendingWrites)
   }
 
   /// Queues local documents that the remote does not know as a batch that uploads them.
   package func write(uploading mutations: [Mutation]) throws(DocumentStoreError) {
     guard let time = try store.snapshot().time, !mutations.isEmpty else { return }
     var transaction = begin()
-    transaction.isSeenAtOnce = true
+    transaction.isAtomic = true
     let batch = PendingBatch(
       id: BatchID(globals.lastBatch + 1), run: run, time: time, base: [], mutations: mutations)
     for path in batch.paths { try transaction.setRemote(SyncedDocument(path)) }
@@ -122,7 +122,7 @@ extension LocalStore {
     for path in batch.paths { seen[path] = try transaction.seen(path, isPending: true) }
     var followers: [DocumentPath: [BatchID: PendingBatch]] = [:]
     for path in batch.paths {
-      followers[path] = settleFollowers(of: batch, path, answer, &transaction)
+      followers[path] = updateFollowers(of: batch, path, answer, &transaction)
     }
     queues[user]?.remove(batch.id)
     removeBatch(batch.id, &transaction)
@@ -144,11 +144,11 @@ extension LocalStore {
 
   /// Updates the batches that follow this one in a document. Returns the earlier versions of those whose
   /// effect may be visible.
-  private func settleFollowers(
+  private func updateFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?,
     _ transaction: inout CacheTransaction
   ) -> [BatchID: PendingBatch] {
-    guard let settlement = queues[user]?.settleFollowers(of: batch, path, answer) else { return [:] }
+    guard let settlement = queues[user]?.updateFollowers(of: batch, path, answer) else { return [:] }
     for changed in settlement.changed {
       put(changed, &transaction)
     }

@@ -193,7 +193,7 @@ package final class LocalStore {
 
   /// Whether the remote may have fields that are unknown here and that no pending write replaces.
   package func isAssumed(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
-    try remoteDocument(path).isAssumed && !queue.batches(about: path).contains { $0.beginsAnew(path) }
+    try remoteDocument(path).isAssumed && !queue.batches(about: path).contains { $0.replacesDocument(path) }
   }
 
   /// Returns the result of a query in the user's view.

@@ -38,7 +38,7 @@ package final class SyncDriver: @unchecked Sendable {
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// The progress that queue listeners were last notified of.
-  private var toldProgress: QueueProgress?
+  private var lastNotifiedProgress: QueueProgress?
   private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
   /// Rejections that occurred without a listener, for the first one to register. The remote may answer
   /// the writes of an earlier run as soon as the store is open.
@@ -199,9 +199,9 @@ package final class SyncDriver: @unchecked Sendable {
     let id = numbers.next()
     scheduler.run { [self] in
       if let failure { return handler(.failure(failure)) }
-      tellQueue()
+      notifyQueueListeners()
       let progress = engine.progress
-      toldProgress = progress
+      lastNotifiedProgress = progress
       queueListeners[id] = handler
       handler(.success(progress))
     }
@@ -216,11 +216,11 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  private func tellQueue() {
+  private func notifyQueueListeners() {
     guard !queueListeners.isEmpty else { return }
     let progress = engine.progress
-    guard progress != toldProgress else { return }
-    toldProgress = progress
+    guard progress != lastNotifiedProgress else { return }
+    lastNotifiedProgress = progress
     for handler in queueListeners.values { handler(.success(progress)) }
   }
 
@@ -231,7 +231,7 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run { [self] in
       if let failure { return handler(.failure(failure)) }
       rejectionListeners[id] = handler
-      tellMissedRejections()
+      notifyMissedRejections()
     }
     return id
   }
@@ -252,7 +252,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   /// Rejections of other users are kept until those users return.
-  private func tellMissedRejections() {
+  private func notifyMissedRejections() {
     guard !rejectionListeners.isEmpty, !missedRejections.isEmpty else { return }
     let missed = missedRejections.filter { $0.user == engine.local.user }
     missedRejections.removeAll { $0.user == engine.local.user }
@@ -328,23 +328,23 @@ package final class SyncDriver: @unchecked Sendable {
       }
       reads.add(id)
       handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
-      watchReads()
+      startReadTimer()
     }
   }
 
   /// A connected remote that does not answer counts as unreachable; the read then gets the cached result.
-  private func watchReads() {
+  private func startReadTimer() {
     guard !reads.isEmpty, timers[.readSilence] == nil else { return }
     start(.readSilence, engine.options.silence)
   }
 
-  private func endSilentReads() {
+  private func timeOutReads() {
     for id in reads.overdue() {
       reads.remove(id)
       let unanswered = OfflineSyncError.remote(RemoteError(.unavailable, "The remote has not answered."))
       listeners[id]?(engine.events.last(of: id).map { .success($0) } ?? .failure(unanswered))
     }
-    watchReads()
+    startReadTimer()
   }
 
   package func waitForPendingWrites(_ completion: @escaping Completion) {
@@ -426,7 +426,7 @@ package final class SyncDriver: @unchecked Sendable {
   private func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
     attempt { () throws(DocumentStoreError) in try engine.handle(event) }
-    if case .changeUser = event { tellMissedRejections() }
+    if case .changeUser = event { notifyMissedRejections() }
     guard !unsatisfied.isEmpty else { return }
     for id in unsatisfied.sorted() {
       if let last = engine.events.last(of: id) { listeners[id]?(.success(last)) }
@@ -462,7 +462,7 @@ package final class SyncDriver: @unchecked Sendable {
       case .failListener(let id, let error):
         listeners.removeValue(forKey: id)?(.failure(.remote(error)))
       case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
-      case .tellSync(let id): syncListeners[id]?()
+      case .notifySync(let id): syncListeners[id]?()
       case .finishWrite(let call, let error):
         writes.removeValue(forKey: call)?(error.map { .remote($0) })
       case .finishWait(let call, let error):
@@ -470,7 +470,7 @@ package final class SyncDriver: @unchecked Sendable {
       case .rejected(let rejection): tell(rejection)
       }
     }
-    tellQueue()
+    notifyQueueListeners()
   }
 
   private func start(_ timer: SyncTimer, _ microseconds: Int64) {
@@ -479,7 +479,7 @@ package final class SyncDriver: @unchecked Sendable {
     scheduler.run(after: microseconds) { [weak self] in
       guard let self, timers[timer] == number else { return }
       timers[timer] = nil
-      if timer == .readSilence { endSilentReads() } else { handle(.timer(timer)) }
+      if timer == .readSilence { timeOutReads() } else { handle(.timer(timer)) }
     }
   }
 

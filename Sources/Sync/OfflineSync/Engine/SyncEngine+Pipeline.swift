@@ -48,7 +48,7 @@ extension SyncEngine {
     guard local.resolver != nil else { return [:] }
     var guards: [DocumentPath: Precondition] = [:]
     for path in batch.paths where local.queue.batches(about: path).first?.id == batch.id {
-      guards[path] = try local.guardOf(path)
+      guards[path] = try local.guardPrecondition(path)
     }
     return guards
   }
@@ -71,7 +71,7 @@ extension SyncEngine {
     effects.append(.openWrite(user: local.user))
   }
 
-  func writeWaited() {
+  func writeBackoffEnded() {
     guard writing.phase == .waiting else { return }
     if writing.pipeline.isEmpty { writing.phase = .stopped } else { openWrite() }
   }

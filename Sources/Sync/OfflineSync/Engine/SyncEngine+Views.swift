@@ -8,15 +8,15 @@ extension SyncEngine {
   func listen(
     _ id: ListenerID, _ query: StructuredQuery, _ rules: ListenRules
   ) throws(DocumentStoreError) {
-    let (request, tellings) = events.add(id, to: query, rules)
-    tell(tellings)
+    let (request, deliveries) = events.add(id, to: query, rules)
+    tell(deliveries)
     switch request {
-    case .listen(let asksRemote): try makeView(query, asksRemote: asksRemote)
+    case .listen(let watchesRemote): try makeView(query, watchesRemote: watchesRemote)
     case .askRemote: try follow(TargetData(try local.allocate(query), query))
     case .none, .keep, .unlisten, .leaveRemote: break
     }
     guard !rules.isCacheOnly, let target = views[query.canonicalID]?.target else { return }
-    for refusal in standingRefusals(of: target) { effects.append(.refuse(id, refusal)) }
+    for refusal in activeRefusals(of: target) { effects.append(.refuse(id, refusal)) }
   }
 
   func unlisten(_ id: ListenerID) throws(DocumentStoreError) {
@@ -27,20 +27,20 @@ extension SyncEngine {
     case .unlisten:
       guard textsOfTargets[target]?.count == 1 else {
         drop(query.canonicalID, of: target)
-        return try leaveRemoteIfNobodyAsks(target)
+        return try unwatchIfUnused(target)
       }
       try local.release(target)
       try unfollow(target)
       try forget(target, nil)
-    case .leaveRemote: try leaveRemoteIfNobodyAsks(target)
+    case .leaveRemote: try unwatchIfUnused(target)
     case .none, .keep, .listen, .askRemote: break
     }
   }
 
   /// Stops watching a target whose remaining listeners only read the cache.
-  private func leaveRemoteIfNobodyAsks(_ target: TargetID) throws(DocumentStoreError) {
+  private func unwatchIfUnused(_ target: TargetID) throws(DocumentStoreError) {
     let texts = textsOfTargets[target] ?? []
-    guard watching.targets[target] != nil, !texts.contains(where: { events.asksRemote($0) }) else { return }
+    guard watching.targets[target] != nil, !texts.contains(where: { events.watchesRemote($0) }) else { return }
     try unfollow(target)
     try removeLimboReferences(of: target)
     for text in texts {
@@ -56,7 +56,7 @@ extension SyncEngine {
     if textsOfTargets[target]?.isEmpty == true { textsOfTargets[target] = nil }
   }
 
-  private func makeView(_ query: StructuredQuery, asksRemote: Bool) throws(DocumentStoreError) {
+  private func makeView(_ query: StructuredQuery, watchesRemote: Bool) throws(DocumentStoreError) {
     let target = try local.allocate(query)
     var view = SyncView(query, synced: try local.remoteKeys(of: target.id))
     let changes = view.compute(try local.documents(query))
@@ -70,7 +70,7 @@ extension SyncEngine {
     textsOfTargets[target.id, default: []].append(text)
     try track(outcome, of: target.id)
     if let snapshot = outcome.snapshot { tell(events.take([snapshot])) }
-    if asksRemote { try follow(TargetData(target, query)) }
+    if watchesRemote { try follow(TargetData(target, query)) }
   }
 
   /// Drops the views of a target that has no listeners or that the remote has refused.
@@ -86,10 +86,10 @@ extension SyncEngine {
 
   // MARK: Telling
 
-  func tell(_ tellings: [EventManager.Telling]) {
-    guard !tellings.isEmpty else { return }
-    for telling in tellings { effects.append(.tell(telling.id, telling.snapshot)) }
-    for id in syncListeners { effects.append(.tellSync(id)) }
+  func tell(_ deliveries: [EventManager.PendingDelivery]) {
+    guard !deliveries.isEmpty else { return }
+    for telling in deliveries { effects.append(.tell(telling.id, telling.snapshot)) }
+    for id in syncListeners { effects.append(.notifySync(id)) }
   }
 
   /// Updates all views after documents or targets changed, and notifies listeners.
@@ -101,7 +101,7 @@ extension SyncEngine {
       guard let target = views[text]?.target else { continue }
       // A view whose target is not complete on this stream still lacks changes from the time without a
       // connection.
-      let heard = watching.aggregator.hasToldAll(target) ? local.lastRemoteVersion : .none
+      let heard = watching.aggregator.hasReceivedAll(target) ? local.lastRemoteVersion : .none
       guard
         let (relevant, isOverdue) = views[text].map({
           (changed.concerning($0.view), $0.view.hasOverdue(at: heard))
@@ -139,7 +139,7 @@ extension SyncEngine {
   // MARK: Refusals
 
   /// Returns the refusals in force of a target and of the limbo documents of its views.
-  private func standingRefusals(of target: TargetID) -> [RemoteRefusal] {
+  private func activeRefusals(of target: TargetID) -> [RemoteRefusal] {
     let paths = (limbo.pathsOfTargets[target] ?? []).sorted { ValueOrder.compare($0, $1) == .before }
     let ids = [target] + paths.compactMap { limbo.active[$0] }
     return ids.flatMap { watching.aggregator.refusals(of: $0) }

@@ -80,7 +80,7 @@ extension SyncEngine {
     effects.append(.openWatch(user: local.user))
   }
 
-  func watchWaited() throws(DocumentStoreError) {
+  func watchBackoffEnded() throws(DocumentStoreError) {
     guard watching.phase == .waiting else { return }
     if watching.targets.isEmpty { watching.phase = .stopped } else { openWatch() }
   }

@@ -129,7 +129,7 @@ package final class SyncEngine {
     case .unlisten(let id): try unlisten(id)
     case .listenToSync(let id):
       syncListeners.append(id)
-      effects.append(.tellSync(id))
+      effects.append(.notifySync(id))
     case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
     case .write(let mutations, let time, let call): try write(mutations, at: time, call)
     case .cancelWrite(let id): try cancelWrite(id)
@@ -154,8 +154,8 @@ package final class SyncEngine {
 
   private func fire(_ timer: SyncTimer) throws(DocumentStoreError) {
     switch timer {
-    case .watchBackoff: try watchWaited()
-    case .writeBackoff: writeWaited()
+    case .watchBackoff: try watchBackoffEnded()
+    case .writeBackoff: writeBackoffEnded()
     case .watchIdle: try closeIdleWatch()
     case .writeIdle: closeIdleWrite()
     case .onlineState:
@@ -163,7 +163,7 @@ package final class SyncEngine {
       announceOnline()
     case .collection:
       if let threshold = options.cacheBytesMax { try collect(threshold, percentile: 10) }
-      try keepBudgets(options.budgets)
+      try enforceBudgets(options.budgets)
       effects.append(.startTimer(.collection, microseconds: Self.collectionPeriod))
     case .readSilence: break
     }
@@ -187,7 +187,7 @@ package final class SyncEngine {
   }
 
   /// Evicts the least recently used documents of each collection that exceeds its size limit.
-  package func keepBudgets(_ budgets: [CollectionPath: UInt64]) throws(DocumentStoreError) {
+  package func enforceBudgets(_ budgets: [CollectionPath: UInt64]) throws(DocumentStoreError) {
     for (collection, bytesMax) in budgets {
       _ = try local.shrink(collection, to: bytesMax, active: activeTargets, unless: isSeen)
     }

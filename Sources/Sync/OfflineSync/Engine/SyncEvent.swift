@@ -71,7 +71,7 @@ package enum SyncEffect: Sendable {
   case failListener(ListenerID, RemoteError)
   /// Notifies a listener of a refusal. The listener stays registered.
   case refuse(ListenerID, RemoteRefusal)
-  case tellSync(ListenerID)
+  case notifySync(ListenerID)
   /// Completes a write; the error is nil if the remote accepted it.
   case finishWrite(CallID, RemoteError?)
   case finishWait(CallID, RemoteError?)

@@ -6,8 +6,8 @@ struct EventManager {
   /// The consequence for the engine of adding or removing a listener.
   enum Request {
     case none
-    /// Create a view of the query, and watch it at the remote if `asksRemote` is set.
-    case listen(asksRemote: Bool)
+    /// Create a view of the query, and watch it at the remote if `watchesRemote` is set.
+    case listen(watchesRemote: Bool)
     /// The view exists; start watching it at the remote.
     case askRemote
     /// Other listeners remain.
@@ -23,11 +23,11 @@ struct EventManager {
     var listeners: [QueryListener] = []
     var last: ViewSnapshot?
 
-    var asksRemote: Bool { listeners.contains { !$0.rules.isCacheOnly } }
+    var watchesRemote: Bool { listeners.contains { !$0.rules.isCacheOnly } }
   }
 
   /// A snapshot to deliver to a listener.
-  struct Telling {
+  struct PendingDelivery {
     var id: ListenerID
     var snapshot: ViewSnapshot
   }
@@ -42,7 +42,7 @@ struct EventManager {
   func last(of id: ListenerID) -> ViewSnapshot? { textOf[id].flatMap { queries[$0]?.last?.asFirst } }
 
   /// Whether a query has a listener that does not read the cache alone.
-  func asksRemote(_ text: String) -> Bool { queries[text]?.asksRemote ?? false }
+  func watchesRemote(_ text: String) -> Bool { queries[text]?.watchesRemote ?? false }
 
   /// Returns the listeners of a query that do not read the cache alone.
   func askingRemote(_ text: String) -> [ListenerID] {
@@ -51,65 +51,65 @@ struct EventManager {
 
   mutating func add(
     _ id: ListenerID, to query: StructuredQuery, _ rules: ListenRules
-  ) -> (request: Request, tellings: [Telling]) {
+  ) -> (request: Request, deliveries: [PendingDelivery]) {
     let text = query.canonicalID
     var known = queries[text] ?? Query(query: query)
     let request: Request =
       known.listeners.isEmpty
-      ? .listen(asksRemote: !rules.isCacheOnly) : !known.asksRemote && !rules.isCacheOnly ? .askRemote : .none
+      ? .listen(watchesRemote: !rules.isCacheOnly) : !known.watchesRemote && !rules.isCacheOnly ? .askRemote : .none
     var listener = QueryListener(id, rules)
-    var tellings: [Telling] = []
-    if let snapshot = listener.take(online) { tellings.append(Telling(id: id, snapshot: snapshot)) }
+    var deliveries: [PendingDelivery] = []
+    if let snapshot = listener.take(online) { deliveries.append(PendingDelivery(id: id, snapshot: snapshot)) }
     if let last = known.last, let snapshot = listener.take(last) {
-      tellings.append(Telling(id: id, snapshot: snapshot))
+      deliveries.append(PendingDelivery(id: id, snapshot: snapshot))
     }
     known.listeners.append(listener)
     queries[text] = known
     textOf[id] = text
-    return (request, tellings)
+    return (request, deliveries)
   }
 
   mutating func remove(_ id: ListenerID) -> (request: Request, query: StructuredQuery?) {
     guard let text = textOf.removeValue(forKey: id), var known = queries[text] else { return (.none, nil) }
-    let askedRemote = known.asksRemote
+    let askedRemote = known.watchesRemote
     known.listeners.removeAll { $0.id == id }
     queries[text] = known.listeners.isEmpty ? nil : known
     if known.listeners.isEmpty { return (.unlisten, known.query) }
-    return (askedRemote && !known.asksRemote ? .leaveRemote : .keep, known.query)
+    return (askedRemote && !known.watchesRemote ? .leaveRemote : .keep, known.query)
   }
 
   /// Marks the last snapshot as cached, so that a new listener is not promised the remote's confirmation.
   mutating func leaveRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
 
-  mutating func take(_ snapshots: [ViewSnapshot]) -> [Telling] {
-    var tellings: [Telling] = []
+  mutating func take(_ snapshots: [ViewSnapshot]) -> [PendingDelivery] {
+    var deliveries: [PendingDelivery] = []
     for snapshot in snapshots {
       let text = snapshot.query.canonicalID
       guard var known = queries.removeValue(forKey: text) else { continue }
       for index in known.listeners.indices {
         if let told = known.listeners[index].take(snapshot) {
-          tellings.append(Telling(id: known.listeners[index].id, snapshot: told))
+          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: told))
         }
       }
       known.last = snapshot
       queries[text] = known
     }
-    return tellings
+    return deliveries
   }
 
-  mutating func take(_ state: OnlineState) -> [Telling] {
+  mutating func take(_ state: OnlineState) -> [PendingDelivery] {
     online = state
-    var tellings: [Telling] = []
+    var deliveries: [PendingDelivery] = []
     for text in queries.keys.sorted() {
       guard var known = queries.removeValue(forKey: text) else { continue }
       for index in known.listeners.indices {
         if let told = known.listeners[index].take(state) {
-          tellings.append(Telling(id: known.listeners[index].id, snapshot: told))
+          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: told))
         }
       }
       queries[text] = known
     }
-    return tellings
+    return deliveries
   }
 
   /// Drops a failed query. Returns the ids of its listeners.

@@ -21,7 +21,7 @@ struct QueryListener {
     }
     defer { last = snapshot }
     guard hasFirst else { return canBeFirst(snapshot) ? begin(with: snapshot) : nil }
-    return isWorthTelling(snapshot) ? snapshot : nil
+    return shouldDeliver(snapshot) ? snapshot : nil
   }
 
   /// Returns a first snapshot if the change of the online state ends the wait for one.
@@ -42,7 +42,7 @@ struct QueryListener {
     return !snapshot.documents.isEmpty || snapshot.hasCachedResults || online == .offline
   }
 
-  private func isWorthTelling(_ snapshot: ViewSnapshot) -> Bool {
+  private func shouldDeliver(_ snapshot: ViewSnapshot) -> Bool {
     if !snapshot.changes.isEmpty { return true }
     let isMetadataNew =
       snapshot.isSyncStateChanged || last.map { $0.hasPendingWrites != snapshot.hasPendingWrites } ?? false

@@ -33,7 +33,7 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   }
 
   /// Fails the call because the connection is lost.
-  func breakOff() {
+  func breakConnection() {
     guard !isOver else { return }
     end()
     let loss = hasArrived ? lossOfAnswer : LoopbackRemote.unreachable
@@ -54,7 +54,7 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   }
 
   private func send(_ arrive: @escaping @Sendable () -> Void) {
-    if remote.losesCall() { return breakOff() }
+    if remote.losesCall() { return breakConnection() }
     remote.scheduler.run(after: remote.callLatency(), arrive)
   }
 

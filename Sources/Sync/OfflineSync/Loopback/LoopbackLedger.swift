@@ -29,7 +29,7 @@ enum LoopbackLedger {
     "\(CacheKeys.escaped(DocumentPath(unchecked: [id.queue]))):\(id.run)"
   }
 
-  static func isOfLedger(_ path: DocumentPath) -> Bool {
+  static func isLedgerPath(_ path: DocumentPath) -> Bool {
     path.segments[0] == "__writers__" || path.segments[0] == "__writes__"
   }
 
@@ -110,7 +110,7 @@ struct LoopbackWriter {
     return values.compactMap { if case .integer(let number) = $0 { number } else { nil } }
   }
 
-  func hasTaken(_ batch: BatchID) -> Bool { taken.contains { $0.contains(batch.value) } }
+  func hasAccepted(_ batch: BatchID) -> Bool { taken.contains { $0.contains(batch.value) } }
 
   /// Records a batch as accepted. Returns the batches whose outcome can be dropped.
   mutating func take(_ batch: BatchID, firstOpen: BatchID) -> [BatchID] {

@@ -12,17 +12,17 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   private let server: LoopbackServer
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
-  private var rng: SeededRandomSource
+  private var rng: SplitMix64
   /// A second random source for calls outside the streams, so that their number does not change the
   /// faults on streams.
-  private var callDice: SeededRandomSource
+  private var callRNG: SplitMix64
   private var isReachable = true
-  private var watchEnds: [Int: LoopbackWatchEnd] = [:]
-  private var writeEnds: [Int: LoopbackWriteEnd] = [:]
+  private var watchEnds: [Int: LoopbackWatchStream] = [:]
+  private var writeEnds: [Int: LoopbackWriteStream] = [:]
   /// Actions that fail the calls in transit.
   private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
-  private var isTellingDue = false
+  private var isDeliveryScheduled = false
 
   /// Creates a remote. `seed` determines which faults occur.
   public convenience init(
@@ -38,8 +38,8 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     server = try LoopbackServer(store)
     self.scheduler = scheduler
     self.faults = faults
-    rng = SeededRandomSource(seed: seed)
-    callDice = SeededRandomSource(seed: ~seed)
+    rng = SplitMix64(seed: seed)
+    callRNG = SplitMix64(seed: ~seed)
   }
 
   public var documentsName: String { Self.name }
@@ -51,15 +51,15 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     scheduler.run { [self] in
       self.isReachable = isReachable
       guard !isReachable else { return }
-      breakOffWatching()
-      for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
-      for (_, breakOff) in calls.sorted(by: { $0.key < $1.key }) { breakOff() }
+      breakWatchStreams()
+      for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
+      for (_, breakConnection) in calls.sorted(by: { $0.key < $1.key }) { breakConnection() }
     }
   }
 
   /// Breaks streams in a fixed order, because each one consumes random numbers.
-  private func breakOffWatching() {
-    for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakOff() }
+  private func breakWatchStreams() {
+    for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
   }
 
   /// Changes the faults from now on.
@@ -69,14 +69,14 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
 
   /// Delivers commits that were made directly to the authority.
-  public func refresh() { scheduler.run { [self] in tellSessions() } }
+  public func refresh() { scheduler.run { [self] in deliverChanges() } }
 
   // MARK: The protocol
 
   public func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
   ) -> any WatchStream {
-    let end = LoopbackWatchEnd(self, user, handler)
+    let end = LoopbackWatchStream(self, user, handler)
     scheduler.run { [self] in open(end) }
     return end
   }
@@ -84,7 +84,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   public func openWriteStream(
     as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
   ) -> any WriteStream {
-    let end = LoopbackWriteEnd(self, user, handler)
+    let end = LoopbackWriteStream(self, user, handler)
     scheduler.run { [self] in open(end) }
     return end
   }
@@ -102,7 +102,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   ) {
     ask(answer, lossOfAnswer: .unanswered) { [self] server throws(RemoteError) in
       let version = try server.commit(mutations, as: user)
-      tellSoon()
+      scheduleDelivery()
       return version
     }
   }
@@ -129,7 +129,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   // MARK: On the scheduler
 
-  private func open(_ end: LoopbackWatchEnd) {
+  private func open(_ end: LoopbackWatchStream) {
     guard !end.isClosed else { return }
     guard isReachable else { return end.refuse() }
     lastNumber += 1
@@ -137,7 +137,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     end.start(lastNumber, server)
   }
 
-  private func open(_ end: LoopbackWriteEnd) {
+  private func open(_ end: LoopbackWriteStream) {
     guard !end.isClosed else { return }
     guard isReachable else { return end.refuse() }
     lastNumber += 1
@@ -146,9 +146,9 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   }
 
   private func open<Value>(_ call: LoopbackCall<Value>) {
-    guard isReachable else { return call.breakOff() }
+    guard isReachable else { return call.breakConnection() }
     lastNumber += 1
-    calls[lastNumber] = { call.breakOff() }
+    calls[lastNumber] = { call.breakConnection() }
     call.start(lastNumber, server)
   }
 
@@ -159,26 +159,26 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   func forgetCall(_ number: Int) { calls[number] = nil }
 
   /// Schedules one delivery after the current operation, for all changes until then.
-  func tellSoon() {
-    guard !isTellingDue else { return }
-    isTellingDue = true
+  func scheduleDelivery() {
+    guard !isDeliveryScheduled else { return }
+    isDeliveryScheduled = true
     scheduler.run { [self] in
-      isTellingDue = false
-      tellSessions()
+      isDeliveryScheduled = false
+      deliverChanges()
     }
   }
 
-  private func tellSessions() {
+  private func deliverChanges() {
     // Clients see a failed authority store as a broken connection.
-    do throws(DocumentStoreError) { try server.catchUp() } catch { breakOffWatching() }
+    do throws(DocumentStoreError) { try server.catchUp() } catch { breakWatchStreams() }
   }
 
   /// Returns a random latency. Called on the scheduler alone.
   func latency() -> Int64 { latency(&rng) }
 
-  func callLatency() -> Int64 { latency(&callDice) }
+  func callLatency() -> Int64 { latency(&callRNG) }
 
-  private func latency(_ rng: inout SeededRandomSource) -> Int64 {
+  private func latency(_ rng: inout SplitMix64) -> Int64 {
     let range = faults.latency
     return range.lowerBound + Int64(rng.below(UInt64(range.upperBound - range.lowerBound + 1)))
   }
@@ -190,9 +190,9 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     return rng.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
   }
 
-  func losesCall() -> Bool { callDice.isOne(in: faults.lossOneIn) }
+  func losesCall() -> Bool { callRNG.isOne(in: faults.lossOneIn) }
 
-  func refusesForNow() -> Bool { rng.isOne(in: faults.transientRejectionOneIn) }
+  func rejectsTransiently() -> Bool { rng.isOne(in: faults.transientRejectionOneIn) }
 
   /// Returns the number of messages that the next one may overtake.
   func overtakingMax() -> UInt64 { faults.reorders ? rng.below(8) : 0 }

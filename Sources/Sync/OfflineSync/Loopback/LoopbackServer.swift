@@ -49,12 +49,12 @@ package final class LoopbackServer {
         guard case .feedTruncated = error else { throw error }
         feed.skipToStart()
         (position, time) = (max(position, feed.position), 0)
-        for session in sessions.values { session.startAgain() }
+        for session in sessions.values { session.resendAll() }
         continue
       }
       guard let last = commits.last else { break }
       for commit in commits {
-        for change in commit.changes where !LoopbackLedger.isOfLedger(change.path) {
+        for change in commit.changes where !LoopbackLedger.isLedgerPath(change.path) {
           let document = try document(of: change, at: commit.time)
           for session in sessions.values { session.note(document) }
         }
@@ -66,11 +66,11 @@ package final class LoopbackServer {
   }
 
   /// The resume token of a target that is up to date.
-  var mark: LoopbackMark { LoopbackMark(store: store.storeID, position: position, time: time) }
+  var mark: LoopbackResumeToken { LoopbackResumeToken(store: store.storeID, position: position, time: time) }
 
   /// Whether the feed contains the commit that a token names. Throws `feedTruncated` if the feed does not
   /// keep it any more.
-  func hasPassed(_ mark: LoopbackMark) throws(DocumentStoreError) -> Bool {
+  func hasPassed(_ mark: LoopbackResumeToken) throws(DocumentStoreError) -> Bool {
     guard mark.store == store.storeID, mark.position <= position else { return false }
     if mark == self.mark { return true }
     guard mark.position > .start else { return mark.time == 0 }
@@ -108,7 +108,7 @@ package final class LoopbackServer {
   ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
     do {
       // The rules do not apply to a batch that was already accepted.
-      if let refusal = rules.mayWrite?(user, write.mutations), try !hasTaken(write.id) { throw refusal }
+      if let refusal = rules.mayWrite?(user, write.mutations), try !hasAccepted(write.id) { throw refusal }
       return try commit(write)
     } catch is Overtaken {
       return nil
@@ -121,8 +121,8 @@ package final class LoopbackServer {
     }
   }
 
-  private func hasTaken(_ id: WriteID) throws(DocumentStoreError) -> Bool {
-    LoopbackWriter(try store.document(at: LoopbackLedger.writer(id))).hasTaken(id.batch)
+  private func hasAccepted(_ id: WriteID) throws(DocumentStoreError) -> Bool {
+    LoopbackWriter(try store.document(at: LoopbackLedger.writer(id))).hasAccepted(id.batch)
   }
 
   private func commit(_ write: RemoteWrite) throws -> (version: SnapshotVersion, results: [WriteResult]) {
@@ -130,7 +130,7 @@ package final class LoopbackServer {
     try store.transaction { transaction in
       guard try transaction.document(at: path) == nil else { return }
       var writer = LoopbackWriter(try transaction.document(at: LoopbackLedger.writer(write.id)))
-      if writer.hasTaken(write.id.batch) { return }
+      if writer.hasAccepted(write.id.batch) { return }
       guard write.id.batch.value >= writer.floor else {
         // A delayed duplicate of a batch that was rejected or cancelled.
         throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
@@ -178,7 +178,7 @@ package final class LoopbackServer {
       }
       try transaction.write(.set(path, LoopbackLedger.fields(results, versions, befores: befores)))
     }
-    guard let taken = try store.document(at: path) else { return try forgottenOutcome(of: write) }
+    guard let taken = try store.document(at: path) else { return try droppedOutcome(of: write) }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
   }
 
@@ -198,7 +198,7 @@ package final class LoopbackServer {
   /// changed, so the watch stream overrides it. `versionBefore` has that version, too. A patch's result
   /// therefore counts as assumed until the watch stream delivers the document, and batches that follow
   /// are refused.
-  private func forgottenOutcome(
+  private func droppedOutcome(
     of write: RemoteWrite
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
     let results = try write.mutations.map { mutation throws(DocumentStoreError) in

@@ -1,6 +1,6 @@
 // The server side of one watch stream: its targets, and the state that the client was sent of each.
 //
-// A target with a resume token (LoopbackMark.swift) receives the changes since then. This does not
+// A target with a resume token (LoopbackResumeToken.swift) receives the changes since then. This does not
 // suffice for a query with a limit: a document that enters the result need not have changed, so the whole
 // result is sent again. That also happens if the token belongs to another store or to a position that the
 // feed does not keep. If the counts differ afterwards, the session sends an existence filter.
@@ -22,8 +22,8 @@ final class LoopbackSession {
   private let say: (WatchChange, SnapshotVersion) -> Void
   private var targets: [TargetID: Target] = [:]
   private var changed: [DocumentPath: RemoteDocument] = [:]
-  private var toldPosition: FeedPosition
-  private var isToldNothing = true
+  private var sentPosition: FeedPosition
+  private var needsNoResend = true
 
   init(
     _ number: Int, _ server: LoopbackServer, as user: String?,
@@ -33,7 +33,7 @@ final class LoopbackSession {
     self.server = server
     self.user = user
     self.say = say
-    toldPosition = server.position
+    sentPosition = server.position
   }
 
   private var token: [UInt8] { server.mark.token }
@@ -61,14 +61,14 @@ final class LoopbackSession {
     targets[request.id] = target
     say(.target(.current, [request.id], resumeToken: token), .none)
     say(.target(.noChange, [], resumeToken: token), server.version)
-    toldPosition = server.position
+    sentPosition = server.position
   }
 
   /// Returns false if the changes since the token are not known.
   private func resume(
     _ request: WatchTarget, _ keys: Set<DocumentPath>
   ) throws(DocumentStoreError) -> Bool {
-    guard let mark = LoopbackMark(request.resumeToken) else { return false }
+    guard let mark = LoopbackResumeToken(request.resumeToken) else { return false }
     var position = mark.position
     var changed: [DocumentPath: RemoteDocument] = [:]
     do throws(DocumentStoreError) {
@@ -98,12 +98,12 @@ final class LoopbackSession {
         .none)
     }
     if let expected = request.expectedCount, expected != keys.count || !changed.isEmpty {
-      sayFilter(request.id, keys)
+      sendFilter(request.id, keys)
     }
     return true
   }
 
-  private func sayFilter(_ id: TargetID, _ keys: Set<DocumentPath>) {
+  private func sendFilter(_ id: TargetID, _ keys: Set<DocumentPath>) {
     var filter = BloomFilter(count: keys.count)
     for path in keys { filter.insert("\(LoopbackRemote.name)/\(path)") }
     say(.existenceFilter(id, count: keys.count, keys.isEmpty ? nil : filter.asParts), .none)
@@ -122,23 +122,23 @@ final class LoopbackSession {
   }
 
   /// Marks all targets for a full resend, because some changes are unknown.
-  func startAgain() { isToldNothing = false }
+  func resendAll() { needsNoResend = false }
 
   /// Sends the noted changes, and then the version up to which they are complete.
   func flush() throws(DocumentStoreError) {
-    if !isToldNothing {
-      isToldNothing = true
-      for id in targets.keys.sorted() { try tellAll(id) }
+    if !needsNoResend {
+      needsNoResend = true
+      for id in targets.keys.sorted() { try resend(id) }
       // Sent after all targets, because the version applies to all of them.
       if !targets.isEmpty { say(.target(.noChange, [], resumeToken: token), server.version) }
     }
-    guard toldPosition < server.position else { return }
-    toldPosition = server.position
+    guard sentPosition < server.position else { return }
+    sentPosition = server.position
     guard !targets.isEmpty else { return }
-    var tellings: [DocumentPath: (updated: [TargetID], removed: [TargetID])] = [:]
+    var deliveries: [DocumentPath: (updated: [TargetID], removed: [TargetID])] = [:]
     var others: [DocumentPath: RemoteDocument] = [:]
-    for id in targets.keys.sorted() { try compare(id, &tellings, &others) }
-    for (path, telling) in tellings.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
+    for id in targets.keys.sorted() { try compare(id, &deliveries, &others) }
+    for (path, telling) in deliveries.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
       let document = changed[path] ?? others[path]
       say(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
     }
@@ -147,7 +147,7 @@ final class LoopbackSession {
   }
 
   private func compare(
-    _ id: TargetID, _ tellings: inout [DocumentPath: (updated: [TargetID], removed: [TargetID])],
+    _ id: TargetID, _ deliveries: inout [DocumentPath: (updated: [TargetID], removed: [TargetID])],
     _ others: inout [DocumentPath: RemoteDocument]
   ) throws(DocumentStoreError) {
     guard let target = targets[id] else { return }
@@ -160,26 +160,26 @@ final class LoopbackSession {
       keys = Set(answer.map(\.path))
       for document in answer where !target.keys.contains(document.path) {
         others[document.path] = RemoteDocument(document)
-        tellings[document.path, default: ([], [])].updated.append(id)
+        deliveries[document.path, default: ([], [])].updated.append(id)
       }
-      for path in target.keys.subtracting(keys) { tellings[path, default: ([], [])].removed.append(id) }
+      for path in target.keys.subtracting(keys) { deliveries[path, default: ([], [])].removed.append(id) }
       for document in relevant where keys.contains(document.path) && target.keys.contains(document.path) {
-        tellings[document.path, default: ([], [])].updated.append(id)
+        deliveries[document.path, default: ([], [])].updated.append(id)
       }
     } else {
       for document in relevant {
         if let stored = document.synced.stored, target.query.matches(stored) {
           keys.insert(document.path)
-          tellings[document.path, default: ([], [])].updated.append(id)
+          deliveries[document.path, default: ([], [])].updated.append(id)
         } else if keys.remove(document.path) != nil {
-          tellings[document.path, default: ([], [])].removed.append(id)
+          deliveries[document.path, default: ([], [])].removed.append(id)
         }
       }
     }
     targets[id]?.keys = keys
   }
 
-  private func tellAll(_ id: TargetID) throws(DocumentStoreError) {
+  private func resend(_ id: TargetID) throws(DocumentStoreError) {
     guard let target = targets[id] else { return }
     let answer = try server.store.documents(target.query)
     say(.target(.reset, [id]), .none)

@@ -12,7 +12,7 @@
 //   operation := 0 | (1...3 | 4 | 5) bytes              a record with the operand in the field "v"
 //   text, bytes := size:varint byte{size}
 //
-// A precondition with time 0 is `asMadeBefore`, one with time -1 is `impossible`. A verification in the
+// A precondition with time 0 is `afterPendingWrites`, one with time -1 is `impossible`. A verification in the
 // base is the ground (PendingBatch+Following). Integers are little-endian. Form 0 had no run; it is
 // decoded as run 0.
 

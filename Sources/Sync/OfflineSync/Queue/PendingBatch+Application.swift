@@ -17,7 +17,7 @@ extension PendingBatch {
   }
 
   /// Whether the document's state after this batch is independent of its earlier state.
-  func decidesAll(of path: DocumentPath) -> Bool {
+  func determinesResult(of path: DocumentPath) -> Bool {
     guard let last = mutations(of: path).last?.mutation, last.precondition == .none else { return false }
     switch last.change {
     case .set(_, let transforms):
@@ -30,11 +30,11 @@ extension PendingBatch {
 
   /// Whether all preconditions that can be checked locally hold. A mutation that follows others requires
   /// their exact result; `isPinned` says whether they guarantee it.
-  func canHappen(on document: SyncedDocument, isPinned: Bool) -> Bool {
+  func maySucceed(on document: SyncedDocument, isPinned: Bool) -> Bool {
     var document = document
     return mutations(of: document.path).allSatisfy { _, mutation in
       let precondition = mutation.precondition
-      let holds = precondition == .asMadeBefore ? isPinned : document.satisfies(precondition)
+      let holds = precondition == .afterPendingWrites ? isPinned : document.satisfies(precondition)
       document.apply(mutation, at: time)
       return holds
     }
@@ -48,7 +48,7 @@ extension PendingBatch {
   func acknowledged(
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
-    let isKnown = wasMade(of: document.requirement, document.path, results) ?? !document.isAssumed
+    let isKnown = wasAppliedTo(of: document.requirement, document.path, results) ?? !document.isAssumed
     let version = version == .none ? document.version.next : version
     var isNew = false
     var document = document

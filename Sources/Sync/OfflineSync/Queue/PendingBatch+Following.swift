@@ -6,7 +6,7 @@
 //
 //   0. the queue accepts the write if the pending writes still give what was read; meanwhile some may have
 //      been answered, and the remote's version may have changed. The precondition then becomes
-//      `asMadeBefore`, and the base records the version below all pending writes, the ground
+//      `afterPendingWrites`, and the base records the version below all pending writes, the ground
 //   1. the write is not sent before the writes that it follows are answered
 //   2. when the last of them that leaves the document in place is accepted, its update time becomes the
 //      precondition
@@ -29,7 +29,7 @@ package import DocumentStore
 extension Precondition {
   /// The precondition that stands for the result of earlier pending writes. Its time 0 is the update time
   /// of a document with pending writes, and no document at the remote has it.
-  package static let asMadeBefore = Precondition.updateTime(SnapshotVersion.none.timestamp)
+  package static let afterPendingWrites = Precondition.updateTime(SnapshotVersion.none.timestamp)
   /// The precondition of a write that is based on these fields, which contain pending writes. The queue
   /// compares the fields when it accepts the write. Valid in this process only.
   package static func asRead(_ fields: StoredMap) -> Precondition {
@@ -43,7 +43,7 @@ extension Precondition {
   }
 
   /// Whether the precondition refers to the result of pending writes.
-  var isAboutPending: Bool {
+  var refersToPendingWrites: Bool {
     if case .updateTime(let time) = self { time.microseconds <= 0 && self != .impossible } else { false }
   }
 
@@ -60,13 +60,13 @@ struct Acceptance {
 extension PendingBatch {
   /// Whether this batch depends on the result of earlier batches in the document.
   func follows(_ path: DocumentPath) -> Bool {
-    mutations(of: path).contains { $0.mutation.precondition == .asMadeBefore }
+    mutations(of: path).contains { $0.mutation.precondition == .afterPendingWrites }
   }
 
   /// Whether this batch depends on the result of the other one.
   func follows(_ other: PendingBatch) -> Bool {
     mutations.contains { mutation in
-      mutation.precondition == .asMadeBefore && other.paths.contains(mutation.path)
+      mutation.precondition == .afterPendingWrites && other.paths.contains(mutation.path)
     }
   }
 
@@ -89,7 +89,7 @@ extension PendingBatch {
   }
 
   /// Whether this batch has no effect on an existing document.
-  func leavesAlone(_ path: DocumentPath) -> Bool {
+  func hasNoEffect(_ path: DocumentPath) -> Bool {
     mutations(of: path).allSatisfy {
       $0.mutation.change == .verify || $0.mutation.precondition == .exists(false)
     }
@@ -100,7 +100,7 @@ extension PendingBatch {
   func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
     let settled = version.map { Precondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
-      guard mutation.path == path, mutation.precondition == .asMadeBefore else { return mutation }
+      guard mutation.path == path, mutation.precondition == .afterPendingWrites else { return mutation }
       return mutation.requiring(settled)
     }
     return PendingBatch(id: id, run: run, time: time, base: base, mutations: mutations)
@@ -122,8 +122,8 @@ extension PendingBatch {
 
   /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the
   /// remote's answer does not tell.
-  func wasMade(of known: Precondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
-    if beginsAnew(path) { return true }
+  func wasAppliedTo(of known: Precondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
+    if replacesDocument(path) { return true }
     for (place, mutation) in mutations(of: path) {
       let before = place < results.count ? results[place].versionBefore : nil
       switch mutation.precondition {
@@ -146,7 +146,7 @@ extension PendingBatch {
   }
 
   /// Whether applying this batch twice gives the result of applying it once.
-  fileprivate func isRepeatable(_ path: DocumentPath) -> Bool {
+  fileprivate func isIdempotent(_ path: DocumentPath) -> Bool {
     !mutations(of: path).contains { _, mutation in
       mutation.transforms.contains { if case .increment = $0.operation { true } else { false } }
     }
@@ -154,8 +154,8 @@ extension PendingBatch {
 
   /// Whether this accepted batch gave the result that the follower is based on. An unknown state counts
   /// as equal.
-  fileprivate func wasMade(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
-    wasMade(of: follower.ground(of: path), path, answer.results) ?? true
+  fileprivate func wasAppliedTo(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
+    wasAppliedTo(of: follower.ground(of: path), path, answer.results) ?? true
   }
 
   /// Whether the watch stream had delivered this batch's result, or a later version, before the follower
@@ -166,10 +166,10 @@ extension PendingBatch {
   }
 
   /// Whether the result of this batch, if accepted, is independent of the earlier state.
-  func pins(_ path: DocumentPath) -> Bool { wasMade(of: nil, path, []) ?? false }
+  func pins(_ path: DocumentPath) -> Bool { wasAppliedTo(of: nil, path, []) ?? false }
 
   /// Whether this batch replaces the whole document without a precondition.
-  func beginsAnew(_ path: DocumentPath) -> Bool {
+  func replacesDocument(_ path: DocumentPath) -> Bool {
     mutations(of: path).contains { _, mutation in
       guard mutation.precondition == .none else { return false }
       return switch mutation.change {
@@ -211,7 +211,7 @@ extension PendingBatch {
 }
 
 /// The changes that an answer causes in the batches that follow the answered one.
-struct Settlement {
+struct FollowerUpdates {
   /// The batches that changed.
   private(set) var changed: [PendingBatch] = []
   /// The earlier versions of changed batches whose effect may be visible. A change of the ground alone is
@@ -228,10 +228,10 @@ struct Settlement {
 
 extension WriteQueue {
   /// Updates the batches that follow an answered one. Without an answer, it was refused.
-  mutating func settleFollowers(
+  mutating func updateFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
-  ) -> Settlement {
-    guard hasFollowers(of: path), batch.changes(path) else { return Settlement() }
+  ) -> FollowerUpdates {
+    guard hasFollowers(of: path), batch.changes(path) else { return FollowerUpdates() }
     let settlement = settlement(of: batch, path, answer)
     for changed in settlement.changed { replace(changed) }
     return settlement
@@ -242,17 +242,17 @@ extension WriteQueue {
   /// applied to another state.
   private func settlement(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
-  ) -> Settlement {
-    var settlement = Settlement()
+  ) -> FollowerUpdates {
+    var settlement = FollowerUpdates()
     var answer = answer
     var isNext = batch.makes(path)
-    var areRepeatable = batch.isRepeatable(path)
+    var areRepeatable = batch.isIdempotent(path)
     var last = batch.id
     while let next = next(after: last, about: path) {
       last = next.id
       if next.follows(path) {
         if let accepted = answer,
-          batch.wasMade(for: next, path, accepted)
+          batch.wasAppliedTo(for: next, path, accepted)
             || (areRepeatable && batch.wasTold(to: next, path, accepted))
         {
           if isNext {
@@ -265,18 +265,18 @@ extension WriteQueue {
         }
         answer = nil
         settlement.settle(next, next.following(path, madeAt: nil))
-      } else if !next.changes(path) || (answer != nil && next.leavesAlone(path)) {
+      } else if !next.changes(path) || (answer != nil && next.hasNoEffect(path)) {
         // It leaves the state for later batches as it is.
         continue
       } else if next.pins(path) {
         break
       } else if let accepted = answer {
-        if let follower = follower(behind: last, of: path), batch.wasMade(for: follower, path, accepted) {
+        if let follower = follower(behind: last, of: path), batch.wasAppliedTo(for: follower, path, accepted) {
           settlement.move(follower.moved(behind: batch, path, accepted))
           break
         }
         isNext = false
-        areRepeatable = areRepeatable && next.isRepeatable(path)
+        areRepeatable = areRepeatable && next.isIdempotent(path)
       }
     }
     return settlement

@@ -71,7 +71,7 @@ extension PendingBatch {
 extension Mutation {
   /// Returns a mutation with the same effect on a document with these fields, but without changes to the
   /// fields in `kept`.
-  func leavingOut(_ kept: [StoredFieldPath], over fields: StoredMap) -> Mutation {
+  func omitting(_ kept: [StoredFieldPath], over fields: StoredMap) -> Mutation {
     func isKept(_ field: StoredFieldPath) -> Bool {
       kept.contains { $0.isPrefix(of: field) || field.isPrefix(of: $0) }
     }

@@ -72,14 +72,14 @@ package struct WriteQueue: Sendable {
     batches[batch.id] = batch
     for path in batch.paths {
       chains[path, default: Chain()].batches.append(batch.id)
-      if batch.decidesAll(of: path) { chains[path]?.decider = batch.id }
+      if batch.determinesResult(of: path) { chains[path]?.decider = batch.id }
     }
     noteFollower(batch)
   }
 
   private mutating func noteFollower(_ batch: PendingBatch) {
     // Collected in one pass, because a batch may have thousands of mutations.
-    let followed = Set(batch.mutations.lazy.filter { $0.precondition == .asMadeBefore }.map(\.path))
+    let followed = Set(batch.mutations.lazy.filter { $0.precondition == .afterPendingWrites }.map(\.path))
     // A batch becomes a follower only when it is appended, so the list stays sorted.
     for path in followed where chains[path]?.followers.contains(batch.id) == false {
       chains[path]?.followers.append(batch.id)
@@ -102,7 +102,7 @@ package struct WriteQueue: Sendable {
       if chain.decider == id {
         // The removed batch was the last decider, so the new one can only be before it.
         chain.decider = chain.batches.split(at: id).before.last {
-          batches[$0]?.decidesAll(of: path) ?? false
+          batches[$0]?.determinesResult(of: path) ?? false
         }
       }
       chains[path] = chain
@@ -113,7 +113,7 @@ package struct WriteQueue: Sendable {
   /// Replaces batches whose writes of a document have changed.
   mutating func replace(_ changed: [PendingBatch], about path: DocumentPath) {
     for batch in changed { replace(batch) }
-    let decider = batches(about: path).last { $0.decidesAll(of: path) }?.id
+    let decider = batches(about: path).last { $0.determinesResult(of: path) }?.id
     chains[path]?.decider = decider
   }
 
@@ -159,7 +159,7 @@ package struct WriteQueue: Sendable {
     for id in before { apply(id, changed, to: &states) }
     if let gone { states.was = gone.applied(to: states.was) }
     for id in rest {
-      if states.was.looksLike(states.is) { return same }
+      if states.was.isEquivalent(states.is) { return same }
       apply(id, changed, to: &states)
     }
     return states.is
@@ -181,7 +181,7 @@ package struct WriteQueue: Sendable {
     for batch in all { for path in batch.paths { expected[path, default: []].append(batch.id) } }
     if expected != chains.mapValues({ Array($0.batches.all) }) { return "the chains of the queue" }
     for (path, chain) in chains {
-      let decider = chain.batches.all.last { batches[$0]?.decidesAll(of: path) ?? false }
+      let decider = chain.batches.all.last { batches[$0]?.determinesResult(of: path) ?? false }
       if decider != chain.decider { return "what decides \(path)" }
       if let broken = brokenFollower(of: path, chain) { return "that \(broken) follows others of \(path)" }
     }
@@ -200,7 +200,7 @@ package struct WriteQueue: Sendable {
 
 extension SyncedDocument {
   /// Whether every sequence of writes gives equal results on both documents.
-  fileprivate func looksLike(_ other: SyncedDocument) -> Bool {
+  fileprivate func isEquivalent(_ other: SyncedDocument) -> Bool {
     content == other.content && version == other.version && pending == other.pending
   }
 }

@@ -45,7 +45,7 @@ extension RemoteError.Code {
   package var isPermanentForWrites: Bool { isPermanent && self != .aborted }
 
   /// Whether a transaction should be tried again, because a new read may give other results.
-  package var isWorthAnotherTransaction: Bool {
+  package var isRetryableTransaction: Bool {
     !isPermanent || self == .aborted || self == .alreadyExists || self == .failedPrecondition
   }
 }

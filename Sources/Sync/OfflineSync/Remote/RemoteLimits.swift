@@ -46,7 +46,7 @@ enum RemoteLimits {
   }
 
   static func refusal(ofSnapshotAt version: SnapshotVersion) -> RemoteRefusal? {
-    guard version != .none, !version.isMoment else { return nil }
+    guard version != .none, !version.isValidTime else { return nil }
     return RemoteRefusal(.snapshotTime, "\(version.microseconds) microseconds since 1970 are no time.")
   }
 
@@ -66,7 +66,7 @@ enum RemoteLimits {
   ) -> Answer {
     let isTokenFine = refusal(of: token) == nil
     var answer = Answer(
-      version: version.isMoment ? version : .none, results: [], token: isTokenFine ? token : [])
+      version: version.isValidTime ? version : .none, results: [], token: isTokenFine ? token : [])
     for (result, mutation) in zip(results, mutations) {
       do throws(RemoteRefusal) {
         try check(result, of: mutation)
@@ -74,11 +74,11 @@ enum RemoteLimits {
       } catch {
         answer.results.append(
           WriteResult(
-            version: result.version.isMoment ? result.version : .none, versionBefore: .unknowable))
+            version: result.version.isValidTime ? result.version : .none, versionBefore: .unknownBase))
         answer.refusals.append(error)
       }
     }
-    if !version.isMoment, let path = mutations.first?.path {
+    if !version.isValidTime, let path = mutations.first?.path {
       answer.refusals.append(refusal(of: path, "A write of it was answered with no time."))
     }
     return answer
@@ -86,8 +86,8 @@ enum RemoteLimits {
 
   private static func check(_ result: WriteResult, of mutation: Mutation) throws(RemoteRefusal) {
     let path = mutation.path
-    guard result.version == .none || result.version.isMoment,
-      result.versionBefore.map({ $0 == .none || $0.isMoment }) ?? true
+    guard result.version == .none || result.version.isValidTime,
+      result.versionBefore.map({ $0 == .none || $0.isValidTime }) ?? true
     else { throw refusal(of: path, "The answer to a write of it has a time that is none.") }
     for (transform, value) in zip(mutation.transforms, result.transformResults) {
       do throws(DocumentStoreError) {
@@ -110,7 +110,7 @@ extension RemoteDocument {
     guard self.path == path else {
       throw RemoteLimits.refusal(of: path, "What came in its place is another document.")
     }
-    guard version == .none || version.isMoment, StoredTimestamp(microseconds: createTime.microseconds) != nil
+    guard version == .none || version.isValidTime, StoredTimestamp(microseconds: createTime.microseconds) != nil
     else { throw RemoteLimits.refusal(of: path, "It has a time that is none.") }
     do throws(DocumentStoreError) { try RemoteLimits.check(path, fields) } catch {
       throw RemoteLimits.refusal(of: path, error.description)
@@ -124,14 +124,14 @@ extension RemoteDocument {
 
 extension SnapshotVersion {
   /// A time that no document has. As a `versionBefore` it means that the base is unknown.
-  static let unknowable = SnapshotVersion(microseconds: -1)
+  static let unknownBase = SnapshotVersion(microseconds: -1)
 
   /// Whether a document can have this time: after 1970 and up to the year 9999.
-  var isMoment: Bool { self > .none && StoredTimestamp(microseconds: microseconds) != nil }
+  var isValidTime: Bool { self > .none && StoredTimestamp(microseconds: microseconds) != nil }
 
   /// The next microsecond.
   var next: SnapshotVersion {
     let next = SnapshotVersion(microseconds: microseconds &+ 1)
-    return next.isMoment ? next : self
+    return next.isValidTime ? next : self
   }
 }

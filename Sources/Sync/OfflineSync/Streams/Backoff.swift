@@ -7,9 +7,9 @@ package struct Backoff: Sendable {
 
   /// The next delay before randomization, in seconds.
   private var base: Double = 0
-  private var rng: SeededRandomSource
+  private var rng: SplitMix64
 
-  package init(seed: UInt64) { rng = SeededRandomSource(seed: seed) }
+  package init(seed: UInt64) { rng = SplitMix64(seed: seed) }
 
   package mutating func reset() { base = 0 }
 

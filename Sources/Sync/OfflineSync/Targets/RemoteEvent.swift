@@ -15,7 +15,7 @@ package struct TargetChange: Sendable, Equatable {
     self.isCurrent = isCurrent
   }
 
-  package var isAboutDocuments: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
+  package var hasDocumentChanges: Bool { !added.isEmpty || !modified.isEmpty || !removed.isEmpty }
 }
 
 /// All changes up to a version.

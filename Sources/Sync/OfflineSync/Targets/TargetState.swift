@@ -64,7 +64,7 @@ struct TargetState {
   }
 
   /// Ends the refusal of a document that was sent again or has left the target.
-  mutating func settleRefusal(of path: DocumentPath) {
+  mutating func endRefusal(of path: DocumentPath) {
     guard refused.remove(path) != nil else { return }
     hasChanges = true
     refusals[.document(path)] = nil
@@ -85,7 +85,7 @@ struct TargetState {
   }
 
   /// The refusals in force that listeners have received.
-  var toldRefusals: [RemoteRefusal] {
+  var refusalsInForce: [RemoteRefusal] {
     var seen: Set<RemoteRefusal.Subject> = []
     return told.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }
   }

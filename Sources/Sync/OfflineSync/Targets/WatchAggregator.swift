@@ -23,7 +23,7 @@ struct WatchAggregator {
 
   /// Whether the remote has sent the complete target on this stream, and no other request for it is
   /// unanswered.
-  func hasToldAll(_ id: TargetID) -> Bool {
+  func hasReceivedAll(_ id: TargetID) -> Bool {
     states[id].map { $0.isTold && !$0.isPending && $0.refused.isEmpty } ?? false
   }
 
@@ -106,7 +106,7 @@ struct WatchAggregator {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(document.path)
     states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
-    states[id]?.settleRefusal(of: document.path)
+    states[id]?.endRefusal(of: document.path)
     updates[document.path] = document
     updaters[document.path, default: []].insert(id)
     targetsOfDocuments[document.path, default: []].insert(id)
@@ -119,7 +119,7 @@ struct WatchAggregator {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(path)
     states[id, default: TargetState()].note(isKnown ? .removed : nil, of: path)
-    states[id]?.settleRefusal(of: path)
+    states[id]?.endRefusal(of: path)
     targetsOfDocuments[path, default: []].insert(id)
     guard let document else { return }
     updates[path] = document
@@ -177,7 +177,7 @@ struct WatchAggregator {
   }
 
   /// Returns the refusals of a target that listeners have received.
-  func refusals(of id: TargetID) -> [RemoteRefusal] { states[id]?.toldRefusals ?? [] }
+  func refusals(of id: TargetID) -> [RemoteRefusal] { states[id]?.refusalsInForce ?? [] }
 
   // MARK: Events
 

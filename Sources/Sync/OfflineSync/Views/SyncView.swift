@@ -201,7 +201,7 @@ package struct SyncView {
     if let targetChange { take(targetChange) }
     var outcome = Outcome()
     if resolvesLimbo, !isPendingReset, isCurrent {
-      (outcome.addedLimbo, outcome.removedLimbo) = settleLimbo()
+      (outcome.addedLimbo, outcome.removedLimbo) = updateLimbo()
     }
     let before = state
     state = isCurrent && limbo.isEmpty && !isPendingReset ? .synced : .local
@@ -223,7 +223,7 @@ package struct SyncView {
     isCurrent = change.isCurrent
   }
 
-  private mutating func settleLimbo() -> (added: [DocumentPath], removed: [DocumentPath]) {
+  private mutating func updateLimbo() -> (added: [DocumentPath], removed: [DocumentPath]) {
     var added: [DocumentPath] = []
     var removed: [DocumentPath] = []
     let candidates = unsettled ?? limbo.union(entries.keys)

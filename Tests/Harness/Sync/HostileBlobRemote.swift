@@ -4,41 +4,41 @@ import DocumentStore
 import ObjectSync
 import OfflineSync
 
-final class LyingBlobRemote: BlobRemote, @unchecked Sendable {
+final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
   // Unchecked, because its state has no lock: a history calls it from one thread alone.
   private let inner: LoopbackBlobRemote
-  private var liar: Liar
-  var lieOneIn: Int?
+  private var invalidSource: InvalidDataGenerator
+  var invalidOneIn: Int?
 
   init(_ inner: LoopbackBlobRemote, seed: UInt64) {
     self.inner = inner
-    liar = Liar(seed: seed)
+    invalidSource = InvalidDataGenerator(seed: seed)
   }
 
-  var told: [LiedField: Int] { liar.told }
+  var told: [InvalidField: Int] { invalidSource.told }
 
-  private var lies: Bool { lieOneIn.map { liar.random.oneIn($0) } ?? false }
+  private var lies: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 
   private func lied(_ object: RemoteObject) -> RemoteObject {
     guard lies else { return object }
     var lie = object
-    if liar.random.oneIn(2) {
-      liar.note(.objectMetadata)
-      let long = String(repeating: "x", count: liar.random.oneIn(8) ? 9 << 20 : 5000)
-      switch liar.random.below(6) {
+    if invalidSource.random.oneIn(2) {
+      invalidSource.note(.objectMetadata)
+      let long = String(repeating: "x", count: invalidSource.random.oneIn(8) ? 9 << 20 : 5000)
+      switch invalidSource.random.below(6) {
       case 0: lie.contentType = long
       case 1: lie.customMetadata = ["k": long + long]
-      case 2: lie.md5 = [UInt8](repeating: 1, count: [1, 15, 17, 1 << 20][liar.random.below(4)])
+      case 2: lie.md5 = [UInt8](repeating: 1, count: [1, 15, 17, 1 << 20][invalidSource.random.below(4)])
       case 3: lie.downloadTokens = [String](repeating: long, count: 3)
       case 4: lie.contentLanguage = long
       default: lie.name = long
       }
     } else {
-      liar.note(.objectNumbers)
-      switch liar.random.below(4) {
-      case 0: lie.metageneration = [Int64.max, .min, -1][liar.random.below(3)]
-      case 1: lie.generation = [Int64.max, .min, -1, 0][liar.random.below(4)]
-      case 2: lie.byteCount = [UInt64.max, 0, UInt64(Int64.max)][liar.random.below(3)]
+      invalidSource.note(.objectNumbers)
+      switch invalidSource.random.below(4) {
+      case 0: lie.metageneration = [Int64.max, .min, -1][invalidSource.random.below(3)]
+      case 1: lie.generation = [Int64.max, .min, -1, 0][invalidSource.random.below(4)]
+      case 2: lie.byteCount = [UInt64.max, 0, UInt64(Int64.max)][invalidSource.random.below(3)]
       default: lie.updated = StoredTimestamp(seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 0)
       }
     }
@@ -66,10 +66,10 @@ final class LyingBlobRemote: BlobRemote, @unchecked Sendable {
   ) throws(BlobRemoteError) -> RemoteListing {
     let truth = try inner.list(bucket: bucket, below: prefix, after: last, count: count)
     guard lies else { return truth }
-    liar.note(.objectList)
+    invalidSource.note(.objectList)
     let names = ["", "/", "..", "elsewhere/a", (last ?? prefix) + "~", String(repeating: "n", count: 3000)]
     return RemoteListing(
-      truth.entries + [names[liar.random.below(names.count)]], isLast: liar.random.oneIn(2))
+      truth.entries + [names[invalidSource.random.below(names.count)]], isLast: invalidSource.random.oneIn(2))
   }
 
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8] {

@@ -4,7 +4,7 @@
 import Foundation
 import Harness
 
-struct StoreStrikes {
+struct StoreRandomKills {
   struct Summary {
     var rounds = 0
     /// Those that were still at work when they were struck.

@@ -14,7 +14,7 @@
 //   the object is deleted, or     parts that earlier searches left are deleted
 //   its content is complete
 //
-// At most `contentsOnTheirWayMax` contents are fetched at a time. A search that waits for its next
+// At most `activeFetchesMax` contents are fetched at a time. A search that waits for its next
 // attempt does not count: it gives its slot to another search and queues for one again.
 
 internal import ByteStore
@@ -34,7 +34,7 @@ extension BlobSync {
 
   /// The request of one search.
   package struct Wanted: Sendable {
-    var bringsContent: Bool
+    var fetchesContent: Bool
     /// Contents with more bytes than this are not fetched.
     var bytesMax: UInt64
     /// The total time in microseconds to wait for an unreachable remote; starts again whenever new bytes
@@ -44,10 +44,10 @@ extension BlobSync {
     var progress: @Sendable (UInt64, UInt64) -> Void
 
     package init(
-      bringsContent: Bool, bytesMax: UInt64 = .max, patience: Int64 = 0,
+      fetchesContent: Bool, bytesMax: UInt64 = .max, patience: Int64 = 0,
       progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
     ) {
-      self.bringsContent = bringsContent
+      self.fetchesContent = fetchesContent
       self.bytesMax = bytesMax
       self.patience = patience
       self.progress = progress
@@ -66,7 +66,7 @@ extension BlobSync {
     /// Whether to resume from a staged part of the content. False after that part could not be read.
     var shouldContinue = true
     /// Whether the search occupies a slot for fetching contents.
-    var isOnItsWay = false
+    var hasFetchSlot = false
     /// How many times the remote replaced the content during the fetch.
     var attempts = 0
     var backoff = Backoff(seed: 0)
@@ -76,7 +76,7 @@ extension BlobSync {
     var waited: Int64 = 0
     var isHeld = false
     /// Whether the search has reached a point where it waits for `release`.
-    var isParked = false
+    var isSuspended = false
     var isOver = false
 
     init(
@@ -90,10 +90,10 @@ extension BlobSync {
 
   private static let attemptsMax = 5
   /// Each fetch has a file open and uses up to one mebibyte of memory.
-  private static let contentsOnTheirWayMax = 16
+  private static let activeFetchesMax = 16
   /// Searches that wait for a retry keep a file open, too. Above this number the one with the fewest
   /// bytes drops its part. Held searches are exempt, because their users control them.
-  private static let contentsWaitingMax = 64
+  private static let waitingFetchesMax = 64
 
   // MARK: Users
 
@@ -117,8 +117,8 @@ extension BlobSync {
   package func release(_ search: Search) {
     scheduler.run { [self] in
       search.isHeld = false
-      guard search.isParked else { return }
-      search.isParked = false
+      guard search.isSuspended else { return }
+      search.isSuspended = false
       resume(search)
     }
   }
@@ -138,7 +138,7 @@ extension BlobSync {
   private func resume(_ search: Search) {
     guard !search.isOver else { return }
     guard !search.isHeld else {
-      search.isParked = true
+      search.isSuspended = true
       return leave(search)
     }
     if search.arrival != nil { bring(search) } else { look(search) }
@@ -147,7 +147,7 @@ extension BlobSync {
   private func look(_ search: Search) {
     do throws(BlobSyncError) {
       if let failure { return finish(search, .success(try localAnswer(search, after: failure))) }
-      if let found = try lookNow(search) { finish(search, .success(found)) }
+      if let found = try lookUpOnce(search) { finish(search, .success(found)) }
     } catch {
       failed(search, error)
     }
@@ -164,7 +164,7 @@ extension BlobSync {
   }
 
   /// Returns nil if a fetch of the content has started or waits for a slot.
-  private func lookNow(_ search: Search) throws(BlobSyncError) -> Found? {
+  private func lookUpOnce(_ search: Search) throws(BlobSyncError) -> Found? {
     let path = search.path
     let local = try local(path)
     let isWaiting = try stored { () throws(DocumentStoreError) in try objects.outbox.isWaiting(path) }
@@ -186,7 +186,7 @@ extension BlobSync {
       objects.forgetArrivals(at: path)
       return .absent
     }
-    if let local, local.remoteGeneration == remoteObject.generation, !hasToBeReplaced(local, search) {
+    if let local, local.remoteGeneration == remoteObject.generation, !needsReplacement(local, search) {
       // The current content arrived by another way, so staged parts are obsolete. A damaged copy still
       // has to be replaced.
       if !objects.isKnownDamaged(local.blob) { objects.forgetArrivals(at: path) }
@@ -201,7 +201,7 @@ extension BlobSync {
         return .here(local.described(by: remoteObject))
       }
     }
-    guard search.wanted.bringsContent, remoteObject.byteCount <= search.wanted.bytesMax else {
+    guard search.wanted.fetchesContent, remoteObject.byteCount <= search.wanted.bytesMax else {
       return .elsewhere(remoteObject)
     }
     guard enter(search) else { return nil }
@@ -209,14 +209,14 @@ extension BlobSync {
     search.arrival = objects.arrival(
       at: path, generation: remoteObject.generation, byteCount: remoteObject.byteCount, md5: remoteObject.md5,
       created: remoteObject.created, resumes: search.shouldContinue)
-    begunSearches.append(search)
+    searchesWithStagedPart.append(search)
     scheduler.run { [self] in resume(search) }
     return nil
   }
 
   /// Whether the local copy is damaged and the caller wants the content, which the remote has intact.
-  private func hasToBeReplaced(_ local: StoredObject, _ search: Search) -> Bool {
-    search.wanted.bringsContent && objects.isKnownDamaged(local.blob)
+  private func needsReplacement(_ local: StoredObject, _ search: Search) -> Bool {
+    search.wanted.fetchesContent && objects.isKnownDamaged(local.blob)
   }
 
   // MARK: Bringing
@@ -256,17 +256,17 @@ extension BlobSync {
     do throws(DocumentStoreError) {
       let isMore = try arrival.rereadStaged()
       if arrival.byteCount > object.byteCount {
-        forgetLeft(search)
+        discardStagedPart(search)
       } else if isMore {
         hasCome(search, object, arrival)
       }
     } catch {
-      forgetLeft(search)
+      discardStagedPart(search)
     }
     scheduler.run { [self] in resume(search) }
   }
 
-  private func forgetLeft(_ search: Search) {
+  private func discardStagedPart(_ search: Search) {
     search.shouldContinue = false
     release(of: search)
   }
@@ -302,7 +302,7 @@ extension BlobSync {
       try arrival.receive(blob, arrived)
     }
     search.arrival = nil
-    begunSearches.removeAll { $0 === search }
+    searchesWithStagedPart.removeAll { $0 === search }
     leave(search)
   }
 
@@ -325,14 +325,14 @@ extension BlobSync {
     scheduler.run(after: delay) { [weak self] in self?.resume(search) }
     // A waiting search releases its slot, so that other fetches can proceed.
     if search.arrival?.byteCount == 0 { release(of: search) } else { leave(search) }
-    releaseSmallest()
+    dropSmallestStagedPart()
   }
 
   /// Drops the part of the waiting search with the fewest bytes. Dropping the most recent one instead
   /// could lose an almost complete content.
-  private func releaseSmallest() {
-    let waiting = begunSearches.filter { !$0.isOnItsWay && !$0.isHeld }
-    guard waiting.count > Self.contentsWaitingMax else { return }
+  private func dropSmallestStagedPart() {
+    let waiting = searchesWithStagedPart.filter { !$0.hasFetchSlot && !$0.isHeld }
+    guard waiting.count > Self.waitingFetchesMax else { return }
     let least = waiting.min { ($0.arrival?.byteCount ?? 0) < ($1.arrival?.byteCount ?? 0) }
     if let least { release(of: least) }
   }
@@ -341,7 +341,7 @@ extension BlobSync {
     guard !search.isOver else { return }
     search.isOver = true
     searches[ObjectIdentifier(search)] = nil
-    if case .failure(let error) = result, error.leavesWhatHasCome {
+    if case .failure(let error) = result, error.keepsStagedPart {
       search.arrival?.leave()
     } else {
       search.arrival?.cancel()
@@ -357,33 +357,33 @@ extension BlobSync {
   }
 
   private func forgetArrival(of search: Search) {
-    if search.arrival != nil { begunSearches.removeAll { $0 === search } }
+    if search.arrival != nil { searchesWithStagedPart.removeAll { $0 === search } }
     (search.arrival, search.object) = (nil, nil)
     leave(search)
   }
 
   /// Takes a slot. Returns false if none is free; the search then resumes when it gets one.
   private func enter(_ search: Search) -> Bool {
-    guard !search.isOnItsWay else { return true }
-    guard contentsOnTheirWay < Self.contentsOnTheirWayMax else {
-      waitingSearches.append(search)
+    guard !search.hasFetchSlot else { return true }
+    guard activeFetchCount < Self.activeFetchesMax else {
+      searchesWaitingForSlot.append(search)
       return false
     }
-    search.isOnItsWay = true
-    contentsOnTheirWay += 1
+    search.hasFetchSlot = true
+    activeFetchCount += 1
     return true
   }
 
   /// Hands the slot directly to the first waiting search, so that a new search cannot take it first.
   private func leave(_ search: Search) {
-    guard search.isOnItsWay else { return }
-    search.isOnItsWay = false
-    contentsOnTheirWay -= 1
-    guard let place = waitingSearches.firstIndex(where: { !$0.isOver }) else { return waitingSearches = [] }
-    let next = waitingSearches[place]
-    waitingSearches.removeFirst(place + 1)
-    next.isOnItsWay = true
-    contentsOnTheirWay += 1
+    guard search.hasFetchSlot else { return }
+    search.hasFetchSlot = false
+    activeFetchCount -= 1
+    guard let place = searchesWaitingForSlot.firstIndex(where: { !$0.isOver }) else { return searchesWaitingForSlot = [] }
+    let next = searchesWaitingForSlot[place]
+    searchesWaitingForSlot.removeFirst(place + 1)
+    next.hasFetchSlot = true
+    activeFetchCount += 1
     scheduler.run { [self] in resume(next) }
   }
 
@@ -397,7 +397,7 @@ extension BlobSync {
 extension BlobSyncError {
   /// Whether a later search may resume from the staged part. If the staging file itself failed, the
   /// arrival has deleted its part already.
-  fileprivate var leavesWhatHasCome: Bool {
+  fileprivate var keepsStagedPart: Bool {
     switch self {
     case .remote(.unavailable), .store, .stopped: true
     case .remote, .overdue, .cancelled: false

@@ -4,7 +4,7 @@ import DocumentStore
 import OfflineSync
 
 /// The fields of a remote's messages that can be invalid.
-package enum LiedField: String, CaseIterable, Sendable {
+package enum InvalidField: String, CaseIterable, Sendable {
   case depth, fieldName, pendingTime, nestedPendingTime, nestedArray, documentSize, recordSize, vector,
     reference,
     otherPath, path, key, version, createTime, snapshotVersion, token, largeToken, targetID, targetState,
@@ -13,15 +13,15 @@ package enum LiedField: String, CaseIterable, Sendable {
     objectMetadata, objectNumbers, objectList
 }
 
-package struct Liar {
+package struct InvalidDataGenerator {
   package var random: SeededRandom
-  package private(set) var told: [LiedField: Int] = [:]
+  package private(set) var told: [InvalidField: Int] = [:]
 
   package init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  package mutating func note(_ field: LiedField) { told[field, default: 0] += 1 }
+  package mutating func note(_ field: InvalidField) { told[field, default: 0] += 1 }
 
-  mutating func pick(_ fields: [LiedField]) -> LiedField {
+  mutating func pick(_ fields: [InvalidField]) -> InvalidField {
     let field = fields[random.below(fields.count)]
     note(field)
     return field
@@ -45,7 +45,7 @@ package struct Liar {
   }
 
   /// Returns a value that exceeds the limits of documents.
-  mutating func value(_ field: LiedField) -> StoredValue {
+  mutating func value(_ field: InvalidField) -> StoredValue {
     switch field {
     case .depth: Self.nest([21, 22, 40, 300][random.below(4)])
     case .fieldName:
@@ -75,7 +75,7 @@ package struct Liar {
     return SnapshotVersion(microseconds: numbers[random.below(numbers.count)])
   }
 
-  private static let valueFields: [LiedField] = [
+  private static let valueFields: [InvalidField] = [
     .depth, .fieldName, .pendingTime, .nestedPendingTime, .nestedArray, .documentSize, .vector, .reference,
   ]
 

@@ -9,7 +9,7 @@
 internal import ByteStore
 internal import DocumentStore
 
-struct LoopbackMark: Equatable {
+struct LoopbackResumeToken: Equatable {
   let store: RandomID
   let position: FeedPosition
   let time: Int64

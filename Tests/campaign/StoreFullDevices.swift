@@ -6,7 +6,7 @@
 import Foundation
 import Harness
 
-struct StoreStarvations {
+struct StoreFullDevices {
   struct Summary {
     var rounds = 0
     var failed = 0
@@ -50,7 +50,7 @@ struct StoreStarvations {
       try? mount.unmount()
       small.unmount()
     }
-    var campaign = StoreStarvations(small, mount, seed: seed)
+    var campaign = StoreFullDevices(small, mount, seed: seed)
     for round in 0..<rounds { try campaign.round(round) }
     return campaign.summary
   }

@@ -1,6 +1,6 @@
 // A seeded random number generator (SplitMix64), so that runs can be reproduced.
 
-package struct SeededRandomSource: Sendable {
+package struct SplitMix64: Sendable {
   private var state: UInt64
 
   package init(seed: UInt64) { state = seed }

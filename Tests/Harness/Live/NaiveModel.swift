@@ -14,7 +14,7 @@ final class NaiveState: Sendable {
   }
 }
 
-struct NaiveWorld {
+struct NaiveModel {
   /// The change of one document by a commit.
   struct Change: Sendable {
     var number: Int
@@ -106,7 +106,7 @@ struct NaiveAnswer {
   private var numbers: Set<Int>
   private var shown: ArraySlice<NaiveState> = []
 
-  init(_ query: StructuredQuery, of world: NaiveWorld) {
+  init(_ query: StructuredQuery, of world: NaiveModel) {
     let evaluator = NaiveEvaluator(query)
     self.evaluator = evaluator
     limit = query.limit
@@ -120,7 +120,7 @@ struct NaiveAnswer {
 
   /// Applies the changes of a commit. Returns nil if none affects a matching document, and otherwise
   /// whether the result changed.
-  mutating func take(_ changes: [NaiveWorld.Change]) -> Bool? {
+  mutating func take(_ changes: [NaiveModel.Change]) -> Bool? {
     var isConcerned = false
     for change in changes {
       let matches = change.after.map { evaluator.matches($0.document) } == true

@@ -5,7 +5,7 @@
 import ByteStore
 package import DocumentStore
 
-package final class PlayedLiveRun: Sendable {
+package final class SeededLiveRun: Sendable {
   private static let writers = 4
   private static let commitsOfWriter = 10
   private static let listeners = 24
@@ -19,8 +19,8 @@ package final class PlayedLiveRun: Sendable {
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var mirrors: [LiveMirror] = []
     /// The deliveries of each queue.
-    var queues: [[@Sendable () -> Void]] = Array(repeating: [], count: PlayedLiveRun.queues)
-    var writersAtWork = PlayedLiveRun.writers
+    var queues: [[@Sendable () -> Void]] = Array(repeating: [], count: SeededLiveRun.queues)
+    var writersAtWork = SeededLiveRun.writers
     var failure: String?
   }
 
@@ -44,9 +44,9 @@ package final class PlayedLiveRun: Sendable {
     options.pauses = turns
     let disk = SimulatedDisk()
     let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
-    var world = LiveWorld(seed: seed)
+    var world = LiveGenerator(seed: seed)
     for _ in 0..<60 { try commit(world.mutations(), to: store) }
-    let naive = replay(NaiveWorld([])).world
+    let naive = replay(NaiveModel([])).world
     for _ in 0..<Self.listeners / 2 { try listen(world.query(), to: store) }
     let writers: [@Sendable () -> Void] = (0..<Self.writers).map { number in
       { [self] in attempt { try write(UInt64(number), store) } }
@@ -75,8 +75,8 @@ package final class PlayedLiveRun: Sendable {
   }
 
   private func replay(
-    _ world: NaiveWorld
-  ) -> (world: NaiveWorld, commits: [[NaiveWorld.Change]]) {
+    _ world: NaiveModel
+  ) -> (world: NaiveModel, commits: [[NaiveModel.Change]]) {
     var world = world
     let commits = state.withLock { state in
       defer { state.commits = [] }
@@ -96,7 +96,7 @@ package final class PlayedLiveRun: Sendable {
 
   private func write(_ number: UInt64, _ store: DocumentStore) throws {
     defer { state.withLock { $0.writersAtWork -= 1 } }
-    var world = LiveWorld(seed: SeededRandom.seed(seed, number))
+    var world = LiveGenerator(seed: SeededRandom.seed(seed, number))
     for _ in 0..<Self.commitsOfWriter {
       try commit(world.mutations(), to: store)
       turns.pause(at: .outside)
@@ -104,7 +104,7 @@ package final class PlayedLiveRun: Sendable {
   }
 
   private func listen(_ store: DocumentStore) throws {
-    var world = LiveWorld(seed: SeededRandom.seed(seed, 50))
+    var world = LiveGenerator(seed: SeededRandom.seed(seed, 50))
     for _ in 0..<Self.listeners / 2 {
       try listen(world.query(), to: store)
       turns.pause(at: .outside)

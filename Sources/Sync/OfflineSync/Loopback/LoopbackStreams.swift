@@ -3,7 +3,7 @@
 internal import ByteStore
 internal import DocumentStore
 
-final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
+final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   // Unchecked, because it is touched on the scheduler of the remote alone.
   private let remote: LoopbackRemote
   private let user: String?
@@ -37,7 +37,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
   private func ask(_ request: Request) {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
-      if case .isLost = remote.fate() { return breakOff() }
+      if case .isLost = remote.fate() { return breakConnection() }
       up?.send(request, after: remote.latency())
     }
   }
@@ -62,7 +62,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
   }
 
   /// Closes the stream with an error; all messages in transit are lost.
-  func breakOff() {
+  func breakConnection() {
     guard !isClosed else { return }
     end()
     let (handler, error) = (handler, LoopbackRemote.unreachable)
@@ -85,7 +85,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
       case .unwatch(let id): session?.unwatch(id)
       }
     } catch {
-      breakOff()
+      breakConnection()
     }
   }
 
@@ -96,7 +96,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
     switch remote.fate() {
     case .isLost:
       // Deferred, because the session is in the middle of an operation.
-      remote.scheduler.run { [weak self] in self?.breakOff() }
+      remote.scheduler.run { [weak self] in self?.breakConnection() }
       down?.close()
     case .comesTwice where isDocument:
       send(event, isDocument)
@@ -124,7 +124,7 @@ final class LoopbackWatchEnd: WatchStream, @unchecked Sendable {
   }
 }
 
-final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
+final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   // Unchecked, because it is touched on the scheduler of the remote alone.
   private let remote: LoopbackRemote
   private let user: String?
@@ -160,7 +160,7 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
       switch remote.fate() {
-      case .isLost: breakOff()
+      case .isLost: breakConnection()
       case .arrives: up?.send(request, after: remote.latency())
       case .comesTwice:
         up?.send(request, after: remote.latency())
@@ -185,7 +185,7 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
     remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
   }
 
-  func breakOff(_ error: RemoteError = LoopbackRemote.unreachable) {
+  func breakConnection(_ error: RemoteError = LoopbackRemote.unreachable) {
     guard !isClosed else { return }
     end()
     let handler = handler
@@ -204,11 +204,11 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
     case .handshake: answer(.handshakeComplete(token: [1]))
     case .copy(let write): _ = try? server?.take(write, as: user)
     case .write(let write):
-      if remote.refusesForNow() { return close(with: .closed(RemoteError(.aborted, "Try again."))) }
+      if remote.rejectsTransiently() { return close(with: .closed(RemoteError(.aborted, "Try again."))) }
       guard let server else { return }
       do throws(RemoteError) {
         guard let taken = try server.take(write, as: user) else { return close(with: .overtaken) }
-        remote.tellSoon()
+        remote.scheduleDelivery()
         answer(.answered(taken.version, taken.results, token: [1]))
       } catch {
         close(with: .closed(error))
@@ -217,14 +217,14 @@ final class LoopbackWriteEnd: WriteStream, @unchecked Sendable {
   }
 
   private func answer(_ event: WriteStreamEvent) {
-    if case .isLost = remote.fate() { return breakOff() }
+    if case .isLost = remote.fate() { return breakConnection() }
     down?.send(event, after: remote.latency())
   }
 
   /// Closes the stream after the answers in transit.
   private func close(with event: WriteStreamEvent) {
     up?.close()
-    if case .isLost = remote.fate() { return breakOff() }
+    if case .isLost = remote.fate() { return breakConnection() }
     down?.send(event, after: remote.latency())
     isClosed = true
     if let number { remote.forgetWrite(number) }

@@ -9,9 +9,9 @@ import ByteStore
 import Dispatch
 package import DocumentStore
 
-package final class Meetings: StorePauses {
+package final class ThreadOverlap: StorePauses {
   /// Two points at which threads continued together; the first is that of the thread that waited.
-  package struct Meeting: Hashable, Sendable {
+  package struct OverlapPair: Hashable, Sendable {
     package var first: StorePoint
     package var second: StorePoint
   }
@@ -23,7 +23,7 @@ package final class Meetings: StorePauses {
 
   private struct State {
     var waiting: Waiting?
-    var counts: [Meeting: Int] = [:]
+    var counts: [OverlapPair: Int] = [:]
   }
 
   /// The wait is limited, because all other threads may be waiting for this one.
@@ -34,7 +34,7 @@ package final class Meetings: StorePauses {
   package init() {}
 
   /// The number of meetings for each pair of points.
-  package var counts: [Meeting: Int] { state.withLock { $0.counts } }
+  package var counts: [OverlapPair: Int] { state.withLock { $0.counts } }
 
   package func pause(at point: StorePoint) {
     // This thread waits for others to continue, so it cannot be a partner.
@@ -46,7 +46,7 @@ package final class Meetings: StorePauses {
         return nil
       }
       state.waiting = nil
-      state.counts[Meeting(first: other.point, second: point), default: 0] += 1
+      state.counts[OverlapPair(first: other.point, second: point), default: 0] += 1
       return other
     }
     if let other {

@@ -5,7 +5,7 @@
 
 import DocumentStore
 
-struct DeeperCollections {
+struct UnreachableCollections {
   /// The maximum number of collections to list.
   static let foundMax = 100
   /// The maximum number of collections to examine for each id.

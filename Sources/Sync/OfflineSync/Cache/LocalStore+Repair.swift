@@ -15,7 +15,7 @@ extension LocalStore {
   func mend() throws(DocumentStoreError) {
     guard let unfinished = try store.document(at: CacheKeys.unfinished) else { return }
     var transaction = begin()
-    for path in try mixedPaths() { try transaction.touch(path) }
+    for path in try inconsistentPaths() { try transaction.touch(path) }
     // All targets' documents have to be loaded, active or not, to know which documents are still referenced.
     for id in targets.keys { _ = try remoteKeys(of: id) }
     for case .integer(let number) in unfinished.list("t") {
@@ -38,7 +38,7 @@ extension LocalStore {
   }
 
   /// Returns the documents whose own paths may differ from what the queue computes.
-  private func mixedPaths() throws(DocumentStoreError) -> Set<DocumentPath> {
+  private func inconsistentPaths() throws(DocumentStoreError) -> Set<DocumentPath> {
     var paths = Set(queues.values.flatMap(\.paths))
     for note in try store.documents(StructuredQuery(.collection(CacheKeys.remotes)))
     where note.fields["f"] != nil {

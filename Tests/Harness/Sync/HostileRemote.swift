@@ -7,23 +7,23 @@ import ByteStore
 import DocumentStore
 import OfflineSync
 
-final class LyingRemote: Remote, @unchecked Sendable {
+final class HostileRemote: Remote, @unchecked Sendable {
   // Unchecked, because its state has no lock: a history calls it from one thread alone.
   private let inner: any Remote
-  private var liar: Liar
+  private var invalidSource: InvalidDataGenerator
   /// One in this many messages is invalid; nil for none.
-  var lieOneIn: Int?
+  var invalidOneIn: Int?
 
   init(_ inner: any Remote, seed: UInt64) {
     self.inner = inner
-    liar = Liar(seed: seed)
+    invalidSource = InvalidDataGenerator(seed: seed)
   }
 
-  var told: [LiedField: Int] { liar.told }
+  var told: [InvalidField: Int] { invalidSource.told }
 
   var documentsName: String { inner.documentsName }
 
-  private var lies: Bool { lieOneIn.map { liar.random.oneIn($0) } ?? false }
+  private var lies: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 
   // MARK: The watch stream
 
@@ -39,19 +39,19 @@ final class LyingRemote: Remote, @unchecked Sendable {
   private func lied(_ change: WatchChange, _ version: SnapshotVersion) -> [WatchStreamEvent] {
     let truth = WatchStreamEvent.changed(change, version)
     if case .document(let path, let document?, let updated, let removed) = change {
-      let lie = liar.document(path, document)
+      let lie = invalidSource.document(path, document)
       // The valid message may follow, or not be sent on this stream at all.
       let lied = WatchStreamEvent.changed(
         .document(lie.path, lie.document, updated: updated, removed: removed), .none)
-      return liar.random.oneIn(2) ? [lied] : [lied, truth]
+      return invalidSource.random.oneIn(2) ? [lied] : [lied, truth]
     }
-    switch liar.pick([
+    switch invalidSource.pick([
       .snapshotVersion, .token, .largeToken, .targetID, .targetState, .filterCount, .filterBits,
     ]) {
     case .snapshotVersion:
-      guard version != .none else { return [.changed(.target(.noChange, []), liar.version()), truth] }
+      guard version != .none else { return [.changed(.target(.noChange, []), invalidSource.version()), truth] }
       // Replaces the valid version, so the snapshot's changes have to wait.
-      return [.changed(change, liar.version())]
+      return [.changed(change, invalidSource.version())]
     case .token: return [withToken(change, version, count: (64 << 10) + 1)]
     case .largeToken: return [withToken(change, version, count: 9 << 20)]
     case .targetID:
@@ -65,16 +65,16 @@ final class LyingRemote: Remote, @unchecked Sendable {
     case .targetState:
       // Without `current`: a target that is marked current too early would be taken as empty.
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
-      return [.changed(.target(states[liar.random.below(4)], ids(of: change)), .none), truth]
+      return [.changed(.target(states[invalidSource.random.below(4)], ids(of: change)), .none), truth]
     case .filterCount:
-      let count = [-1, Int.min][liar.random.below(2)]
+      let count = [-1, Int.min][invalidSource.random.below(2)]
       return ids(of: change).map { WatchStreamEvent.changed(.existenceFilter($0, count: count, nil), .none) }
         + [truth]
     default:
       let parts = BloomFilter.Parts(
-        bitmap: [UInt8](repeating: 0xFF, count: liar.random.below(3) * 1000),
-        padding: [-1, 0, 7, 8, Int.max][liar.random.below(5)],
-        hashCount: [Int.min, 0, 1, 100, 101, Int.max][liar.random.below(6)])
+        bitmap: [UInt8](repeating: 0xFF, count: invalidSource.random.below(3) * 1000),
+        padding: [-1, 0, 7, 8, Int.max][invalidSource.random.below(5)],
+        hashCount: [Int.min, 0, 1, 100, 101, Int.max][invalidSource.random.below(6)])
       return ids(of: change).map {
         WatchStreamEvent.changed(.existenceFilter($0, count: Int.max, parts), .none)
       } + [truth]
@@ -103,7 +103,7 @@ final class LyingRemote: Remote, @unchecked Sendable {
     inner.openWriteStream(as: user) { [self] event in
       switch event {
       case .handshakeComplete where lies:
-        liar.note(.answerToken)
+        invalidSource.note(.answerToken)
         handler(.handshakeComplete(token: [UInt8](repeating: 1, count: 9 << 20)))
       case .answered(let version, let results, let token) where lies: handler(lied(version, results, token))
       default: handler(event)
@@ -115,21 +115,21 @@ final class LyingRemote: Remote, @unchecked Sendable {
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) -> WriteStreamEvent {
     var (version, results, token) = (version, results, token)
-    switch liar.pick([.resultVersion, .resultValue, .resultCount, .versionBefore, .answerToken, .overtaken]) {
+    switch invalidSource.pick([.resultVersion, .resultValue, .resultCount, .versionBefore, .answerToken, .overtaken]) {
     case .resultVersion:
-      version = liar.version()
-      for place in results.indices { results[place].version = liar.random.oneIn(2) ? .none : liar.version() }
+      version = invalidSource.version()
+      for place in results.indices { results[place].version = invalidSource.random.oneIn(2) ? .none : invalidSource.version() }
     case .resultValue:
-      let field = liar.pick([.depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference])
-      let lie = liar.value(field)
+      let field = invalidSource.pick([.depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference])
+      let lie = invalidSource.value(field)
       for place in results.indices {
         results[place].transformResults = results[place].transformResults.map { _ in lie }
       }
     case .resultCount:
-      results = liar.random.oneIn(2) ? [] : results + results + results
+      results = invalidSource.random.oneIn(2) ? [] : results + results + results
       for place in results.indices { results[place].transformResults += [.null, .null] }
     case .versionBefore:
-      for place in results.indices { results[place].versionBefore = liar.version() }
+      for place in results.indices { results[place].versionBefore = invalidSource.version() }
     case .overtaken: return .overtaken
     default: token = [UInt8](repeating: 1, count: 9 << 20)
     }
@@ -144,8 +144,8 @@ final class LyingRemote: Remote, @unchecked Sendable {
   ) {
     inner.documents(at: paths, as: user) { [self] result in
       guard case .success(let documents) = result, lies else { return answer(result) }
-      liar.note(.lookup)
-      answer(.success(documents.map { liar.document($0.path, $0).document }))
+      invalidSource.note(.lookup)
+      answer(.success(documents.map { invalidSource.document($0.path, $0).document }))
     }
   }
 

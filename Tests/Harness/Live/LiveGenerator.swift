@@ -4,7 +4,7 @@
 
 import DocumentStore
 
-struct LiveWorld {
+struct LiveGenerator {
   var random: SeededRandom
 
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
