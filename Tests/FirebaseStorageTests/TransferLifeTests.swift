@@ -112,7 +112,7 @@ struct TransferLifeTests {
     _ = try client.objects()
     let sync = try #require(client.sync)
     let path = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
-    let wanted = BlobSync.Wanted(fetchesContent: true, patience: 3_600_000_000)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 3_600_000_000)
     let search = sync.find(path, wanted) { result in
       if case .failure(.cancelled) = result { notes.add("cancelled") } else { notes.add("ended otherwise") }
     }

@@ -32,7 +32,7 @@ struct BlobArrivalTests {
   private func begin(
     _ client: BlobClient, patience: Int64 = BlobArrivalTests.patience
   ) throws -> BlobSync.Search {
-    let wanted = BlobSync.Wanted(fetchesContent: true, patience: patience)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: patience)
     return client.sync.find(try client.path("a"), wanted) { [ends] result in
       let line =
         switch result {

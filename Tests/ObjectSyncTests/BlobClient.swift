@@ -64,7 +64,7 @@ final class BlobClient {
   /// What is found of an object, its content brought here.
   func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    sync.find(try path(name), BlobSync.Wanted(fetchesContent: true)) { result in
+    sync.find(try path(name), BlobSync.FetchRequest(fetchesContent: true)) { result in
       answer.withLock { $0 = result }
     }
     scheduler.play(for: 0)

@@ -317,7 +317,7 @@ struct BlobSyncTests {
     try putAtRemote(bytes(700_000), "a")
     let client = try Client(wrong)
     let answers = Locked<[Bool]>([])
-    let wanted = BlobSync.Wanted(fetchesContent: true, patience: 20_000_000)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 20_000_000)
     client.sync.find(try client.path("a"), wanted) { result in
       answers.withLock { answers in
         if case .failure(.remote(.unavailable)) = result {
@@ -451,7 +451,7 @@ struct BlobSyncTests {
     let client = try Client(remote)
     try putAtRemote(bytes(2_000_000), "a")
     let found = Locked(false)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true)) { result in
+    client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true)) { result in
       if case .success(.here) = result { found.withLock { $0 = true } }
     }
     client.scheduler.play(for: 0, max: 6)
@@ -467,8 +467,9 @@ struct BlobSyncTests {
     let client = try Client(remote)
     try putAtRemote(bytes(5000), "a")
     let size = Locked<UInt64>(0)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true, bytesMax: 4999)) { result in
-      if case .success(.elsewhere(let object)) = result { size.withLock { $0 = object.byteCount } }
+    client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true, bytesMax: 4999)) {
+      result in
+      if case .success(.remoteOnly(let object)) = result { size.withLock { $0 = object.byteCount } }
     }
     client.scheduler.play(for: 0)
     #expect(size.withLock { $0 } == 5000)
@@ -481,7 +482,7 @@ struct BlobSyncTests {
     try putAtRemote(bytes(1_500_000), "a")
     let steps = Locked<[UInt64]>([])
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    let wanted = BlobSync.Wanted(fetchesContent: true, patience: 60_000_000) { done, total in
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 60_000_000) { done, total in
       #expect(total == 1_500_000)
       steps.withLock { $0.append(done) }
     }
@@ -504,7 +505,8 @@ struct BlobSyncTests {
     let client = try Client(remote)
     remote.isReachable = false
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true, patience: 30_000_000)) {
+    client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true, patience: 30_000_000))
+    {
       end in
       result.withLock { $0 = end }
     }
@@ -520,7 +522,7 @@ struct BlobSyncTests {
   @Test func aCancelledSearchLeavesNoStagedPart() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(2_000_000), "a")
-    let search = client.sync.find(try client.path("a"), BlobSync.Wanted(fetchesContent: true)) { _ in }
+    let search = client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true)) { _ in }
     client.scheduler.play(for: 0, max: 6)
     client.sync.hold(search)
     client.scheduler.play(for: 0)
@@ -531,7 +533,7 @@ struct BlobSyncTests {
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
-      client.sync.find(try client.path("\(number)"), BlobSync.Wanted(fetchesContent: true)) { result in
+      client.sync.find(try client.path("\(number)"), BlobSync.FetchRequest(fetchesContent: true)) { result in
         if case .success(.here) = result { count.withLock { $0 += 1 } }
       }
     }

@@ -62,7 +62,7 @@ struct BlobTroubleTests {
   private func find(_ name: String, _ client: BlobClient, patience: Int64, _ steps: Locked<[UInt64]>? = nil)
     throws
   {
-    let wanted = BlobSync.Wanted(fetchesContent: true, patience: patience) { done, _ in
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: patience) { done, _ in
       steps?.withLock { $0.append(done) }
     }
     client.sync.find(try client.path(name), wanted) { [told] result in
@@ -142,7 +142,7 @@ struct BlobTroubleTests {
     for number in 0..<70 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
       remote.stall(name: "\(number)", from: 256 << 10)
-      let wanted = BlobSync.Wanted(fetchesContent: true, patience: 600_000_000)
+      let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
       // In parts, so that none is let go of.
       guard number == 34 || number == 69 else { continue }
@@ -465,7 +465,7 @@ struct BlobTroubleTests {
   /// What is found of an object that is here.
   private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
     let found = Locked<StoredObject?>(nil)
-    client.sync.find(try client.path(name), BlobSync.Wanted(fetchesContent: true)) { [told] result in
+    client.sync.find(try client.path(name), BlobSync.FetchRequest(fetchesContent: true)) { [told] result in
       switch result {
       case .success(.here(let object)): found.withLock { $0 = object }
       case .success: told.add("\(name): not here")

@@ -30,7 +30,7 @@ import Testing
     #expect(try local.documents(rooms).map(\.path.id) == ["a", "b"], "the bundle holds them")
 
     let effects = try engine.handle(.listen(ListenerID(1), rooms, ListenRules(includesMetadataChanges: true)))
-    let told = effects.compactMap { if case .tell(_, let snapshot) = $0 { snapshot } else { nil } }
+    let told = effects.compactMap { if case .notify(_, let snapshot) = $0 { snapshot } else { nil } }
     #expect(told.map(\.documents.count) == [2] && told.first?.isFromCache == true)
     let asked = try engine.handle(.watchOpened).compactMap {
       if case .watch(let target) = $0 { target } else { nil }
@@ -43,7 +43,7 @@ import Testing
     _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))
     let last = try engine.handle(
       .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 2000)))
-    #expect(last.contains { if case .tell(_, let snapshot) = $0 { !snapshot.isFromCache } else { false } })
+    #expect(last.contains { if case .notify(_, let snapshot) = $0 { !snapshot.isFromCache } else { false } })
     #expect(engine.activeLimbo.isEmpty)
   }
 

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func told(_ effects: [SyncEffect], _ id: ListenerID) -> [ViewSnapshot] {
-    effects.compactMap { if case .tell(id, let snapshot) = $0 { snapshot } else { nil } }
+    effects.compactMap { if case .notify(id, let snapshot) = $0 { snapshot } else { nil } }
   }
 
   private func unwatched(_ effects: [SyncEffect]) -> [TargetID] {

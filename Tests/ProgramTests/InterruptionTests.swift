@@ -34,9 +34,9 @@ import Testing
   @Test func aSignalIsRecordedAndItsHandlerRestored() {
     signal(SIGUSR1, SIG_DFL)
     var interruption: Interruption? = Interruption(by: [SIGUSR1])
-    #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .other)
+    #expect(interruption?.isSignaled == false && disposition(SIGUSR1) == .other)
     send(SIGUSR1)
-    #expect(interruption?.hasCome == true)
+    #expect(interruption?.isSignaled == true)
     // For who waits, no further one does more.
     #expect(disposition(SIGUSR1) == .other)
     interruption = nil
@@ -50,9 +50,9 @@ import Testing
     defer { signal(SIGUSR1, SIG_DFL) }
     var interruption: Interruption? = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)
     send(SIGUSR1)
-    #expect(interruption?.hasCome == false && disposition(SIGUSR1) == .ignored)
+    #expect(interruption?.isSignaled == false && disposition(SIGUSR1) == .ignored)
     send(SIGUSR2)
-    #expect(interruption?.hasCome == true && disposition(SIGUSR1) == .ignored)
+    #expect(interruption?.isSignaled == true && disposition(SIGUSR1) == .ignored)
     interruption = nil
     #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
   }
@@ -65,17 +65,17 @@ import Testing
     var second: Interruption? = Interruption(by: [SIGUSR2])
     withExtendedLifetime(first) {
       send(SIGUSR2)
-      #expect(second?.hasCome == true && !first.hasCome)
+      #expect(second?.isSignaled == true && !first.isSignaled)
       // Only what the first one has is ended by a further signal.
       #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
       second = nil
       second = Interruption(by: [SIGUSR2])
-      #expect(second?.hasCome == false)
+      #expect(second?.isSignaled == false)
       send(SIGUSR1)
-      #expect(first.hasCome && second?.hasCome == false)
+      #expect(first.isSignaled && second?.isSignaled == false)
       #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .other)
       second = nil
-      #expect(first.hasCome)
+      #expect(first.isSignaled)
     }
   }
 
@@ -87,7 +87,7 @@ import Testing
     #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
     withExtendedLifetime(interruption) {
       send(SIGUSR1)
-      #expect(interruption.hasCome)
+      #expect(interruption.isSignaled)
       #expect(disposition(SIGUSR1) == .standard && disposition(SIGUSR2) == .standard)
     }
   }

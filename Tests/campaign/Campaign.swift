@@ -45,8 +45,8 @@ struct CampaignOptions {
   var more: [String: Int] = [:]
 
   /// Text for the eye; with `--json`, standard output is JSON and the closing line alone.
-  func tell(_ text: @autoclosure () -> String) {
-    if !wantsJSON { say(text()) }
+  func printUnlessJSON(_ text: @autoclosure () -> String) {
+    if !wantsJSON { printLine(text()) }
   }
 }
 
@@ -139,16 +139,16 @@ struct CampaignProgram {
       for (name, text) in result.notes { object[name] = text }
       if let failure = result.firstFailure { object["firstFailure"] = failure }
       let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
-      say(String(decoding: data ?? Data(), as: UTF8.self))
+      printLine(String(decoding: data ?? Data(), as: UTF8.self))
     } else {
-      for (name, value) in result.details { say("\(name): \(value)") }
-      say("seed: \(options.seed)")
+      for (name, value) in result.details { printLine("\(name): \(value)") }
+      printLine("seed: \(options.seed)")
     }
     if let failure = result.firstFailure { complain("first failure: \(failure)") }
-    say("\(campaign.name): \(result.run) run, \(result.failed) failed")
+    printLine("\(campaign.name): \(result.run) run, \(result.failed) failed")
   }
 }
 
-func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+func printLine(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 func complain(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }

@@ -17,7 +17,7 @@ enum Corruption: Campaign {
     let bytes = options.more[bytesOption] ?? 0
     let summary = CorruptionMatrix.run(
       flips: options.amount.map { .eachKind(bytes: bytes, thenRandom: $0) } ?? .all, seed: options.seed)
-    options.tell("\(summary)")
+    options.printUnlessJSON("\(summary)")
     let unreached = summary.neverReached
     var result = CampaignResult(run: summary.total.all, failed: summary.harm + unreached.count)
     result.details = summary.total.outcomes.map { ($0.name, $0.count) }
@@ -33,7 +33,7 @@ enum Corruption: Campaign {
   /// Whole files of stores of documents with many shapes.
   private static func loseFiles(_ stores: Int, _ options: CampaignOptions, _ result: inout CampaignResult) {
     let summary = LostFiles.run(stores: stores, seed: options.seed)
-    options.tell("\(summary)")
+    options.printUnlessJSON("\(summary)")
     result.run += summary.losses
     result.failed += summary.failures
     result.details.append(("filesLost", summary.losses))
@@ -44,7 +44,7 @@ enum Corruption: Campaign {
     _ flips: Int, _ options: CampaignOptions, _ result: inout CampaignResult
   ) {
     let summary = LargeMatrix.run(flips: flips, seed: options.seed)
-    options.tell("\(summary)")
+    options.printUnlessJSON("\(summary)")
     result.run += summary.total.all
     result.failed += summary.harm
     for (part, counts) in summary.byPart {

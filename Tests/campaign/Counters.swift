@@ -80,7 +80,7 @@ enum CounterWorker {
       try await CounterCampaign.live(
         in: URL(fileURLWithPath: words[0]), hasRemote: words[1] == "true", operations: nil, seed: seed
       ) {
-        say(ready)
+        printLine(ready)
       }
     } catch {
       complain("\(word): \(error)")

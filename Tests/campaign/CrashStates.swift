@@ -47,7 +47,7 @@ enum CrashStates: Campaign {
     let summary = CrashCampaign.run(
       states: states, seed: options.seed, commitsWaiting: { $0.commitsWaiting },
       workload: options.target.flatMap { Int($0) }, progress: progress.note)
-    options.tell("\(summary)")
+    options.printUnlessJSON("\(summary)")
     let unreached = options.target == nil ? summary.neverReached : []
     var result = CampaignResult(
       run: summary.states, failed: summary.findings.values.reduce(0, +) + unreached.count)

@@ -33,7 +33,7 @@ enum Fuzz: Campaign {
   /// What a target said, most frequent first: one that hardly ever gets far is no test.
   private static func list(_ answers: [String: Int]) {
     for (answer, count) in answers.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      say("\(count) \(answer)")
+      printLine("\(count) \(answer)")
     }
   }
 

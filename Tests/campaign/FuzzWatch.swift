@@ -60,7 +60,7 @@ final class FuzzWatch: Sendable {
 
   private func stop(_ input: [UInt8], _ what: String) -> Never {
     complain("first failure: \(target): an input \(what)\ninput \(Data(input).base64EncodedString())")
-    say("fuzz: 1 run, 1 failed")
+    printLine("fuzz: 1 run, 1 failed")
     _exit(1)
   }
 }

@@ -17,7 +17,7 @@ enum Hostile: Campaign {
       histories: histories, seed: options.seed, history: history, progress: progress.note)
     let untold = options.target == nil ? summary.neverSent : []
     var result = CampaignResult(run: summary.histories, failed: summary.failed + untold.count)
-    result.details = InvalidField.allCases.map { ($0.rawValue, summary.lies[$0, default: 0]) }
+    result.details = InvalidField.allCases.map { ($0.rawValue, summary.invalidCounts[$0, default: 0]) }
     result.details.append(("refusals", summary.refusals))
     if !summary.failures.isEmpty {
       result.notes.append(("failedHistories", summary.failures.map(String.init).joined(separator: " ")))

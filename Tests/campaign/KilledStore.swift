@@ -40,10 +40,10 @@ struct KilledStore {
   mutating func renew(before round: Int) {
     guard round % Self.roundsPerStore == 0 else { return }
     seed &+= 1
-    beginAnew()
+    startNewStore()
   }
 
-  private mutating func beginAnew() {
+  private mutating func startNewStore() {
     try? FileManager.default.removeItem(atPath: path)
     // A file system that is shut down may forget that the old one is gone, and show it in the place of the new one.
     let parent = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY)
@@ -61,7 +61,7 @@ struct KilledStore {
       try judge(end, &commitsInFlight)
       return nil
     } catch {
-      defer { beginAnew() }
+      defer { startNewStore() }
       let text = (error as? Problem)?.text ?? "\(error)"
       return Problem(text: text, context: "seed \(seed), commit \(acknowledged)")
     }

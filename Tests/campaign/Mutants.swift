@@ -19,7 +19,7 @@ enum Mutants: Campaign {
     for rule in rules {
       result.run += 1
       if let killer = killer(of: rule, statesMax: options.amount ?? 1_000_000, seed: options.seed) {
-        options.tell(
+        options.printUnlessJSON(
           "\(rule.rawValue): killed by \(killer.harness) in \(killer.states) states (\(killer.finding))")
         result.notes.append(("\(rule.rawValue).killer", killer.harness))
         result.details.append(("\(rule.rawValue).states", killer.states))
@@ -28,7 +28,7 @@ enum Mutants: Campaign {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "nothing notices that \(rule.rawValue) is broken"
       result.notes.append(("\(rule.rawValue).killer", "none"))
-      options.tell("\(rule.rawValue): ALIVE")
+      options.printUnlessJSON("\(rule.rawValue): ALIVE")
     }
     return result
   }

@@ -39,19 +39,20 @@ enum Overload: Campaign {
       try store.createIndex(
         IndexDefinition("c", .collection, [IndexDefinition.Field(StoredFieldPath(unchecked: [field]))]))
     }
-    options.tell("eight threads, batches of \(documentsPerBatch), for \(options.amount ?? 10) minutes")
+    options.printUnlessJSON(
+      "eight threads, batches of \(documentsPerBatch), for \(options.amount ?? 10) minutes")
     let load = OverloadRun(store, watched, seed: options.seed, minutes: options.amount ?? 10)
     let probe = DeviceProbe(in: folder)
     try load.run()
     let (device, average) = probe.end()
     try store.close()
-    options.tell(load.measures.times.chart)
-    options.tell("beyond what the device made them wait:\n\(load.measures.timesBeyond.chart)")
+    options.printUnlessJSON(load.measures.times.chart)
+    options.printUnlessJSON("beyond what the device made them wait:\n\(load.measures.timesBeyond.chart)")
     if let worst = load.measures.worst {
-      options.tell("the one that waited longest beyond the device:\n\(worst)")
+      options.printUnlessJSON("the one that waited longest beyond the device:\n\(worst)")
     }
     if let most = load.measures.mostSynced {
-      options.tell("the one that waited for the most syncs:\n\(most)")
+      options.printUnlessJSON("the one that waited for the most syncs:\n\(most)")
     }
     return result(of: load.measures, device: device, average: average)
   }

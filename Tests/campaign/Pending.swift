@@ -49,7 +49,7 @@ enum Pending: Campaign {
     }
     table.append(["a document", "1", "1", "1"] + cells(try reads.timesOfGets(rounds: rowsOfGets)))
     result.details = [("documents", documents), ("pendingBatches", reads.pendingBatches)]
-    options.tell(TextTable.text(table))
+    options.printUnlessJSON(TextTable.text(table))
     try reads.close()
     return result
   }

@@ -11,16 +11,16 @@ enum Repair: Campaign {
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let states = options.amount ?? 1_000_000
     let troubles = SalvageCampaign.run(states: states, seed: options.seed)
-    options.tell("\(troubles)")
+    options.printUnlessJSON("\(troubles)")
     let crashes = CheckCampaign.run(states: states, seed: options.seed)
-    options.tell("\(crashes)")
+    options.printUnlessJSON("\(crashes)")
     // Every way of damage comes to about this many stores, without the flipped bits.
     let ways = 26_000
     let matrix = RepairMatrix.run(
       flips: .random(max(1, states / 20)), sparing: max(1, ways / states), seed: options.seed)
-    options.tell("\(matrix)")
+    options.printUnlessJSON("\(matrix)")
     let lost = LostFiles.run(stores: max(1, states / 500), seed: options.seed)
-    options.tell("\(lost)")
+    options.printUnlessJSON("\(lost)")
     var result = CampaignResult(
       run: troubles.states + crashes.states + matrix.checks + lost.losses,
       failed: troubles.failures + crashes.failures + matrix.failures + lost.failures)

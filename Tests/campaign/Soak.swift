@@ -36,9 +36,9 @@ enum Soak: Campaign {
     let end = ContinuousClock.now + .seconds(60 * (options.amount ?? 24 * 60))
     while ContinuousClock.now < end, soak.failures.isEmpty { try soak.round() }
     soak.judge()
-    options.tell(soak.table)
+    options.printUnlessJSON(soak.table)
     if !soak.hasJudgedGrowth {
-      options.tell("Growth of memory and descriptors: not judged, for that takes seven rounds.")
+      options.printUnlessJSON("Growth of memory and descriptors: not judged, for that takes seven rounds.")
     }
     var result = CampaignResult(run: soak.rounds.count, failed: soak.failures.count)
     result.details = soak.details

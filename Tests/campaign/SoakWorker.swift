@@ -10,13 +10,13 @@ enum SoakWorker {
     guard words.count == 3, let scriptSeed = UInt64(words[1]), let seed = UInt64(words[2]) else { exit(2) }
     do {
       let store = try ByteStore.open(words[0], options: Soak.options)
-      let load = SoakLoad(store, SoakScript(seed: scriptSeed), seed: seed) { say("\($0) \($1)") }
+      let load = SoakLoad(store, SoakScript(seed: scriptSeed), seed: seed) { printLine("\($0) \($1)") }
       // Nobody lets it live so long.
       let end = ContinuousClock.now + .seconds(120)
       let outcome = load.run { ContinuousClock.now > end }
-      if let failure = outcome.failure { say("failure \(failure)") }
+      if let failure = outcome.failure { printLine("failure \(failure)") }
     } catch {
-      say("failure \(error)")
+      printLine("failure \(error)")
     }
     exit(0)
   }

@@ -72,7 +72,7 @@ enum Space: Campaign {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "\(load.rawValue): \(broken)"
     }
-    options.tell(TextTable.text(table))
+    options.printUnlessJSON(TextTable.text(table))
     return result
   }
 

@@ -34,7 +34,7 @@ enum StoreKillWorker {
     do throws(ByteStoreError) {
       let store = try ByteStore.open(words[0], options: options)
       if store.lastCommit.value < UInt64(acknowledged) {
-        say("\(dishonest): commit \(acknowledged) is gone")
+        printLine("\(dishonest): commit \(acknowledged) is gone")
         exit(0)
       }
       try run(store, commits, seed)
@@ -63,8 +63,10 @@ enum StoreKillWorker {
     for _ in 0..<2 {
       do throws(ByteStoreError) {
         let sequence = try store.commit(batch(number, seed))
-        if sequence.value != UInt64(number) { say("\(dishonest): commit \(number) got \(sequence.value)") }
-        say("\(sequence.value)")
+        if sequence.value != UInt64(number) {
+          printLine("\(dishonest): commit \(number) got \(sequence.value)")
+        }
+        printLine("\(sequence.value)")
         return
       } catch {
         meet(error)
@@ -82,21 +84,21 @@ enum StoreKillWorker {
   }
 
   private static func meet(_ error: ByteStoreError) {
-    say("\(met)")
+    printLine("\(met)")
     switch error {
     case .system, .outcomeUnknown: break
-    default: say("\(dishonest): \(error)")
+    default: printLine("\(dishonest): \(error)")
     }
   }
 
   /// Only an open helps now; a commit or a flush that succeeds would be a lie.
   private static func stop(_ store: ByteStore, _ seed: UInt64) -> Never {
-    say("\(unknown)")
+    printLine("\(unknown)")
     for _ in 0..<3 {
       if (try? store.commit(batch(Int(store.lastCommit.value) + 1, seed))) != nil {
-        say("\(dishonest): a commit")
+        printLine("\(dishonest): a commit")
       }
-      if (try? store.flush()) != nil { say("\(dishonest): a flush") }
+      if (try? store.flush()) != nil { printLine("\(dishonest): a flush") }
     }
     try? store.close()
     exit(0)

@@ -50,7 +50,7 @@ struct StoreKills {
     var rounds = 0
     var failed = 0
     /// Rounds in which the blow fell.
-    var blows: [Injection: Int] = [:]
+    var injections: [Injection: Int] = [:]
     var outcomesUnknown = 0
     var commits = 0
     var firstFailure: String?
@@ -96,7 +96,7 @@ struct StoreKills {
     summary.rounds += 1
     let end = try runWorker(injection, call)
     if end.words.contains(StoreKillWorker.unknown) { summary.outcomesUnknown += 1 }
-    if end.wasStruck { summary.blows[blow, default: 0] += 1 }
+    if end.wasStruck { summary.injections[blow, default: 0] += 1 }
     guard let problem = store.problem(after: end, &summary.commits) else { return }
     summary.failed += 1
     summary.firstFailure =

@@ -15,13 +15,13 @@ extension BlobSync {
     let outbox = objects.outbox
     if try !outbox.isRemoteMirror() {
       let own = try outbox.localObjects()
-      if !own.isEmpty { try settle(own, attachment, objects) }
+      if !own.isEmpty { try handleOwnObjects(own, attachment, objects) }
       try outbox.becomeRemoteMirror()
     }
     return try BlobSync(objects, remote, scheduler)
   }
 
-  private static func settle(
+  private static func handleOwnObjects(
     _ own: [StoredObject], _ attachment: RemoteAttachment, _ objects: ObjectStore
   ) throws(DocumentStoreError) {
     switch attachment {

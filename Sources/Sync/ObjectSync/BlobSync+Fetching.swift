@@ -28,12 +28,12 @@ extension BlobSync {
     case here(StoredObject)
     /// The remote has a content that the store does not have. The caller did not ask for the content, or
     /// set a lower size limit.
-    case elsewhere(RemoteObject)
+    case remoteOnly(RemoteObject)
     case absent
   }
 
   /// The request of one search.
-  package struct Wanted: Sendable {
+  package struct FetchRequest: Sendable {
     var fetchesContent: Bool
     /// Contents with more bytes than this are not fetched.
     var bytesMax: UInt64
@@ -58,7 +58,7 @@ extension BlobSync {
     // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
 
     let path: ObjectPath
-    let wanted: Wanted
+    let request: FetchRequest
     let end: @Sendable (Result<Found, BlobSyncError>) -> Void
     /// The content that is being fetched.
     var object: RemoteObject?
@@ -71,19 +71,20 @@ extension BlobSync {
     var attempts = 0
     var backoff = Backoff(seed: 0)
     /// The highest number of bytes that have ever arrived.
-    var furthest: UInt64 = 0
+    var furthestOffset: UInt64 = 0
     /// Microseconds spent waiting for the remote since the last progress.
-    var waited: Int64 = 0
+    var waitedMicroseconds: Int64 = 0
     var isHeld = false
     /// Whether the search has reached a point where it waits for `release`.
     var isSuspended = false
     var isOver = false
 
     init(
-      _ path: ObjectPath, _ wanted: Wanted, _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
+      _ path: ObjectPath, _ request: FetchRequest,
+      _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
     ) {
       self.path = path
-      self.wanted = wanted
+      self.request = request
       self.end = end
     }
   }
@@ -100,9 +101,10 @@ extension BlobSync {
   /// Starts a search. `end` is called once, on the scheduler.
   @discardableResult
   package func find(
-    _ path: ObjectPath, _ wanted: Wanted, _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
+    _ path: ObjectPath, _ request: FetchRequest,
+    _ end: @escaping @Sendable (Result<Found, BlobSyncError>) -> Void
   ) -> Search {
-    let search = Search(path, wanted, end)
+    let search = Search(path, request, end)
     scheduler.run { [self] in
       search.backoff = Backoff(seed: rng.next())
       searches[ObjectIdentifier(search)] = search
@@ -141,7 +143,7 @@ extension BlobSync {
       search.isSuspended = true
       return leave(search)
     }
-    if search.arrival != nil { bring(search) } else { look(search) }
+    if search.arrival != nil { fetch(search) } else { look(search) }
   }
 
   private func look(_ search: Search) {
@@ -201,8 +203,8 @@ extension BlobSync {
         return .here(local.described(by: remoteObject))
       }
     }
-    guard search.wanted.fetchesContent, remoteObject.byteCount <= search.wanted.bytesMax else {
-      return .elsewhere(remoteObject)
+    guard search.request.fetchesContent, remoteObject.byteCount <= search.request.bytesMax else {
+      return .remoteOnly(remoteObject)
     }
     guard enter(search) else { return nil }
     search.object = remoteObject
@@ -216,12 +218,12 @@ extension BlobSync {
 
   /// Whether the local copy is damaged and the caller wants the content, which the remote has intact.
   private func needsReplacement(_ local: StoredObject, _ search: Search) -> Bool {
-    search.wanted.fetchesContent && objects.isKnownDamaged(local.blob)
+    search.request.fetchesContent && objects.isKnownDamaged(local.blob)
   }
 
   // MARK: Bringing
 
-  private func bring(_ search: Search) {
+  private func fetch(_ search: Search) {
     guard let object = search.object, let arrival = search.arrival, enter(search) else { return }
     if arrival.isRereadingStaged { return rereadStaged(search, object, arrival) }
     do throws(BlobSyncError) {
@@ -239,9 +241,11 @@ extension BlobSync {
         return scheduler.run { [self] in resume(search) }
       }
       guard bytes.isEmpty else {
-        guard UInt64(bytes.count) <= object.byteCount - arrival.byteCount else { throw differs(search) }
+        guard UInt64(bytes.count) <= object.byteCount - arrival.byteCount else {
+          throw contentMismatch(search)
+        }
         try stored { () throws(DocumentStoreError) in try arrival.append(bytes) }
-        hasCome(search, object, arrival)
+        noteProgress(search, object, arrival)
         return scheduler.run { [self] in resume(search) }
       }
       try receive(search, object, arrival)
@@ -258,7 +262,7 @@ extension BlobSync {
       if arrival.byteCount > object.byteCount {
         discardStagedPart(search)
       } else if isMore {
-        hasCome(search, object, arrival)
+        noteProgress(search, object, arrival)
       }
     } catch {
       discardStagedPart(search)
@@ -271,18 +275,18 @@ extension BlobSync {
     release(of: search)
   }
 
-  private func hasCome(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
+  private func noteProgress(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
     // Only bytes beyond the furthest point so far renew the patience. Otherwise a content that always
     // fails verification would be fetched forever.
-    if arrival.byteCount > search.furthest {
-      search.furthest = arrival.byteCount
-      search.waited = 0
+    if arrival.byteCount > search.furthestOffset {
+      search.furthestOffset = arrival.byteCount
+      search.waitedMicroseconds = 0
       search.backoff.reset()
     }
-    search.wanted.progress(arrival.byteCount, object.byteCount)
+    search.request.progress(arrival.byteCount, object.byteCount)
   }
 
-  private func differs(_ search: Search) -> BlobSyncError {
+  private func contentMismatch(_ search: Search) -> BlobSyncError {
     release(of: search)
     return .remote(.unavailable("What came is not what the remote has: its length or its checksum differs."))
   }
@@ -292,7 +296,7 @@ extension BlobSync {
   ) throws(BlobSyncError) {
     let md5 = arrival.digest
     guard arrival.byteCount == object.byteCount, object.md5.isEmpty || object.md5 == md5 else {
-      throw differs(search)
+      throw contentMismatch(search)
     }
     try stored { () throws(DocumentStoreError) in
       let blob = try arrival.finish()
@@ -318,10 +322,10 @@ extension BlobSync {
   // MARK: Waiting and ending
 
   private func failed(_ search: Search, _ error: BlobSyncError) {
-    let left = search.wanted.patience - search.waited
+    let left = search.request.patience - search.waitedMicroseconds
     guard case .remote(.unavailable) = error, left > 0 else { return finish(search, .failure(error)) }
     let delay = min(max(search.backoff.next(), 1000), left)
-    search.waited += delay
+    search.waitedMicroseconds += delay
     scheduler.run(after: delay) { [weak self] in self?.resume(search) }
     // A waiting search releases its slot, so that other fetches can proceed.
     if search.arrival?.byteCount == 0 { release(of: search) } else { leave(search) }
@@ -346,17 +350,17 @@ extension BlobSync {
     } else {
       search.arrival?.cancel()
     }
-    forgetArrival(of: search)
+    detachArrival(of: search)
     search.end(result)
   }
 
   /// Deletes the part that has arrived.
   private func release(of search: Search) {
     search.arrival?.cancel()
-    forgetArrival(of: search)
+    detachArrival(of: search)
   }
 
-  private func forgetArrival(of search: Search) {
+  private func detachArrival(of search: Search) {
     if search.arrival != nil { searchesWithStagedPart.removeAll { $0 === search } }
     (search.arrival, search.object) = (nil, nil)
     leave(search)
@@ -379,7 +383,9 @@ extension BlobSync {
     guard search.hasFetchSlot else { return }
     search.hasFetchSlot = false
     activeFetchCount -= 1
-    guard let place = searchesWaitingForSlot.firstIndex(where: { !$0.isOver }) else { return searchesWaitingForSlot = [] }
+    guard let place = searchesWaitingForSlot.firstIndex(where: { !$0.isOver }) else {
+      return searchesWaitingForSlot = []
+    }
     let next = searchesWaitingForSlot[place]
     searchesWaitingForSlot.removeFirst(place + 1)
     next.hasFetchSlot = true

@@ -51,7 +51,7 @@ extension BlobSync {
   private func remotePage(
     of folder: ListedFolder, after last: String?, _ limit: Int
   ) throws(BlobSyncError) -> ObjectPage {
-    let told = try asked { () throws(BlobRemoteError) in
+    let told = try callRemote { () throws(BlobRemoteError) in
       try remote.list(bucket: folder.bucket, below: folder.prefix, after: last, count: limit)
     }
     let known = told.entries.filter { last?.precedesInUTF8($0) ?? true }
@@ -92,7 +92,7 @@ extension BlobSync {
     var last: String?
     while true {
       let after = last
-      let told = try asked { () throws(BlobRemoteError) in
+      let told = try callRemote { () throws(BlobRemoteError) in
         try remote.list(bucket: folder.bucket, below: entry, after: after, count: inside.count + 1)
       }
       let inner = told.entries.filter { ObjectEntry.isValid($0, below: entry) }

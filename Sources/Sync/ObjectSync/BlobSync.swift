@@ -92,7 +92,7 @@ package final class BlobSync: @unchecked Sendable {
   private var sending: Sending?
   /// Deletions that count as successful if the remote finds no object. Either an earlier attempt
   /// succeeded and its answer was lost, or the upload of that object was reverted.
-  private var mayBeGone: Set<Int64> = []
+  private var mayBeAbsentAtRemote: Set<Int64> = []
   /// The number of the next step. A step with another number has been superseded.
   private var lastStep = 0
   /// The number of the running retry timer; nil if the remote is believed to be reachable.
@@ -112,14 +112,14 @@ package final class BlobSync: @unchecked Sendable {
   var searchesWithStagedPart: [Search] = []
 
   /// Updates of objects that exist only at the remote and that it has not answered.
-  private var elsewhere: [Int: RemoteUpdate] = [:]
+  private var remoteUpdates: [Int: RemoteUpdate] = [:]
   private var lastRemoteUpdate = 0
 
   private enum Outcome {
     case done(RemoteObjectMetadata?)
     /// The remote has no such object.
     case absent
-    case takenBack(BlobSyncError)
+    case reverted(BlobSyncError)
   }
 
   /// A failure that blocks one change and the later changes of its object, but no others.
@@ -128,7 +128,7 @@ package final class BlobSync: @unchecked Sendable {
     var attempts = 0
     var backoff: Backoff
     /// Whether the change waits for its next attempt.
-    var isAside = false
+    var isDeferred = false
     /// Whether the error was reported, so that no caller waits for this change any more.
     var isReported = false
   }
@@ -137,7 +137,7 @@ package final class BlobSync: @unchecked Sendable {
   private struct SessionErrors {
     var count = 0
     /// Only bytes beyond this offset count as progress.
-    let furthest: UInt64
+    let furthestOffset: UInt64
   }
 
   private struct Sending {
@@ -212,7 +212,7 @@ package final class BlobSync: @unchecked Sendable {
     let before = answers
     scheduler.run(after: patience) { [weak self] in
       guard let self, let watcher = watchers[number] else { return }
-      let isTakenBack = if case .takenBack? = outcomes[number] { true } else { false }
+      let isTakenBack = if case .reverted? = outcomes[number] { true } else { false }
       // A change that is being reverted does not stay queued, so it must not be reported as overdue.
       if answers != before || held.contains(number) || isTakenBack { return look(at: number, in: patience) }
       watchers[number] = nil
@@ -242,7 +242,7 @@ package final class BlobSync: @unchecked Sendable {
         before?.end(result)
         if case .failure(.cancelled) = result { done(true) } else { done(false) }
       }
-      settle(change, .takenBack(.cancelled))
+      recordOutcome(change, .reverted(.cancelled))
     }
   }
 
@@ -288,13 +288,13 @@ package final class BlobSync: @unchecked Sendable {
   private func sendNext() {
     guard failure == nil, sending == nil, retry == nil else { return }
     // A change that has an outcome only waits for the store, so its position in the queue does not matter.
-    let answered = outcomes.keys.filter { changeFailures[$0]?.isAside != true }.min().flatMap { queue[$0] }
+    let answered = outcomes.keys.filter { changeFailures[$0]?.isDeferred != true }.min().flatMap { queue[$0] }
     var blocked: Set<ObjectPath> = []
     let next =
       answered
       ?? queue.first { change in
-        let isAside = changeFailures[change.number]?.isAside == true
-        if isAside || held.contains(change.number) { blocked.insert(change.path) }
+        let isDeferred = changeFailures[change.number]?.isDeferred == true
+        if isDeferred || held.contains(change.number) { blocked.insert(change.path) }
         return !blocked.contains(change.path)
       }
     guard let next else { return }
@@ -319,7 +319,7 @@ package final class BlobSync: @unchecked Sendable {
   private func step() {
     guard failure == nil, var sending else { return }
     self.sending = nil
-    if let outcome = outcomes[sending.change.number] { return settle(sending.change, outcome) }
+    if let outcome = outcomes[sending.change.number] { return recordOutcome(sending.change, outcome) }
     do throws(BlobSyncError) {
       let step = try send(&sending)
       answers += 1
@@ -328,7 +328,7 @@ package final class BlobSync: @unchecked Sendable {
       case .more:
         self.sending = sending
         nextStep()
-      case .over(let outcome): settle(sending.change, outcome)
+      case .over(let outcome): recordOutcome(sending.change, outcome)
       }
     } catch {
       refused(&sending, error)
@@ -347,7 +347,7 @@ package final class BlobSync: @unchecked Sendable {
       }
       // If this deletion was tried before, the object may be gone because of that attempt. The result is
       // the desired one either way.
-      return .over(isDeleted == true || mayBeGone.contains(change.number) ? .done(nil) : .absent)
+      return .over(isDeleted == true || mayBeAbsentAtRemote.contains(change.number) ? .done(nil) : .absent)
     case .update(let changes):
       // The local content keeps its own generation, because the remote may have received another content
       // meanwhile.
@@ -379,33 +379,33 @@ package final class BlobSync: @unchecked Sendable {
     scheduler.run { [self] in
       if let failure { return end(.failure(failure)) }
       lastRemoteUpdate += 1
-      elsewhere[lastRemoteUpdate] = RemoteUpdate(
+      remoteUpdates[lastRemoteUpdate] = RemoteUpdate(
         path: path, changes: changes, patience: patience, backoff: Backoff(seed: rng.next()), end: end)
       tryRemoteUpdate(lastRemoteUpdate)
     }
   }
 
   private func tryRemoteUpdate(_ number: Int) {
-    guard var update = elsewhere[number] else { return }
+    guard var update = remoteUpdates[number] else { return }
     let result = Result { () throws(BlobSyncError) in try updated(update.path, update.changes) }
     guard case .failure(.remote(.unavailable)) = result, update.patience > 0 else {
-      elsewhere[number] = nil
+      remoteUpdates[number] = nil
       return update.end(result)
     }
     let delay = min(max(update.backoff.next(), 1000), update.patience)
     update.patience -= delay
-    elsewhere[number] = update
+    remoteUpdates[number] = update
     scheduler.run(after: delay) { [weak self] in self?.tryRemoteUpdate(number) }
   }
 
   private func send(_ object: StoredObject, _ sending: inout Sending) throws(BlobSyncError) -> Step {
     let session = sending.change.session
     guard let offset = sending.offset else {
-      sending.offset = try asked { () throws(BlobRemoteError) in try remote.offset(ofUpload: session) }
+      sending.offset = try callRemote { () throws(BlobRemoteError) in try remote.offset(ofUpload: session) }
       return .more
     }
     guard offset < object.byteCount else {
-      let stored = try asked { () throws(BlobRemoteError) in
+      let stored = try callRemote { () throws(BlobRemoteError) in
         try remote.finish(upload: session, as: RemoteObject(object))
       }
       return .over(.done(stored.standing))
@@ -424,10 +424,10 @@ package final class BlobSync: @unchecked Sendable {
     let number = sending.change.number
     if case .store? = changeFailures[number]?.error { changeFailures[number] = nil }
     let bytes = piece
-    try asked { () throws(BlobRemoteError) in try remote.append(bytes, at: offset, toUpload: session) }
+    try callRemote { () throws(BlobRemoteError) in try remote.append(bytes, at: offset, toUpload: session) }
     let end = offset + UInt64(bytes.count)
     sending.offset = end
-    if let known = sessionErrors[number], end > known.furthest {
+    if let known = sessionErrors[number], end > known.furthestOffset {
       sessionErrors[number] = nil
       changeFailures[number] = nil
     }
@@ -445,9 +445,9 @@ package final class BlobSync: @unchecked Sendable {
     switch error {
     case .remote(.notFound), .remote(.wrongOffset): sessionFailed(&sending, error)
     case .remote(let reason) where reason.isTransient:
-      if case .delete = sending.change.kind { mayBeGone.insert(sending.change.number) }
+      if case .delete = sending.change.kind { mayBeAbsentAtRemote.insert(sending.change.number) }
       scheduleRetry()
-    case .remote: giveUp(sending.change, error)
+    case .remote: revert(sending.change, error)
     case .store(.corrupted):
       // The change was acknowledged and most of the content may be intact, so only its user may cancel it.
       putAside(sending.change, error)
@@ -464,7 +464,7 @@ package final class BlobSync: @unchecked Sendable {
   /// change is deferred.
   private func sessionFailed(_ sending: inout Sending, _ error: BlobSyncError) {
     let change = sending.change
-    var known = sessionErrors[change.number] ?? SessionErrors(furthest: sending.offset ?? 0)
+    var known = sessionErrors[change.number] ?? SessionErrors(furthestOffset: sending.offset ?? 0)
     known.count += 1
     sessionErrors[change.number] = known
     guard known.count <= Self.sessionErrorsMax + 1 else {
@@ -488,17 +488,17 @@ package final class BlobSync: @unchecked Sendable {
     var known = changeFailures[number] ?? ChangeFailure(error: error, backoff: Backoff(seed: rng.next()))
     known.error = error
     known.attempts += 1
-    if !known.isAside {
-      known.isAside = true
+    if !known.isDeferred {
+      known.isDeferred = true
       scheduler.run(after: known.backoff.next()) { [weak self] in
         guard let self, changeFailures[number] != nil else { return }
-        changeFailures[number]?.isAside = false
+        changeFailures[number]?.isDeferred = false
         sendNext()
       }
     }
     changeFailures[number] = known
     // A change that already has an outcome waits for its record alone, so the error is reported at once.
-    if known.attempts >= Self.failuresBeforeReport || outcomes[number] != nil { tell(of: change, error) }
+    if known.attempts >= Self.failuresBeforeReport || outcomes[number] != nil { report(of: change, error) }
     sendNext()
   }
 
@@ -506,10 +506,10 @@ package final class BlobSync: @unchecked Sendable {
   /// reverted instead. Otherwise its watcher is told first and may cancel it. If the error is reported
   /// again, the watchers of later changes of the object are told, too: those changes are updates and stay
   /// queued. A change that has an outcome cannot be reverted.
-  private func tell(of change: QueuedChange, _ error: BlobSyncError) {
+  private func report(of change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     let hasAnswer = outcomes[number] != nil
-    if !hasAnswer, nextStateIndependent(behind: change) != nil { return giveUp(change, error) }
+    if !hasAnswer, nextStateIndependent(behind: change) != nil { return revert(change, error) }
     let watcher = watchers.removeValue(forKey: number)
     watcher?.end(.failure(error))
     guard hasAnswer || watcher == nil else { return }
@@ -526,9 +526,9 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   /// Reverts a change and discards its upload session.
-  private func giveUp(_ change: QueuedChange, _ reason: BlobSyncError) {
+  private func revert(_ change: QueuedChange, _ reason: BlobSyncError) {
     if change.put != nil { try? remote.abandon(upload: change.session) }
-    settle(change, .takenBack(reason))
+    recordOutcome(change, .reverted(reason))
   }
 
   private func scheduleRetry() {
@@ -546,22 +546,22 @@ package final class BlobSync: @unchecked Sendable {
 
   /// Records an outcome in the store. If the store cannot write it now, for example on a full disk, it is
   /// kept and recorded later. Nothing is sent twice.
-  private func settle(_ change: QueuedChange, _ outcome: Outcome) {
+  private func recordOutcome(_ change: QueuedChange, _ outcome: Outcome) {
     do throws(DocumentStoreError) {
       switch outcome {
       case .done(let standing):
         let object = try objects.outbox.acknowledge(change, standing)
-        settled(change, .success(object ?? nil))
+        completed(change, .success(object ?? nil))
       case .absent:
         try objects.outbox.acknowledgeAbsence(change)
-        settled(change, .failure(.remote(.notFound)))
-      case .takenBack(let reason):
+        completed(change, .failure(.remote(.notFound)))
+      case .reverted(let reason):
         try objects.outbox.rollBackChange(change)
         // The user has deleted an object whose upload may never have reached the remote.
         if change.put != nil, let next = nextStateIndependent(behind: change), case .delete = next.kind {
-          mayBeGone.insert(next.number)
+          mayBeAbsentAtRemote.insert(next.number)
         }
-        settled(change, .failure(reason))
+        completed(change, .failure(reason))
       }
     } catch {
       outcomes[change.number] = outcome
@@ -573,14 +573,14 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  private func settled(_ change: QueuedChange, _ result: Result<StoredObject?, BlobSyncError>) {
+  private func completed(_ change: QueuedChange, _ result: Result<StoredObject?, BlobSyncError>) {
     backoff.reset()
     if case .store? = lastFailure { lastFailure = nil }
     queue.remove(change.number)
     outcomes[change.number] = nil
     changeFailures[change.number] = nil
     sessionErrors[change.number] = nil
-    mayBeGone.remove(change.number)
+    mayBeAbsentAtRemote.remove(change.number)
     held.remove(change.number)
     watchers.removeValue(forKey: change.number)?.end(result)
     completeWaits()
@@ -611,17 +611,17 @@ package final class BlobSync: @unchecked Sendable {
     guard failure == nil else { return }
     failure = error
     sending = nil
-    let (watchers, waits, searches, elsewhere) = (watchers, waits, searches, elsewhere)
-    (self.watchers, self.waits, self.searchesWaitingForSlot, self.elsewhere) = ([:], [], [], [:])
+    let (watchers, waits, searches, remoteUpdates) = (watchers, waits, searches, remoteUpdates)
+    (self.watchers, self.waits, self.searchesWaitingForSlot, self.remoteUpdates) = ([:], [], [], [:])
     for watcher in watchers.values { watcher.end(.failure(error)) }
     for wait in waits { wait.end(error) }
     for search in searches.values { finish(search, .failure(error)) }
-    for update in elsewhere.values { update.end(.failure(error)) }
+    for update in remoteUpdates.values { update.end(.failure(error)) }
   }
 
   // MARK: The remote
 
-  func asked<Value>(_ body: () throws(BlobRemoteError) -> Value) throws(BlobSyncError) -> Value {
+  func callRemote<Value>(_ body: () throws(BlobRemoteError) -> Value) throws(BlobSyncError) -> Value {
     do throws(BlobRemoteError) { return try body() } catch { throw .remote(error) }
   }
 

@@ -33,9 +33,9 @@ struct ChangeQueue {
   var first: QueuedChange? { first(where: { _ in true }) }
 
   /// Stops at the first match.
-  func first(where isMeant: (QueuedChange) -> Bool) -> QueuedChange? {
+  func first(where predicate: (QueuedChange) -> Bool) -> QueuedChange? {
     for number in numbers[start...] {
-      if let change = changes[number], isMeant(change) { return change }
+      if let change = changes[number], predicate(change) { return change }
     }
     return nil
   }

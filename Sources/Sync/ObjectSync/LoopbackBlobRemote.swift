@@ -50,14 +50,14 @@ public final class LoopbackBlobRemote: BlobRemote {
   /// Creates a server whose generations count up by one, starting after `generation`.
   package init(countingFrom generation: Int64) {
     usesClockGenerations = false
-    state.served { $0.lastGeneration = generation }
+    state.access { $0.lastGeneration = generation }
   }
 
   /// Whether calls reach the server.
   public var isReachable: Bool {
-    get { state.served { $0.isReachable } }
+    get { state.access { $0.isReachable } }
     set {
-      state.served {
+      state.access {
         $0.isReachable = newValue
         $0.callsLeft = nil
       }
@@ -67,7 +67,7 @@ public final class LoopbackBlobRemote: BlobRemote {
   /// Breaks the connection after this many calls. The call during which it breaks is not executed; with
   /// `losingAnswer`, it is executed and its answer is lost.
   public func disconnect(afterCalls count: Int, losingAnswer: Bool = false) {
-    state.served {
+    state.access {
       $0.callsLeft = count
       $0.losesAnswer = losingAnswer
     }
@@ -80,28 +80,28 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   /// Refuses changes of objects with this name from now on, with the given error.
   public func refuse(name: String, with reason: BlobRemoteError) {
-    state.served { $0.refusals[name] = reason }
+    state.access { $0.refusals[name] = reason }
   }
 
   /// Makes reads of this name fail as `unavailable` from the offset on; nil ends that.
-  package func stall(name: String, from offset: UInt64?) { state.served { $0.stalls[name] = offset } }
+  package func stall(name: String, from offset: UInt64?) { state.access { $0.stalls[name] = offset } }
 
   /// The total number of uploaded bytes; bytes that were sent twice count twice.
-  public var bytesReceived: UInt64 { state.served { $0.bytesReceived } }
+  public var bytesReceived: UInt64 { state.access { $0.bytesReceived } }
 
   /// The total number of content bytes that were read; bytes that were read twice count twice.
-  package var bytesSent: UInt64 { state.served { $0.bytesSent } }
+  package var bytesSent: UInt64 { state.access { $0.bytesSent } }
 
   /// Returns the content stored under this name; nil if there is none.
   public func content(bucket: String, name: String) -> [UInt8]? {
-    state.served { $0.objects[Key(bucket: bucket, name: name)]?.content }
+    state.access { $0.objects[Key(bucket: bucket, name: name)]?.content }
   }
 
   /// The number of upload sessions that are not finished.
-  public var openSessions: Int { state.served { $0.sessions.count } }
+  public var openSessions: Int { state.access { $0.sessions.count } }
 
   /// The ids of the upload sessions that are not finished.
-  package var openSessionIDs: Set<String> { state.served { Set($0.sessions.keys) } }
+  package var openSessionIDs: Set<String> { state.access { Set($0.sessions.keys) } }
 
   // MARK: The server
 
@@ -112,7 +112,7 @@ public final class LoopbackBlobRemote: BlobRemote {
   private func serve<Value: Sendable>(
     _ body: (inout State) throws(BlobRemoteError) -> Value
   ) throws(BlobRemoteError) -> Value {
-    try state.served { state -> Result<Value, BlobRemoteError> in
+    try state.access { state -> Result<Value, BlobRemoteError> in
       if let left = state.callsLeft {
         if left == 0, state.isReachable {
           state.isReachable = false
@@ -240,5 +240,5 @@ private final class QueueProtected<State>: @unchecked Sendable {
 
   init(_ initial: State) { state = initial }
 
-  func served<Result>(_ body: (inout State) -> Result) -> Result { queue.sync { body(&state) } }
+  func access<Result>(_ body: (inout State) -> Result) -> Result { queue.sync { body(&state) } }
 }

@@ -90,7 +90,7 @@ extension LocalView {
   private func upload(_ local: LocalStore) throws(DocumentStoreError) {
     var batch: [Mutation] = []
     var bytes = 0
-    for path in try store.userPaths() where !local.queue.isAbout(path) {
+    for path in try store.userPaths() where !local.queue.hasWrites(path) {
       guard let document = try store.document(at: path) else { continue }
       let mutation = Mutation.set(path, document.fields)
       if batch.count == Self.documentsPerBatch || bytes + mutation.commitBytes > Self.uploadBytesMax {

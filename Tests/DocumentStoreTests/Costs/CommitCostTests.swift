@@ -156,7 +156,8 @@ import Testing
     let watched = WatchedFileSystem(SimulatedDisk())
     var options = DocumentStore.Options()
     options.maintenance = .manual
-    let platform = Platform(fileSystem: watched, clock: SimulatedClock(), random: SimulatedRandomSource(seed: 1))
+    let platform = Platform(
+      fileSystem: watched, clock: SimulatedClock(), random: SimulatedRandomSource(seed: 1))
     return (watched, try DocumentStore.open("/store", options: options, platform: platform))
   }
 }

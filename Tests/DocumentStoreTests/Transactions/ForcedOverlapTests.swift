@@ -17,7 +17,8 @@ struct ForcedOverlapTests {
   private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: ThreadOverlap) -> Int {
     let counts = meetings.counts
     let pairs: Set = [
-      ThreadOverlap.OverlapPair(first: one, second: other), ThreadOverlap.OverlapPair(first: other, second: one),
+      ThreadOverlap.OverlapPair(first: one, second: other),
+      ThreadOverlap.OverlapPair(first: other, second: one),
     ]
     return pairs.reduce(0) { $0 + counts[$1, default: 0] }
   }

@@ -2,7 +2,7 @@
 
 package enum BlobRemoteCampaign {
   package enum Kind: String, CaseIterable, Sendable {
-    case puts, putsOffline, updates, deletes, cancels, holds, finds, brought, refusals, writesAtTheRemote,
+    case puts, putsOffline, updates, deletes, cancels, holds, finds, fetched, refusals, writesAtTheRemote,
       stalls, stalledDownloads,
       /// Staged pieces that were resumed instead of fetched again.
       resumedPieces,

@@ -154,7 +154,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private static let steps: [Kind] = [
     .puts, .puts, .puts, .puts, .puts, .updates, .deletes, .deletes, .cancels, .cancels, .holds, .finds,
     .finds,
-    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .stalledDownloads, .offline, .offline, .breaks,
+    .refusals, .writesAtTheRemote, .writesAtTheRemote, .stalls, .stalledDownloads, .offline, .offline,
+    .breaks,
     .breaks, .online, .online,
     .sweeps, .kills, .powerLosses, .strikes,
   ]
@@ -188,7 +189,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     case .stalls:
       remote.stall(name: Self.foreign, from: random.oneIn(3) ? nil : [0, 256 << 10][random.below(2)])
       note(.stalls)
-    case .stalledDownloads: try cutOff(&client)
+    case .stalledDownloads: try stallDownload(&client)
     case .offline:
       remote.isReachable = false
       note(.offline)
@@ -213,7 +214,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       disk.setFault(
         FaultPlan(.inputOutput, at: disk.counters.operations + random.below(60), isSticky: true))
       note(.strikes)
-    case .putsOffline, .brought, .resumedPieces: break
+    case .putsOffline, .fetched, .resumedPieces: break
     }
     return nil
   }
@@ -228,14 +229,14 @@ final class BlobRemoteHistory: @unchecked Sendable {
     note(.finds)
     let waiter = newWaiter()
     client.sync.find(try path(name), wanted) { [weak self] result in
-      self?.tell(waiter)
-      if case .success(.here) = result { self?.note(.brought) }
+      self?.notify(waiter)
+      if case .success(.here) = result { self?.note(.fetched) }
     }
   }
 
   /// Counts a piece as resumed if the remote has sent no bytes for it.
-  private var wanted: BlobSync.Wanted {
-    BlobSync.Wanted(fetchesContent: true, patience: Self.patience) { [weak self] _, _ in
+  private var wanted: BlobSync.FetchRequest {
+    BlobSync.FetchRequest(fetchesContent: true, patience: Self.patience) { [weak self] _, _ in
       guard let self else { return }
       if remote.bytesSent == bytesSent { note(.resumedPieces) }
       bytesSent = remote.bytesSent
@@ -243,7 +244,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   }
 
   /// Stops the remote after a part of a content, until the process or the patience of the search ends.
-  private func cutOff(_ client: inout Client) throws {
+  private func stallDownload(_ client: inout Client) throws {
     note(.stalledDownloads)
     try writeAtTheRemote(Self.contentCount - 1)
     remote.stall(name: Self.foreign, from: 256 << 10)
@@ -265,7 +266,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return lastWaiter
   }
 
-  private func tell(_ waiter: Int) { if waiters.remove(waiter) == nil { unexpectedCompletions += 1 } }
+  private func notify(_ waiter: Int) { if waiters.remove(waiter) == nil { unexpectedCompletions += 1 } }
 
   private var completionProblem: String? {
     unexpectedCompletions == 0 ? nil : "\(unexpectedCompletions) were told more than once how something ended"
@@ -290,7 +291,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
         try upload.append(Array(bytes[start..<min(bytes.count, start + 100_000)]))
       }
       let watcher = BlobSync.Watcher { [weak self] result in
-        self?.tell(waiter)
+        self?.notify(waiter)
         guard case .failure(.remote(.rejected)) = result else { return }
         self?.note(.refusals)
         self?.noteAbandonedSession(session)
@@ -318,7 +319,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let place = changes[name, default: []].count
     changes[name, default: []].append(Change(what))
     let waiter = newWaiter()
-    guard try body(path, BlobSync.Watcher { [weak self] _ in self?.tell(waiter) }) else {
+    guard try body(path, BlobSync.Watcher { [weak self] _ in self?.notify(waiter) }) else {
       waiters.remove(waiter)
       changes[name]?.removeLast()
       return false
@@ -401,7 +402,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private func problem(of name: String, _ client: Client) throws -> String? {
     let path = try path(name)
     let waiter = newWaiter()
-    client.sync.find(path, wanted) { [weak self] _ in self?.tell(waiter) }
+    client.sync.find(path, wanted) { [weak self] _ in self?.notify(waiter) }
     client.scheduler.play(for: Self.patience)
     guard waiters.isEmpty else { return "whoever looked for \(name) was never told" }
     let (here, there) = (try content(name, client), remote.content(bucket: Self.bucket, name: name))

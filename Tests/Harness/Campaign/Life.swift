@@ -167,7 +167,7 @@ struct Life {
       return false
     }
     let sequence = try oracle.expectation(at: operations, after: .kill).check(opened, excuse)
-    oracle.settle(at: sequence, operation: operations)
+    oracle.record(at: sequence, operation: operations)
     if recovery == nil {
       recovery = Recovery(report: opened.recoveryReport, commit: sequence, image: disk.image)
     }
@@ -292,7 +292,7 @@ struct Life {
     interlude.prepare(edits, store, disk)
     let flush = { Result { () throws(ByteStoreError) in try store.flush(scope) } }
     let result = scheduler?.during(.flush, flush) ?? flush()
-    let unknown = try settle(interlude.finish(), after: last)
+    let unknown = try record(interlude.finish(), after: last)
     // Work after the manifest may fail without a failure of the flush.
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     switch result {
@@ -328,7 +328,7 @@ struct Life {
     interlude.prepare(edits, store, disk)
     let result = Result { () throws(ByteStoreError) in try store.backup(to: directory) }
     let end = operations
-    let unknown = try settle(interlude.finish(), after: last)
+    let unknown = try record(interlude.finish(), after: last)
     switch result {
     case .success(let report):
       guard !isTaken, Int(report.sequence.value) == last else {
@@ -346,7 +346,7 @@ struct Life {
 
   /// Reports the commits made meanwhile to the oracle. Returns the first commit with an unknown outcome,
   /// or nil.
-  private mutating func settle(
+  private mutating func record(
     _ commits: [Interlude.Commit], after last: Int
   ) throws(Finding) -> Edit? {
     var sequence = last

@@ -62,7 +62,7 @@ struct Oracle: Sendable {
 
   /// Records that the store was opened with the commits up to `sequence`, which must not disappear any
   /// more (P5).
-  mutating func settle(at sequence: Int, operation: Int) {
+  mutating func record(at sequence: Int, operation: Int) {
     eras.append(Era(start: operation, points: Array(points[...sequence])))
     for index in points.indices where points[index].acknowledgedAt == nil {
       points[index].acknowledgedAt = operation

@@ -12,23 +12,23 @@ package struct BlockingCalls {
   package struct Call: Sendable {
     package var kind: String
     package var isSync: Bool
-    package var isOfTurn: Bool
+    package var isOfRotation: Bool
     package var start: ContinuousClock.Instant
     package var end: ContinuousClock.Instant
 
     package init(
-      kind: String, isSync: Bool, isOfTurn: Bool, start: ContinuousClock.Instant,
+      kind: String, isSync: Bool, isOfRotation: Bool, start: ContinuousClock.Instant,
       end: ContinuousClock.Instant
     ) {
       self.kind = kind
       self.isSync = isSync
-      self.isOfTurn = isOfTurn
+      self.isOfRotation = isOfRotation
       self.start = start
       self.end = end
     }
 
     /// Whether this call makes a group of commits durable.
-    package var endsGroup: Bool { isSync && !isOfTurn }
+    package var endsGroup: Bool { isSync && !isOfRotation }
   }
 
   /// More calls than can end during one commit.
@@ -37,23 +37,23 @@ package struct BlockingCalls {
   private var calls: [Call] = []
   private var callers: Set<UInt> = []
   /// The threads in a rotation, and whether their manifest has its final name.
-  private var turns: [UInt: Bool] = [:]
+  private var rotations: [UInt: Bool] = [:]
 
   mutating func follow(_ thread: UInt) { callers.insert(thread) }
 
   mutating func willName(_ kind: String, by thread: UInt, isManifestInPlace: Bool = false) {
     guard kind == "log" || kind == "MANIFEST" else { return }
-    turns[thread] = isManifestInPlace
+    rotations[thread] = isManifestInPlace
   }
 
   /// A failed call ends the rotation.
-  mutating func failed(by thread: UInt) { turns[thread] = nil }
+  mutating func failed(by thread: UInt) { rotations[thread] = nil }
 
   mutating func ended(
     _ kind: String, isSync: Bool, by thread: UInt, since start: ContinuousClock.Instant,
     at end: ContinuousClock.Instant
   ) {
-    let turn = turns[thread]
+    let turn = rotations[thread]
     // A log created from the recycled file is written under that file's name.
     let isLog = kind == "log" || kind == "SPARE"
     let counts =
@@ -62,9 +62,9 @@ package struct BlockingCalls {
       : kind == "MANIFEST" || kind == "directory" || kind == "SPARE" || kind == "log" && isSync
     if counts {
       if calls.count >= 2 * Self.kept { calls.removeFirst(Self.kept) }
-      calls.append(Call(kind: kind, isSync: isSync, isOfTurn: turn != nil, start: start, end: end))
+      calls.append(Call(kind: kind, isSync: isSync, isOfRotation: turn != nil, start: start, end: end))
     }
-    if isSync, kind == "directory", turn == true { turns[thread] = nil }
+    if isSync, kind == "directory", turn == true { rotations[thread] = nil }
   }
 
   /// Returns the calls that may have delayed a commit from `start` to `end`: those of the group in progress,
@@ -113,7 +113,7 @@ extension BlockedTime: CustomStringConvertible {
   package var description: String {
     calls.map { call in
       let (from, took) = (call.start - start, call.end - call.start)
-      let what = "\(call.isSync ? "sync" : "write") of \(call.kind)\(call.isOfTurn ? ", in a turn" : "")"
+      let what = "\(call.isSync ? "sync" : "write") of \(call.kind)\(call.isOfRotation ? ", in a turn" : "")"
       return "  \(from / .milliseconds(1)) ms: \(what), \(took / .milliseconds(1)) ms"
     }.joined(separator: "\n")
   }

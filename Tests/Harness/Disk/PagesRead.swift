@@ -9,24 +9,26 @@ struct PagesRead {
 
   private static let pageBytes: UInt64 = 4096
 
-  private var here: Set<Page> = []
-  private var onTheirWay: Set<Page> = []
+  private var cachedPages: Set<Page> = []
+  private var prefetchedPages: Set<Page> = []
   private(set) var waits = 0
 
-  mutating func ask(for range: Range<UInt64>, of file: String) {
-    onTheirWay.formUnion(Self.pages(of: file, range))
+  mutating func prefetch(for range: Range<UInt64>, of file: String) {
+    prefetchedPages.formUnion(Self.pages(of: file, range))
   }
 
   /// Written pages are in the cache.
-  mutating func write(_ range: Range<UInt64>, of file: String) { here.formUnion(Self.pages(of: file, range)) }
+  mutating func write(_ range: Range<UInt64>, of file: String) {
+    cachedPages.formUnion(Self.pages(of: file, range))
+  }
 
   mutating func read(_ range: Range<UInt64>, of file: String) {
     let pages = Self.pages(of: file, range)
-    guard !here.isSuperset(of: pages) else { return }
+    guard !cachedPages.isSuperset(of: pages) else { return }
     waits += 1
-    here.formUnion(pages)
-    here.formUnion(onTheirWay)
-    onTheirWay = []
+    cachedPages.formUnion(pages)
+    cachedPages.formUnion(prefetchedPages)
+    prefetchedPages = []
   }
 
   private static func pages(of file: String, _ range: Range<UInt64>) -> [Page] {

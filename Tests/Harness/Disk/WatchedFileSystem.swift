@@ -72,8 +72,8 @@ package final class WatchedFileSystem: FileSystem {
     }?()
   }
 
-  fileprivate func ask(for range: Range<UInt64>, of file: String) {
-    state.withLock { $0.pages?.ask(for: range, of: file) }
+  fileprivate func prefetch(for range: Range<UInt64>, of file: String) {
+    state.withLock { $0.pages?.prefetch(for: range, of: file) }
   }
 
   fileprivate func hasWritten(_ range: Range<UInt64>, of file: String) {
@@ -227,7 +227,7 @@ private struct WatchedFile: OpenFile {
   func startWriteback(_ range: Range<UInt64>) { base.startWriteback(range) }
 
   func startReading(_ range: Range<UInt64>) {
-    watch.ask(for: range, of: path)
+    watch.prefetch(for: range, of: path)
     base.startReading(range)
   }
 

@@ -58,7 +58,7 @@ struct BlobTarget: FuzzTarget {
     let choice = Int(input.first ?? 0) % (2 * paths.count)
     let path = paths[choice / 2]
     var bytes = Array(input.dropFirst())
-    if choice % 2 == 1 { mend(&bytes, isPack: path.contains("/pack-")) }
+    if choice % 2 == 1 { correctChecksums(&bytes, isPack: path.contains("/pack-")) }
     var damaged = image
     damaged.replace(path, with: PagedBytes(bytes))
     let store: ByteStore
@@ -110,7 +110,7 @@ struct BlobTarget: FuzzTarget {
   // MARK: Checksums
 
   /// Corrects the checksums of the file header, and of frame headers at all possible positions.
-  private func mend(_ bytes: inout [UInt8], isPack: Bool) {
+  private func correctChecksums(_ bytes: inout [UInt8], isPack: Bool) {
     let end = isPack ? 40 : 88
     guard bytes.count >= Self.headBytes else { return }
     let id = bytes.id(at: 16)
@@ -146,7 +146,9 @@ struct SalvageTarget: FuzzTarget {
     let path = paths[choice % paths.count]
     var bytes = Array(input.dropFirst())
     bytes += store.bytes(of: path).dropFirst(max(Self.bytesMax, bytes.count))
-    if path == SampleStore.manifest, choice >= paths.count { bytes = ForgedManifest.mended(bytes) }
+    if path == SampleStore.manifest, choice >= paths.count {
+      bytes = ForgedManifest.withCorrectChecksums(bytes)
+    }
     let disk = SimulatedDisk(store.image(with: bytes, in: path))
     let platform = disk.platform(seed: store.seed)
     var answers: [String] = []

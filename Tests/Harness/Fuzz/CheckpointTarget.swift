@@ -53,7 +53,7 @@ struct CheckpointTarget: FuzzTarget {
         bytes[0], region: Int(bytes[1]), word: Int(bytes[2]) | Int(bytes[3]) << 8, bytes.word64(at: 4))
     }
     if flags & 2 != 0 { forged.countSlots() }
-    let file = forged.encoded(mended: flags & 1 != 0)
+    let file = forged.encoded(withCorrectChecksums: flags & 1 != 0)
     var image = store.image(with: file, in: path)
     if flags & 4 != 0 {
       let manifest = ForgedManifest.withCheckpoint(of: file.count, store.bytes(of: SampleStore.manifest))
@@ -237,10 +237,10 @@ struct ForgedCheckpoint {
 
   // MARK: The file
 
-  func encoded(mended: Bool) -> [UInt8] {
+  func encoded(withCorrectChecksums: Bool) -> [UInt8] {
     let id = header.id(at: 16)
     var head = header
-    for (index, region) in regions.enumerated() where mended {
+    for (index, region) in regions.enumerated() where withCorrectChecksums {
       head.set(UInt64(region.pages.count), at: 144 + 16 * index)
     }
     for change in headerChanges {
@@ -251,11 +251,11 @@ struct ForgedCheckpoint {
       }
     }
     let end = Self.pageBytes - 4
-    if mended { head.set(head.checksum(ofHeader: 0..<end), at: end) }
+    if withCorrectChecksums { head.set(head.checksum(ofHeader: 0..<end), at: end) }
     var file = head
     for region in regions {
       for var page in region.pages {
-        if mended {
+        if withCorrectChecksums {
           page.set(region.kind, at: Self.payloadBytes)
           page.set(page.checksum(of: 0..<end, file: id, offset: UInt64(file.count)), at: end)
         }

@@ -133,7 +133,7 @@ struct DocumentsTarget: FuzzTarget {
     var forged = ForgedCheckpoint(image.contents(of: checkpoint)?.bytes ?? [])
     forged.setPayload(payload, of: pages[place])
     var made = image
-    made.replace(checkpoint, with: PagedBytes(forged.encoded(mended: true)))
+    made.replace(checkpoint, with: PagedBytes(forged.encoded(withCorrectChecksums: true)))
     return made
   }
 }

@@ -93,7 +93,7 @@ struct EntryTarget: FuzzTarget {
     checkpoint.setLocation(of: ordinal) { old in
       old & ~(1 << 26 - 1) & ~(0xF_FFFF << 26) | UInt64(entry.count)
     }
-    image.replace(checkpointPath, with: PagedBytes(checkpoint.encoded(mended: true)))
+    image.replace(checkpointPath, with: PagedBytes(checkpoint.encoded(withCorrectChecksums: true)))
     return image
   }
 

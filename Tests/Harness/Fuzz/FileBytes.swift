@@ -41,7 +41,7 @@ enum ForgedManifest {
   private static let segmentBytes = 40
 
   /// Returns the manifest with a corrected checksum.
-  static func mended(_ bytes: [UInt8]) -> [UInt8] {
+  static func withCorrectChecksums(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.count >= headBytes + 4 else { return bytes }
     var bytes = bytes
     let end = bytes.count - 4
@@ -53,7 +53,7 @@ enum ForgedManifest {
   static func withCheckpoint(of size: Int, _ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     bytes.set(UInt64(size), at: bytes.count - 12)
-    return mended(bytes)
+    return withCorrectChecksums(bytes)
   }
 
   /// Returns the manifest with other counts for the segment with this id.
@@ -66,6 +66,6 @@ enum ForgedManifest {
       bytes.set(pages, at: start + 28)
       bytes.set(UInt64(size), at: start + 32)
     }
-    return mended(bytes)
+    return withCorrectChecksums(bytes)
   }
 }

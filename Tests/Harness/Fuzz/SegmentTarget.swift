@@ -37,7 +37,7 @@ struct SegmentTarget: FuzzTarget {
     let path = paths[Int(flags >> 2) % paths.count]
     let original = store.bytes(of: path)
     var segment = changed(original, by: input.dropFirst())
-    if flags & 1 != 0 { segment = ForgedSegment.mended(segment, id: original.id(at: 16)) }
+    if flags & 1 != 0 { segment = ForgedSegment.withCorrectChecksums(segment, id: original.id(at: 16)) }
     var image = store.image(with: segment, in: path)
     if flags & 2 != 0, segment.count >= 96 {
       let pages = segment.word32(at: 72) &+ segment.word32(at: 76)
@@ -78,7 +78,7 @@ enum ForgedSegment {
   static let headerBytes = 160
 
   /// Corrects every checksum, whatever the header says.
-  static func mended(_ segment: [UInt8], id: RandomID) -> [UInt8] {
+  static func withCorrectChecksums(_ segment: [UInt8], id: RandomID) -> [UInt8] {
     guard segment.count >= pageBytes else { return segment }
     var bytes = segment
     let dictionaryBytes = Int(bytes.word32(at: 84))

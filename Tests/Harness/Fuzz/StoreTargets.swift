@@ -53,7 +53,7 @@ struct ManifestTarget: FuzzTarget {
 
   /// The store's id in the input selects the store.
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
-    let manifest = ForgedManifest.mended(input)
+    let manifest = ForgedManifest.withCorrectChecksums(input)
     let id = Array(flushed.bytes(of: SampleStore.manifest)[16..<32])
     guard input.count >= 32, Array(input[16..<32]) == id else {
       return try store.open(with: manifest, in: SampleStore.manifest)
@@ -84,12 +84,12 @@ struct FrameTarget: FuzzTarget {
 
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
     var bytes = log
-    let frame = mended(Array(input.prefix(8192)))
+    let frame = withCorrectChecksums(Array(input.prefix(8192)))
     bytes.replaceSubrange(4096..<4096 + frame.count, with: frame)
     return try store.open(with: bytes, in: SampleStore.log)
   }
 
-  private func mended(_ input: [UInt8]) -> [UInt8] {
+  private func withCorrectChecksums(_ input: [UInt8]) -> [UInt8] {
     guard input.count >= 32 else { return input }
     var frame = input
     let end = min(input.count, 32 + Int(input.word32(at: 4)))

@@ -45,7 +45,7 @@ struct HostileBlobHistory {
       var history = try HostileBlobHistory(seed: seed)
       defer { history.scheduler.clear() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
-      result.lies = history.remote.told
+      result.invalidCounts = history.remote.sentCounts
     } catch {
       result.failure = "seed \(seed): \(error)"
     }
@@ -114,7 +114,7 @@ struct HostileBlobHistory {
 
   private func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    sync.find(try path(name), BlobSync.Wanted(fetchesContent: true)) { result in
+    sync.find(try path(name), BlobSync.FetchRequest(fetchesContent: true)) { result in
       answer.withLock { $0 = result }
     }
     scheduler.play(for: 10_000_000)

@@ -15,12 +15,12 @@ final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
     invalidSource = InvalidDataGenerator(seed: seed)
   }
 
-  var told: [InvalidField: Int] { invalidSource.told }
+  var sentCounts: [InvalidField: Int] { invalidSource.sentCounts }
 
-  private var lies: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
+  private var isInvalidDue: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 
   private func lied(_ object: RemoteObject) -> RemoteObject {
-    guard lies else { return object }
+    guard isInvalidDue else { return object }
     var lie = object
     if invalidSource.random.oneIn(2) {
       invalidSource.note(.objectMetadata)
@@ -65,7 +65,7 @@ final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
     bucket: String, below prefix: String, after last: String?, count: Int
   ) throws(BlobRemoteError) -> RemoteListing {
     let truth = try inner.list(bucket: bucket, below: prefix, after: last, count: count)
-    guard lies else { return truth }
+    guard isInvalidDue else { return truth }
     invalidSource.note(.objectList)
     let names = ["", "/", "..", "elsewhere/a", (last ?? prefix) + "~", String(repeating: "n", count: 3000)]
     return RemoteListing(

@@ -4,14 +4,16 @@ package enum HostileCampaign {
   package struct Summary: Sendable {
     package var histories = 0
     package var failed = 0
-    package var lies: [InvalidField: Int] = [:]
+    package var invalidCounts: [InvalidField: Int] = [:]
     /// How many times listeners were notified of a refusal.
     package var refusals = 0
     package var firstFailure: String?
     /// The numbers of failed histories.
     package var failures: [Int] = []
 
-    package var neverSent: [InvalidField] { InvalidField.allCases.filter { lies[$0, default: 0] == 0 } }
+    package var neverSent: [InvalidField] {
+      InvalidField.allCases.filter { invalidCounts[$0, default: 0] == 0 }
+    }
   }
 
   /// Runs this many histories, or only the one with the given number. Every fourth is about objects.
@@ -25,7 +27,7 @@ package enum HostileCampaign {
       let result = number % 4 == 3 ? HostileBlobHistory.run(seed: seed) : HostileHistory.run(seed: seed)
       summary.histories += 1
       progress(summary.histories)
-      summary.lies.merge(result.lies, uniquingKeysWith: +)
+      summary.invalidCounts.merge(result.invalidCounts, uniquingKeysWith: +)
       summary.refusals += result.refusals
       guard let failure = result.failure else { continue }
       summary.failed += 1
@@ -36,7 +38,7 @@ package enum HostileCampaign {
   }
 
   struct Result {
-    var lies: [InvalidField: Int] = [:]
+    var invalidCounts: [InvalidField: Int] = [:]
     var refusals = 0
     var failure: String?
   }

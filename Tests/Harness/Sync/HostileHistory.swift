@@ -42,7 +42,7 @@ struct HostileHistory {
       var history = try HostileHistory(seed: seed)
       defer { history.letGo() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
-      result.lies = history.remote.told
+      result.invalidCounts = history.remote.sentCounts
       result.refusals = history.clients.reduce(0) { $0 + $1.refusalCount }
     } catch {
       result.failure = "seed \(seed): \(error)"
@@ -140,7 +140,7 @@ struct HostileHistory {
     loopback.setReachable(true)
     for client in clients {
       try client.kill(random.oneIn(2) ? .kill : .powerLoss(.nothing, seed: random.next()))
-      if let failure = try poison(of: client) { return "client \(client.number): \(failure)" }
+      if let failure = try unreadableDocument(of: client) { return "client \(client.number): \(failure)" }
       write(client)
       for number in 0..<4 { client.listen(to: query(number)) }
       client.listen(to: Self.rooms)
@@ -161,14 +161,14 @@ struct HostileHistory {
             "client \(client.number): \(seen.query.canonicalID) has \(seen.documents) and the authority \(expected)"
         }
       }
-      if let failure = try poison(of: client) { return "client \(client.number): \(failure)" }
+      if let failure = try unreadableDocument(of: client) { return "client \(client.number): \(failure)" }
     }
     let number = try authority.document(at: Self.counter)?.fields["n"] ?? .integer(0)
     return number == .integer(Int64(increments)) ? nil : "\(number) in place of \(increments)"
   }
 
   /// Returns a description of the first unreadable document of a store; nil if all are readable.
-  private func poison(of client: SyncClient) throws -> String? {
+  private func unreadableDocument(of client: SyncClient) throws -> String? {
     let report = try client.store.check()
     if !report.isSound { return "a check finds \(report)" }
     for number in 0..<4 {

@@ -19,11 +19,11 @@ final class HostileRemote: Remote, @unchecked Sendable {
     invalidSource = InvalidDataGenerator(seed: seed)
   }
 
-  var told: [InvalidField: Int] { invalidSource.told }
+  var sentCounts: [InvalidField: Int] { invalidSource.sentCounts }
 
   var documentsName: String { inner.documentsName }
 
-  private var lies: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
+  private var isInvalidDue: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 
   // MARK: The watch stream
 
@@ -31,7 +31,7 @@ final class HostileRemote: Remote, @unchecked Sendable {
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
   ) -> any WatchStream {
     inner.openWatchStream(as: user) { [self] event in
-      guard case .changed(let change, let version) = event, lies else { return handler(event) }
+      guard case .changed(let change, let version) = event, isInvalidDue else { return handler(event) }
       for event in lied(change, version) { handler(event) }
     }
   }
@@ -49,7 +49,9 @@ final class HostileRemote: Remote, @unchecked Sendable {
       .snapshotVersion, .token, .largeToken, .targetID, .targetState, .filterCount, .filterBits,
     ]) {
     case .snapshotVersion:
-      guard version != .none else { return [.changed(.target(.noChange, []), invalidSource.version()), truth] }
+      guard version != .none else {
+        return [.changed(.target(.noChange, []), invalidSource.version()), truth]
+      }
       // Replaces the valid version, so the snapshot's changes have to wait.
       return [.changed(change, invalidSource.version())]
     case .token: return [withToken(change, version, count: (64 << 10) + 1)]
@@ -102,10 +104,11 @@ final class HostileRemote: Remote, @unchecked Sendable {
   ) -> any WriteStream {
     inner.openWriteStream(as: user) { [self] event in
       switch event {
-      case .handshakeComplete where lies:
+      case .handshakeComplete where isInvalidDue:
         invalidSource.note(.answerToken)
         handler(.handshakeComplete(token: [UInt8](repeating: 1, count: 9 << 20)))
-      case .answered(let version, let results, let token) where lies: handler(lied(version, results, token))
+      case .answered(let version, let results, let token) where isInvalidDue:
+        handler(lied(version, results, token))
       default: handler(event)
       }
     }
@@ -115,12 +118,18 @@ final class HostileRemote: Remote, @unchecked Sendable {
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) -> WriteStreamEvent {
     var (version, results, token) = (version, results, token)
-    switch invalidSource.pick([.resultVersion, .resultValue, .resultCount, .versionBefore, .answerToken, .overtaken]) {
+    switch invalidSource.pick([
+      .resultVersion, .resultValue, .resultCount, .versionBefore, .answerToken, .overtaken,
+    ]) {
     case .resultVersion:
       version = invalidSource.version()
-      for place in results.indices { results[place].version = invalidSource.random.oneIn(2) ? .none : invalidSource.version() }
+      for place in results.indices {
+        results[place].version = invalidSource.random.oneIn(2) ? .none : invalidSource.version()
+      }
     case .resultValue:
-      let field = invalidSource.pick([.depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference])
+      let field = invalidSource.pick([
+        .depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference,
+      ])
       let lie = invalidSource.value(field)
       for place in results.indices {
         results[place].transformResults = results[place].transformResults.map { _ in lie }
@@ -143,7 +152,7 @@ final class HostileRemote: Remote, @unchecked Sendable {
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
   ) {
     inner.documents(at: paths, as: user) { [self] result in
-      guard case .success(let documents) = result, lies else { return answer(result) }
+      guard case .success(let documents) = result, isInvalidDue else { return answer(result) }
       invalidSource.note(.lookup)
       answer(.success(documents.map { invalidSource.document($0.path, $0).document }))
     }

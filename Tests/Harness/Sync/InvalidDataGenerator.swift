@@ -15,11 +15,11 @@ package enum InvalidField: String, CaseIterable, Sendable {
 
 package struct InvalidDataGenerator {
   package var random: SeededRandom
-  package private(set) var told: [InvalidField: Int] = [:]
+  package private(set) var sentCounts: [InvalidField: Int] = [:]
 
   package init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-  package mutating func note(_ field: InvalidField) { told[field, default: 0] += 1 }
+  package mutating func note(_ field: InvalidField) { sentCounts[field, default: 0] += 1 }
 
   mutating func pick(_ fields: [InvalidField]) -> InvalidField {
     let field = fields[random.below(fields.count)]

@@ -17,7 +17,8 @@ import OfflineSync
 
 package enum QueueCrashes {
   package enum Kind: String, CaseIterable, Sendable {
-    case writes, followers, accepted, rejected, cancelled, userChanges, deliveries, tokens, compactions, kills,
+    case writes, followers, accepted, rejected, cancelled, userChanges, deliveries, tokens, compactions,
+      kills,
       powerLosses, secondCrashes, stepsInParts
   }
 
@@ -68,7 +69,7 @@ private struct QueueHistory {
     var last: BatchID?
   }
 
-  private struct Made {
+  private struct IssuedBatch {
     var user: String?
     /// The forms of the batch; answers to earlier batches change its preconditions.
     var forms: [PendingBatch]
@@ -79,7 +80,7 @@ private struct QueueHistory {
   private let disk: SimulatedDisk
   private let sizes: CommitSizes
   private var local: LocalStore
-  private var made: [BatchID: Made] = [:]
+  private var made: [BatchID: IssuedBatch] = [:]
   private var mark: Mark
   private var marks: [Mark] = []
   private var time: Int64 = 1_000_000
@@ -171,7 +172,7 @@ private struct QueueHistory {
       mutations = [follower]
     }
     let batch = try local.write(mutations, at: moment).batch
-    made[batch.id] = Made(user: local.user, forms: [batch])
+    made[batch.id] = IssuedBatch(user: local.user, forms: [batch])
     mark.waiting.insert(batch.id)
     mark.last = batch.id
   }
@@ -279,7 +280,7 @@ private struct QueueHistory {
     return (moment.image.after(crash), crash)
   }
 
-  private func unlike(_ local: LocalStore) throws -> String? {
+  private func difference(_ local: LocalStore) throws -> String? {
     for path in (0..<4).map(Self.path) {
       let composed = try local.composedDocument(path)
       if try local.store.document(at: path) != composed.stored {
@@ -296,7 +297,7 @@ private struct QueueHistory {
     defer { try? local.store.close() }
     var found = Set<BatchID>()
     // Compared before anything changes.
-    if let broken = try unlike(local) { return broken }
+    if let broken = try difference(local) { return broken }
     for user in [nil, "ann", "bo:b/"] {
       _ = try local.changeUser(user)
       if let broken = local.queue.brokenInvariant() { return broken }
@@ -306,7 +307,7 @@ private struct QueueHistory {
         if made.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
         if !made.forms.contains(batch) { return "batch \(batch.id) is another one" }
       }
-      if let broken = try unlike(local) { return broken }
+      if let broken = try difference(local) { return broken }
     }
     let lost = mark.waiting.subtracting(found)
     if !lost.isEmpty { return "lost: \(lost.sorted())" }

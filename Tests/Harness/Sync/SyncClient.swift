@@ -54,7 +54,7 @@ final class SyncClient: @unchecked Sendable {
   var conflictCount: Int { conflicts.withLock { $0 } }
 
   /// Whether the client only keeps documents with listeners.
-  var isEager: Bool { number % 3 == 2 }
+  var hasEagerCollection: Bool { number % 3 == 2 }
 
   /// Whether most of its steps exceed one commit.
   var hasSmallCommits: Bool { seed % 3 == 0 }

@@ -47,7 +47,7 @@ package struct SyncHistory {
     for number in 0..<2 + rng.below(3) {
       clients.append(try SyncClient(number, remote, scheduler, seed: rng.next()))
     }
-    counts[.eagerClients] = clients.count(where: \.isEager)
+    counts[.eagerClients] = clients.count(where: \.hasEagerCollection)
     counts[.clientsInParts] = clients.count(where: \.hasSmallCommits)
   }
 

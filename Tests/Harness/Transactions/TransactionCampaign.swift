@@ -43,7 +43,7 @@ package struct TransactionCampaign {
     while summary.histories < histories, summary.failure == nil {
       // In some runs the threads are scheduled at random, so that a seed reproduces them.
       let run = TransactionRun(
-        seed: SeededRandom.seed(seed, UInt64(summary.histories)), isPlayed: summary.histories % 4 == 3)
+        seed: SeededRandom.seed(seed, UInt64(summary.histories)), isSeeded: summary.histories % 4 == 3)
       do {
         let (history, final) = try run.run()
         for (kind, number) in run.counts { summary.count(kind, number) }

@@ -29,10 +29,10 @@ final class TransactionRun: Sendable {
   private struct Failure: Error, CustomStringConvertible { var description: String }
   private struct DeliberateAbort: Error {}
 
-  init(seed: UInt64, isPlayed: Bool = false, meetings: ThreadOverlap? = nil) {
+  init(seed: UInt64, isSeeded: Bool = false, meetings: ThreadOverlap? = nil) {
     self.seed = seed
     self.meetings = meetings
-    turns = isPlayed ? SeededTurns(seed: seed) : nil
+    turns = isSeeded ? SeededTurns(seed: seed) : nil
   }
 
   var counts: [TransactionCampaign.Kind: Int] { state.withLock { $0.counts } }

@@ -167,7 +167,7 @@ import Testing
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
     let engine = SyncEngine(local)
     func counts(_ effects: [SyncEffect]) -> [Int] {
-      effects.compactMap { if case .tell(_, let snapshot) = $0 { snapshot.documents.count } else { nil } }
+      effects.compactMap { if case .notify(_, let snapshot) = $0 { snapshot.documents.count } else { nil } }
     }
     #expect(counts(try engine.handle(.listen(ListenerID(1), Self.rooms, ListenRules()))) == [])
     let target = try #require(engine.target(of: Self.rooms))

@@ -79,19 +79,19 @@ import Testing
   /// Whoever asks has been told a state, and waits all the same: the remote has told all that there was at 7.
   private func askAndWait() {
     ask()
-    #expect(told == [])
+    #expect(notifiedStates == [])
     tell(Self.fields(1), at: 7)
-    #expect(told == [] && isAssumed)
+    #expect(notifiedStates == [] && isAssumed)
   }
 
-  private var told: [Answer] { answers.withLock { $0 } }
+  private var notifiedStates: [Answer] { answers.withLock { $0 } }
 
   /// And nothing comes later.
   private func expect(_ answer: Answer) {
-    #expect(told == [answer])
+    #expect(notifiedStates == [answer])
     scheduler.play(for: 200_000_000)
     tell(Self.fields(3), at: 20)
-    #expect(told == [answer], "once")
+    #expect(notifiedStates == [answer], "once")
   }
 
   private func pass(seconds: Int64) { scheduler.play(for: seconds * 1_000_000) }
@@ -124,7 +124,7 @@ import Testing
     askAndWait()
     client.send(.changeUser("ann"))
     scheduler.play(for: 0)
-    #expect(told == [] && remote.user == "ann")
+    #expect(notifiedStates == [] && remote.user == "ann")
     tell(Self.fields(1, Self.patched), at: 8)
     expect(.rank(.integer(1), SnapshotVersion(microseconds: 8)))
   }
@@ -134,7 +134,7 @@ import Testing
   @Test func aReadFromAnIdleRemoteTimesOut() {
     askAndWait()
     pass(seconds: 14)
-    #expect(told == [])
+    #expect(notifiedStates == [])
     pass(seconds: 2)
     expect(.failed(.unavailable))
   }
@@ -145,9 +145,9 @@ import Testing
       pass(seconds: 1)
       remote.tellTime(SnapshotVersion(microseconds: Int64(8 + second)))
     }
-    #expect(told == [])
+    #expect(notifiedStates == [])
     pass(seconds: 2)
-    #expect(told == [.failed(.unavailable)])
+    #expect(notifiedStates == [.failed(.unavailable)])
   }
 
   @Test(arguments: [true, false]) func withoutANetworkReadsDoNotWait(isWaiting: Bool) {

@@ -250,8 +250,7 @@ import Testing
   }
 
   /// The watch stream may be first to tell what came of it: then what it makes of that was read.
-  @Test(arguments: [true, false]) func aResultDeliveredByTheWatchStreamIsExpected(isIdempotent: Bool) throws
-  {
+  @Test(arguments: [true, false]) func aResultDeliveredByTheWatchStreamIsExpected(isIdempotent: Bool) throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     func tell(_ rank: Int64, at version: Int64) throws {

@@ -27,7 +27,7 @@ import Testing
   private func told(_ effects: [SyncEffect]) -> [String] {
     effects.compactMap { effect -> String? in
       switch effect {
-      case .tell(let id, let snapshot):
+      case .notify(let id, let snapshot):
         let names = snapshot.documents.map(\.path.id).joined(separator: " ")
         return "\(id.value): \(names)\(snapshot.isFromCache ? " cached" : "")"
       case .refuse(let id, let refusal):
@@ -52,7 +52,7 @@ import Testing
     return id
   }
 
-  private func tell(_ engine: SyncEngine, _ documents: [RemoteDocument], _ id: TargetID) throws {
+  private func notify(_ engine: SyncEngine, _ documents: [RemoteDocument], _ id: TargetID) throws {
     for document in documents {
       _ = try engine.handle(
         .watchChanged(.document(document.path, document, updated: [id], removed: []), .none))
@@ -122,10 +122,10 @@ import Testing
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)
     let id = try listen(engine)
-    try tell(engine, [document("a")], id)
+    try notify(engine, [document("a")], id)
     let bad = WatchChange.document(path("bad"), try hostile(kind), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(bad, .none))
-    try tell(engine, [document("c")], id)
+    try notify(engine, [document("c")], id)
     #expect(told(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
     #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is told once")
 
@@ -140,7 +140,7 @@ import Testing
     // The next connection goes on before it.
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
     _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
-    try tell(engine, [document("a"), document("bad"), document("c")], id)
+    try notify(engine, [document("a"), document("bad"), document("c")], id)
     #expect(told(try finish(engine, id, token: [3], at: 3000)) == ["1: a bad c d"])
     #expect(try reconnect(engine).map(\.resumeToken) == [[3]])
   }
@@ -148,7 +148,7 @@ import Testing
   @Test func aRefusedDocumentKeepsTheOldTokenAndTheOldVersion() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
-    try tell(engine, [document("a"), document("bad")], id)
+    try notify(engine, [document("a"), document("bad")], id)
     #expect(told(try finish(engine, id)) == ["1: a bad"])
     let hostile = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(hostile, .none))
@@ -163,12 +163,12 @@ import Testing
       let id = try listen(engine)
       let bad = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
       _ = try engine.handle(.watchChanged(bad, .none))
-      try tell(engine, [document("a")], id)
+      try notify(engine, [document("a")], id)
       #expect(told(try finish(engine, id)) == ["1: a cached", "1: refused bad"])
       if isGone {
         _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
       } else {
-        try tell(engine, [document("bad", at: 1500)], id)
+        try notify(engine, [document("bad", at: 1500)], id)
       }
       #expect(told(try finish(engine, id, token: [2], at: 2000)) == [isGone ? "1: a" : "1: a bad"])
       #expect(try reconnect(engine).map(\.resumeToken) == [[2]])
@@ -196,7 +196,7 @@ import Testing
   @Test func aRefusedLimboDocumentIsReportedToItsViews() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
-    try tell(engine, [document("a"), document("bad")], id)
+    try notify(engine, [document("a"), document("bad")], id)
     _ = try finish(engine, id)
     _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
     #expect(told(try finish(engine, id, token: [2], at: 2000)) == ["1: a bad cached"])
@@ -216,7 +216,7 @@ import Testing
     let name = String(repeating: "%", count: 1500)
     let long = try DocumentPath(["rooms", name, name, name, name, "i"])
     let told = RemoteDocument(long, StoredMap(), version: SnapshotVersion(microseconds: 1))
-    try tell(engine, [told, document("a")], id)
+    try notify(engine, [told, document("a")], id)
     let effects = try finish(engine, id)
     #expect(self.told(effects) == ["1: a cached", "1: refused i"])
     let refusals = effects.compactMap { if case .refuse(_, let refusal) = $0 { refusal } else { nil } }
@@ -229,7 +229,7 @@ import Testing
   @Test func anOversizedTokenIsDroppedAlone() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
-    try tell(engine, [document("a")], id)
+    try notify(engine, [document("a")], id)
     let large = [UInt8](repeating: 1, count: 9 << 20)
     #expect(told(try finish(engine, id, token: large)) == ["1: a", "1: refused resumeToken"])
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
@@ -239,7 +239,7 @@ import Testing
     for number in [Int64.max, .min, -1] {
       let engine = try engine(try DocumentStore.openInMemory())
       let id = try listen(engine)
-      try tell(engine, [document("a")], id)
+      try notify(engine, [document("a")], id)
       #expect(told(try finish(engine, id, at: number)) == ["1: refused snapshotTime"])
       #expect(told(try finish(engine, id, token: [2])) == ["1: a"])
       #expect(engine.local.lastRemoteVersion == SnapshotVersion(microseconds: 1000))
@@ -249,7 +249,7 @@ import Testing
   @Test func aFilterWithANegativeCountIsIgnored() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
-    try tell(engine, [document("a")], id)
+    try notify(engine, [document("a")], id)
     let effects = try engine.handle(.watchChanged(.existenceFilter(id, count: -1, nil), .none))
     #expect(asked(effects).isEmpty)
     #expect(told(try finish(engine, id)) == ["1: a", "1: refused existenceFilter"])
@@ -263,14 +263,14 @@ import Testing
     for state in [WatchChange.TargetState.added, .removed, .current, .reset, .noChange] {
       _ = try engine.handle(.watchChanged(.target(state, strange, resumeToken: [9]), .none))
     }
-    try tell(engine, [document("a")], id)
+    try notify(engine, [document("a")], id)
     #expect(told(try finish(engine, id)) == ["1: a"])
     let query = StructuredQuery(.document(path("a")))
     let effects = try engine.handle(.listen(ListenerID(2), query, ListenRules(includesMetadataChanges: true)))
     #expect(asked(effects).map(\.id) == [TargetID(id.value + 2)])
     let second = try #require(engine.target(of: query))
     _ = try engine.handle(.watchChanged(.target(.added, [second]), .none))
-    try tell(engine, [document("a")], second)
+    try notify(engine, [document("a")], second)
     #expect(told(try finish(engine, second, at: 2000)) == ["2: a"])
   }
 
@@ -303,7 +303,7 @@ import Testing
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)
     let id = try listen(engine)
-    try tell(engine, [document("a")], id)
+    try notify(engine, [document("a")], id)
     _ = try finish(engine, id)
     try write(engine)
     let version = SnapshotVersion(microseconds: 2000)
@@ -315,7 +315,7 @@ import Testing
     let seen = try #require(try store.document(at: path("a")))
     #expect(seen.fields["n"] == .integer(2) && seen.fields["t"] == .timestamp(version.stored))
     #expect(try engine.local.isAssumed(path("a")))
-    try tell(engine, [document("a", StoredMap([("n", .integer(7))]), at: 2000)], id)
+    try notify(engine, [document("a", StoredMap([("n", .integer(7))]), at: 2000)], id)
     _ = try finish(engine, id, token: [3], at: 3000)
     #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
   }
@@ -325,7 +325,7 @@ import Testing
       let store = try DocumentStore.openInMemory()
       let engine = try engine(store)
       let id = try listen(engine)
-      try tell(engine, [document("a")], id)
+      try notify(engine, [document("a")], id)
       _ = try finish(engine, id)
       try write(engine)
       let never = SnapshotVersion(microseconds: number)
@@ -338,7 +338,7 @@ import Testing
       let known = try engine.local.document(path("a"))
       #expect(known.pending == .committed && known.version == SnapshotVersion(microseconds: 501))
       #expect(try engine.brokenInvariant() == nil)
-      try tell(engine, [document("a", StoredMap([("n", .integer(7))]), at: 900)], id)
+      try notify(engine, [document("a", StoredMap([("n", .integer(7))]), at: 900)], id)
       _ = try finish(engine, id, token: [3], at: 3000)
       #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
     }

@@ -114,7 +114,7 @@ final class ScenarioRun {
 
   private func note(_ effect: SyncEffect) {
     switch effect {
-    case .tell(let id, let snapshot):
+    case .notify(let id, let snapshot):
       if let query = listeners.first(where: { $0.id == id })?.query {
         events.append(Event(query: query, snapshot: snapshot))
       }
@@ -225,10 +225,10 @@ final class ScenarioRun {
 
   private func takeRemoteAction(_ action: String, _ payload: JSON) throws -> Bool {
     switch action {
-    case "watchAck": try tell(.target(.added, payload.targetIDs))
+    case "watchAck": try notify(.target(.added, payload.targetIDs))
     case "watchCurrent":
       guard let parts = payload.array, parts.count == 2 else { return false }
-      try tell(.target(.current, parts[0].targetIDs, resumeToken: parts[1].token))
+      try notify(.target(.current, parts[0].targetIDs, resumeToken: parts[1].token))
     case "watchRemove":
       let ids = payload["targetIds"]?.targetIDs ?? []
       let cause = payload["cause"]?.error
@@ -237,16 +237,16 @@ final class ScenarioRun {
           throw ScenarioFailure(step: 0, what: "target \(id) is not followed")
         }
       }
-      try tell(.target(.removed, ids, cause: cause))
-    case "watchReset": try tell(.target(.reset, payload.targetIDs))
+      try notify(.target(.removed, ids, cause: cause))
+    case "watchReset": try notify(.target(.reset, payload.targetIDs))
     case "watchEntity": try tellEntity(payload)
     case "watchFilter":
       guard let id = payload["targetIds"]?.targetIDs.first else { return false }
-      try tell(
+      try notify(
         .existenceFilter(id, count: payload["keys"]?.array?.count ?? 0, payload["bloomFilter"]?.filter))
     case "watchSnapshot":
       let ids = payload["targetIds"]?.targetIDs ?? []
-      try tell(
+      try notify(
         .target(.noChange, ids, resumeToken: payload["resumeToken"]?.token ?? []),
         ids.isEmpty ? payload["version"]?.version ?? .none : .none)
     case "watchStreamClose":
@@ -265,7 +265,7 @@ final class ScenarioRun {
     return true
   }
 
-  private func tell(_ change: WatchChange, _ version: SnapshotVersion = .none) throws {
+  private func notify(_ change: WatchChange, _ version: SnapshotVersion = .none) throws {
     try send(.watchChanged(change, version))
   }
 
@@ -274,10 +274,10 @@ final class ScenarioRun {
     let removed = payload["removedTargets"]?.targetIDs ?? []
     let documents = (payload["docs"]?.array ?? []) + (payload["doc"].map { [$0] } ?? [])
     for document in documents.compactMap(\.remoteDocument) {
-      try tell(.document(document.path, document, updated: updated, removed: removed))
+      try notify(.document(document.path, document, updated: updated, removed: removed))
     }
     if documents.isEmpty, let path = payload["key"]?.path {
-      try tell(.document(path, nil, updated: updated, removed: removed))
+      try notify(.document(path, nil, updated: updated, removed: removed))
     }
   }
 

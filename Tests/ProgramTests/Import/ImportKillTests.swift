@@ -47,7 +47,8 @@ import Testing
     return Int(outcome.output.firstMatch(of: #/"integerValue":"(\d+)"/#)?.1 ?? "") ?? -1
   }
 
-  @Test(arguments: [SIGKILL, SIGINT]) func acknowledgedDocumentsStayAndTheImportResumes(signal: Int32) throws {
+  @Test(arguments: [SIGKILL, SIGINT]) func acknowledgedDocumentsStayAndTheImportResumes(signal: Int32) throws
+  {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/items.jsonl"

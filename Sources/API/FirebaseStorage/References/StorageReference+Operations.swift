@@ -59,7 +59,7 @@ extension StorageReference {
         found.flatMap { found in
           switch found {
           case .here(let object): .success(StorageMetadata(object))
-          case .elsewhere(let object): .success(StorageMetadata(object))
+          case .remoteOnly(let object): .success(StorageMetadata(object))
           case .absent: .failure(notFound)
           }
         })
@@ -79,7 +79,7 @@ extension StorageReference {
         client.perform(askingRemote: true) { [self] in
           do throws(StorageError) { try updateHere(update, finish) } catch { finish(.failure(error)) }
         }
-      case .success(.elsewhere):
+      case .success(.remoteOnly):
         // Nothing of it is here that could wait.
         let patience = Storage.microseconds(storage.maxOperationRetryTime)
         sync.updateAtRemote(place, update, patience: patience) { result in
@@ -143,7 +143,7 @@ extension StorageReference {
   func tokens(of found: BlobSync.Found) -> Result<[String], StorageError> {
     switch found {
     case .here(let object): .success(object.tokens)
-    case .elsewhere(let object): .success(object.downloadTokens)
+    case .remoteOnly(let object): .success(object.downloadTokens)
     case .absent: .failure(notFound)
     }
   }
@@ -205,7 +205,7 @@ extension StorageReference {
       }
     }
     let patience = Storage.microseconds(storage.maxOperationRetryTime)
-    sync.find(place, BlobSync.Wanted(fetchesContent: false, patience: patience)) { result in
+    sync.find(place, BlobSync.FetchRequest(fetchesContent: false, patience: patience)) { result in
       finish(result.mapError { StorageErrors.translate($0, bucket, path) })
     }
   }

@@ -74,7 +74,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     guard let sync = client.sync else { return try open(place, objects) }
     if let search { return sync.release(search.search) }
     let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
-    let wanted = BlobSync.Wanted(
+    let wanted = BlobSync.FetchRequest(
       fetchesContent: true, bytesMax: UInt64(max(0, target.bytesMax)), patience: patience,
       progress: { answer.progress($0, of: $1) })
     search = Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
@@ -106,7 +106,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     case nil: return false
     case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
     case .success(.here(let object))?: try open(object.path, try client.objects())
-    case .success(.elsewhere(let object))?:
+    case .success(.remoteOnly(let object))?:
       throw .downloadSizeExceeded(total: Int64(clamping: object.byteCount), maxSize: target.bytesMax)
     case .success(.absent)?: throw notFound
     }

@@ -4,7 +4,6 @@ import DocumentStore
 import Foundation
 import ObjectStore
 import ObjectSync
-import ObjectSync
 import OfflineSync
 
 extension StorageMetadata {

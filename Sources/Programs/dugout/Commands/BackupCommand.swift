@@ -1,8 +1,8 @@
 // dugout backup DIR TARGET: creates a verified copy of a store.
 
-import StoreTools
 import ByteStore
 import DocumentStore
+import StoreTools
 
 enum BackupCommand: Command {
   static let name = "backup"

@@ -1,9 +1,9 @@
 // dugout bench: measures operations on a small store in a given directory, and verifies every result.
 
-import StoreTools
 import ByteStore
 import DocumentStore
 import Foundation
+import StoreTools
 
 enum BenchCommand: Command {
   static let name = "bench"
@@ -46,10 +46,10 @@ enum BenchCommand: Command {
     }
     let outcome = Result {
       try StoreAccess.translating { () throws(DocumentStoreError) in
-        try Bench(documents: count, isOver: { interruption.hasCome }).run(in: folder.path)
+        try Bench(documents: count, isOver: { interruption.isSignaled }).run(in: folder.path)
       }
     }
-    guard !interruption.hasCome else {
+    guard !interruption.isSignaled else {
       throw CommandFailure(code: .checkFailed, message: "ended by a signal. What it made is removed.")
     }
     let result = try outcome.get()

@@ -37,7 +37,7 @@ enum ImportCommand: Command {
         store throws(DocumentStoreError) in
         var job = ImportJob(
           store, source, at: file, line, fromStart: arguments.has("--from-start"))
-        return Result { try job.run(until: { interruption?.hasCome ?? false }) }
+        return Result { try job.run(until: { interruption?.isSignaled ?? false }) }
       }
     }
     let done = try outcome.get()

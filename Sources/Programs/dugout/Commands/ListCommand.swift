@@ -36,46 +36,47 @@ enum ListCommand: Command {
   private static func listCollections(
     _ directory: String, below document: DocumentPath?, _ arguments: Arguments
   ) throws {
-    let (found, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
+    let (found, unreachable) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
       let found = try store.collections(below: document).sorted { $0.path.description < $1.path.description }
       return (found, try UnreachableCollections(below: document?.segments ?? [], in: store))
     }
-    let lines = UnreachableCollections.lines(found) + deeper.lines
+    let lines = UnreachableCollections.lines(found) + unreachable.lines
     arguments.answer(
       lines.isEmpty ? "no collections" : lines.joined(separator: "\n"),
       [
-        "collections": UnreachableCollections.objects(found), "deeper": UnreachableCollections.objects(deeper.found),
-        "deeperIsComplete": deeper.omitted == nil,
+        "collections": UnreachableCollections.objects(found),
+        "deeper": UnreachableCollections.objects(unreachable.found),
+        "deeperIsComplete": unreachable.omitted == nil,
       ])
   }
 
   private static func listDocuments(
     _ directory: String, in collection: CollectionPath, _ limit: Int, _ arguments: Arguments
   ) throws {
-    let (found, count, deeper) = try StoreAccess.withStore(directory, readOnly: true) {
+    let (found, count, unreachable) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
       let query = StructuredQuery(.collection(collection))
       let found = try store.decodableDocuments(query.limited(to: .first(limit)))
       // An empty collection may still have subcollections below documents that do not exist.
-      let deeper =
+      let unreachable =
         found.documents.isEmpty ? try UnreachableCollections(below: collection.segments, in: store) : nil
-      return (found, try store.count(query), deeper)
+      return (found, try store.count(query), unreachable)
     }
     let documents = found.documents
     var undecodable = Undecodable()
     undecodable.add(found.skipped)
     var text = DocumentTable.text(of: documents, fullPaths: false)
     if count > documents.count + undecodable.paths.count { text += " of \(count); more with --limit" }
-    if let lines = deeper?.lines, !lines.isEmpty {
+    if let lines = unreachable?.lines, !lines.isEmpty {
       text += ", but collections below:\n" + lines.joined(separator: "\n")
     }
     var object: JSON = [
       "documents": documents.map(DocumentJSON.object), "count": count, "undecodable": undecodable.names,
     ]
-    if let deeper {
-      object["deeper"] = UnreachableCollections.objects(deeper.found)
-      object["deeperIsComplete"] = (deeper.omitted == nil).json
+    if let unreachable {
+      object["deeper"] = UnreachableCollections.objects(unreachable.found)
+      object["deeperIsComplete"] = (unreachable.omitted == nil).json
     }
     arguments.answer(text, object)
     if let failure = undecodable.failure("All others up to the limit are listed.") { throw failure }

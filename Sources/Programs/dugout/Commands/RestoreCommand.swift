@@ -1,9 +1,9 @@
 // dugout restore BACKUP DIR: creates a store from a backup.
 
-import StoreTools
 import ByteStore
 import DocumentStore
 import Foundation
+import StoreTools
 
 enum RestoreCommand: Command {
   static let name = "restore"

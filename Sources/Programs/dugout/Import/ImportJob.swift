@@ -11,21 +11,21 @@ struct ImportJob {
     var isInterrupted = false
     /// Records of storage files; see `DocumentSource`.
     var recordsSkipped = 0
-    var next = NextRun.begins
+    var next = NextRun.startsFresh
   }
 
   /// What the next run of the command does with the documents imported so far.
   enum NextRun {
     case resumes, restarts
     /// There are no imported documents.
-    case begins
+    case startsFresh
 
     /// Appended to the advice to repeat the command.
     var text: String {
       switch self {
       case .resumes: ": it goes on from there"
       case .restarts: ": it begins again, and writes them once more"
-      case .begins: ""
+      case .startsFresh: ""
       }
     }
   }
@@ -110,7 +110,7 @@ struct ImportJob {
   }
 
   private var nextRun: NextRun {
-    guard outcome.documents + outcome.documentsBefore > 0 else { return .begins }
+    guard outcome.documents + outcome.documentsBefore > 0 else { return .startsFresh }
     return isMarked ? .resumes : .restarts
   }
 

@@ -76,7 +76,7 @@ final class ExportFile {
 
   /// Called between two steps. If it throws, this object is released, which removes the temporary file.
   func checkNotInterrupted() throws(DocumentStoreError) {
-    guard interruption?.hasCome == true else { return }
+    guard interruption?.isSignaled == true else { return }
     throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
   }
 

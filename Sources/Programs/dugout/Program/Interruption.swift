@@ -9,7 +9,7 @@ final class Interruption: Sendable {
   /// The signals that have been received, one bit each.
   private static let come = Atomic<UInt64>(0)
   /// The signals whose second occurrence ends the process, one bit each.
-  private static let ending = Atomic<UInt64>(0)
+  private static let endingSignals = Atomic<UInt64>(0)
 
   /// The previous handlers, as the bits of a function pointer.
   private let previous: [(number: Int32, handler: Int)]
@@ -23,24 +23,26 @@ final class Interruption: Sendable {
     mask = previous.reduce(0) { $0 | Self.bit($1.number) }
     // Touched here first, because the handler must not initialize anything.
     Self.come.bitwiseAnd(~mask, ordering: .relaxed)
-    Self.ending.bitwiseAnd(~mask, ordering: .relaxed)
-    if !waits { Self.ending.bitwiseOr(mask, ordering: .relaxed) }
+    Self.endingSignals.bitwiseAnd(~mask, ordering: .relaxed)
+    if !waits { Self.endingSignals.bitwiseOr(mask, ordering: .relaxed) }
     for (number, _) in previous {
       signal(number) { number in
         Interruption.come.bitwiseOr(Interruption.bit(number), ordering: .relaxed)
-        let ending = Interruption.ending.load(ordering: .relaxed)
-        guard ending & Interruption.bit(number) != 0 else { return }
-        for other in 1..<Int32(64) where ending & Interruption.bit(other) != 0 { signal(other, SIG_DFL) }
+        let endingSignals = Interruption.endingSignals.load(ordering: .relaxed)
+        guard endingSignals & Interruption.bit(number) != 0 else { return }
+        for other in 1..<Int32(64) where endingSignals & Interruption.bit(other) != 0 {
+          signal(other, SIG_DFL)
+        }
       }
     }
   }
 
   deinit {
     for (number, handler) in previous { signal(number, Self.handler(handler)) }
-    Self.ending.bitwiseAnd(~mask, ordering: .relaxed)
+    Self.endingSignals.bitwiseAnd(~mask, ordering: .relaxed)
   }
 
-  var hasCome: Bool { Self.come.load(ordering: .relaxed) & mask != 0 }
+  var isSignaled: Bool { Self.come.load(ordering: .relaxed) & mask != 0 }
 
   private typealias Handler = @convention(c) (Int32) -> Void
 

@@ -1,12 +1,12 @@
 // The steps of the tour: each performs an operation and prints what it did.
 
-import StoreTools
 import Ballcap
 import ByteStore
 import DocumentStore
 import FirebaseFirestore
 import Foundation
 import OfflineSync
+import StoreTools
 
 struct QuickstartTour {
   private let users: FirebaseFirestore.CollectionReference
@@ -27,8 +27,8 @@ struct QuickstartTour {
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     try tour.check(directory)
     guard keepsStore else { return }
-    tell("Look again: \(program) get \(ShellWord.quoted(directory)) users/ada")
-    tell("Or stay:    \(program) shell \(ShellWord.quoted(directory))")
+    printLine("Look again: \(program) get \(ShellWord.quoted(directory)) users/ada")
+    printLine("Or stay:    \(program) shell \(ShellWord.quoted(directory))")
   }
 
   /// The command to call this program from any folder: its plain name only if the user called it that way.
@@ -54,7 +54,7 @@ struct QuickstartTour {
       throw CommandFailure(
         code: .checkFailed, message: "the writer ended with status \(process.terminationStatus).")
     }
-    tell("It said: \(said.trimmingCharacters(in: .whitespacesAndNewlines))")
+    printLine("It said: \(said.trimmingCharacters(in: .whitespacesAndNewlines))")
   }
 
   private func recover() async throws {
@@ -67,10 +67,10 @@ struct QuickstartTour {
       throw CommandFailure(code: .checkFailed, message: "the acknowledged document is not there.")
     }
     let milliseconds = String(format: "%.1f", time / .milliseconds(1))
-    Self.tell("users/ada: \(user.name), \(user.age), \(user.tags), read in \(milliseconds) ms")
+    Self.printLine("users/ada: \(user.name), \(user.age), \(user.tags), read in \(milliseconds) ms")
     let snapshot = try await users.document("ada").getDocument(source: .cache)
     for (field, value) in (snapshot.data() ?? [:]).sorted(by: { $0.key < $1.key }) {
-      Self.tell("\(field) = \((value as? Timestamp)?.dateValue() ?? value)")
+      Self.printLine("\(field) = \((value as? Timestamp)?.dateValue() ?? value)")
     }
   }
 
@@ -88,10 +88,10 @@ struct QuickstartTour {
     try await batch.commit()
     let query = users.whereField("tags", arrayContains: "mathematics").order(by: "age", descending: true)
     for document in try await query.getDocuments().documents {
-      Self.tell("\(document.reference.path): \(document["name"] ?? ""), \(document["age"] ?? "")")
+      Self.printLine("\(document.reference.path): \(document["name"] ?? ""), \(document["age"] ?? "")")
     }
     let count = try await users.count.getAggregation(source: .server).count
-    Self.tell("\(count) users in all")
+    Self.printLine("\(count) users in all")
   }
 
   private func listen() async throws {
@@ -100,11 +100,12 @@ struct QuickstartTour {
     // The loop ends with the second snapshot, and that removes the listener.
     for try await snapshot in users.whereField("age", isGreaterThan: 80).snapshots {
       for change in snapshot.documentChanges {
-        Self.tell("\(Self.word(change.type)) \(change.document.documentID): \(change.document["age"] ?? "")")
+        Self.printLine(
+          "\(Self.word(change.type)) \(change.document.documentID): \(change.document["age"] ?? "")")
       }
       guard isFirst else { break }
       isFirst = false
-      Self.tell("(now somebody else writes: Ada is 86)")
+      Self.printLine("(now somebody else writes: Ada is 86)")
       try await users.document("ada").updateData(["age": 86])
     }
   }
@@ -123,7 +124,7 @@ struct QuickstartTour {
     guard count == 100 else {
       throw CommandFailure(code: .checkFailed, message: "the counter is \(count.map { "\($0)" } ?? "gone").")
     }
-    Self.tell("counters/visits: 100")
+    Self.printLine("counters/visits: 100")
   }
 
   /// The remote is another database in this process, without a network.
@@ -143,16 +144,16 @@ struct QuickstartTour {
     let path = try DocumentPath(["notes", "1"])
     let waiting = try await client.pendingWrites().count
     let isThere = try server.document(at: path) != nil
-    Self.tell(
+    Self.printLine(
       "offline: the client reads \"\(here["text"] ?? "")\", pending: \(here.metadata.hasPendingWrites),")
-    Self.tell(
+    Self.printLine(
       "         \(waiting) write waits in the queue, and the server has \(isThere ? "it" : "nothing")")
     try await client.enableNetwork()
     try await client.waitForPendingWrites()
     guard let arrived = try server.document(at: path), case .string(let text)? = arrived.fields["text"] else {
       throw CommandFailure(code: .checkFailed, message: "the write did not reach the server.")
     }
-    Self.tell("online:  the server has \"\(text)\", and nothing waits any more")
+    Self.printLine("online:  the server has \"\(text)\", and nothing waits any more")
     try await client.terminate()
     try server.close()
   }
@@ -163,7 +164,8 @@ struct QuickstartTour {
     guard report.isSound else {
       throw CommandFailure(code: .checkFailed, message: "\(report.findings[0].line)")
     }
-    Self.tell("\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)), no damage")
+    Self.printLine(
+      "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)), no damage")
     Self.headline("Everything that was acknowledged is there.")
   }
 
@@ -179,5 +181,5 @@ struct QuickstartTour {
 
   private static func headline(_ text: String) { Terminal.print(Terminal.emphasised(text)) }
 
-  private static func tell(_ text: String) { Terminal.print("   " + text) }
+  private static func printLine(_ text: String) { Terminal.print("   " + text) }
 }

@@ -48,7 +48,7 @@ extension CacheTransaction {
   /// Appends the writes of a document's own path and of its `__remote__` entry.
   private func appendWrites(of path: DocumentPath, _ queue: WriteQueue, to mutations: inout [Mutation]) {
     guard let entry = remotes[path] else { return }
-    let isPending = queue.isAbout(path)
+    let isPending = queue.hasWrites(path)
     let visible = isPending ? entry.visible ?? queue.local(entry.document) : entry.document
     mutations.append(visible.stored.map { Mutation.place($0) } ?? .delete(path))
     if let note = RemoteNote.fields(entry.document, isPending: isPending) {
@@ -83,9 +83,11 @@ extension CacheTransaction {
   // MARK: In parts
 
   /// The position of a note in the commit order. Documents follow the `keeping` notes.
-  private enum Turn: CaseIterable { case keeping, leaving, queued, answered, forgotten, targets, numbers }
+  private enum CommitPhase: CaseIterable {
+    case keeping, leaving, queued, answered, forgotten, targets, numbers
+  }
 
-  private func turn(of path: DocumentPath) -> Turn {
+  private func phase(of path: DocumentPath) -> CommitPhase {
     switch path.segments[0] {
     case CacheKeys.bases.segments[0]: isPut(path) ? .keeping : .forgotten
     case CacheKeys.orphans.segments[0]: isPut(path) ? .keeping : .leaving
@@ -102,10 +104,10 @@ extension CacheTransaction {
     var parts = CommitParts(of: sizes.part)
     parts.append([unfinished])
     // Sorted, so that a given step always produces the same commits.
-    let turns = Dictionary(grouping: Self.sorted(notes.keys), by: turn(of:))
-    for turn in Turn.allCases {
-      for group in groups(turns[turn] ?? []) { parts.append(group) }
-      guard turn == .keeping else { continue }
+    let phases = Dictionary(grouping: Self.sorted(notes.keys), by: phase(of:))
+    for phase in CommitPhase.allCases {
+      for group in groups(phases[phase] ?? []) { parts.append(group) }
+      guard phase == .keeping else { continue }
       for path in Self.sorted(touched) {
         var writes: [Mutation] = []
         appendWrites(of: path, queue, to: &writes)

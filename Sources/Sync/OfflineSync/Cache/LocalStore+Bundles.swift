@@ -27,7 +27,7 @@ extension LocalStore {
       target.readTime = readTime
       targets[target.id] = target
       transaction.put(target)
-      unwritten.remove(target.id)
+      unwrittenTargets.remove(target.id)
       let found = bundle.documents.filter { $0.fields != nil && $0.queries.contains(bundled.name) }
       try setKeys(of: target.id, Set(found.map(\.path)), &transaction)
     }

@@ -122,7 +122,7 @@ extension LocalStore {
     return held
   }
 
-  private func isQueued(_ path: DocumentPath) -> Bool { queues.values.contains { $0.isAbout(path) } }
+  private func isQueued(_ path: DocumentPath) -> Bool { queues.values.contains { $0.hasWrites(path) } }
 
   /// Removes documents, and every inactive target that contains one of them. If such a target stayed, the
   /// remote would not send these documents again, because the resume token covers them.

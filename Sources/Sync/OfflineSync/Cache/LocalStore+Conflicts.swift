@@ -48,7 +48,7 @@ extension LocalStore {
     _ old: SyncedDocument, exceptOf author: String?? = nil, _ transaction: inout CacheTransaction
   ) {
     guard resolver != nil, old.isValid else { return }
-    for (user, queue) in queues where queue.isAbout(old.path) && bases[user]?[old.path] == nil {
+    for (user, queue) in queues where queue.hasWrites(old.path) && bases[user]?[old.path] == nil {
       if let author, author == user { continue }
       setBase(old, of: user, &transaction)
     }

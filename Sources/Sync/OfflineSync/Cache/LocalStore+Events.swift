@@ -71,9 +71,9 @@ extension LocalStore {
       || new.version.microseconds &- old.version.microseconds >= Self.tokenAgeMax
     if isDue {
       transaction.put(new)
-      unwritten.remove(id)
+      unwrittenTargets.remove(id)
     } else {
-      unwritten.insert(id)
+      unwrittenTargets.insert(id)
     }
   }
 

@@ -12,7 +12,7 @@
 internal import DocumentStore
 
 extension LocalStore {
-  func mend() throws(DocumentStoreError) {
+  func repair() throws(DocumentStoreError) {
     guard let unfinished = try store.document(at: CacheKeys.unfinished) else { return }
     var transaction = begin()
     for path in try inconsistentPaths() { try transaction.touch(path) }
@@ -28,7 +28,7 @@ extension LocalStore {
       for part in try store.documents(parts) { transaction.remove(part.path) }
     }
     for (user, known) in bases {
-      for path in known.keys where queues[user]?.isAbout(path) != true {
+      for path in known.keys where queues[user]?.hasWrites(path) != true {
         bases[user]?[path] = nil
         transaction.remove(CacheKeys.base(path, of: user))
       }

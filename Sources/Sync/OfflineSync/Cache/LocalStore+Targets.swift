@@ -46,7 +46,7 @@ extension LocalStore {
         globals.sequence += 1
         targets[id]?.sequence = globals.sequence
         if let used = targets[id] { transaction.put(used) }
-        unwritten.remove(id)
+        unwrittenTargets.remove(id)
       }
     }
     try finish(&transaction)
@@ -57,7 +57,7 @@ extension LocalStore {
     transaction.remove(CacheKeys.target(target.id))
     keys[target.id] = nil
     targets[target.id] = nil
-    unwritten.remove(target.id)
+    unwrittenTargets.remove(target.id)
     idsByText[target.text] = nil
   }
 
@@ -85,7 +85,7 @@ extension LocalStore {
       for path in report.removed where pins[report.id]?.remove(path) != nil { unpin(path, &transaction) }
       if !report.isFromCache, let version = targets[report.id]?.version {
         targets[report.id]?.limboFreeVersion = version
-        unwritten.insert(report.id)
+        unwrittenTargets.insert(report.id)
       }
     }
     guard !transaction.orphans.isEmpty else { return }

@@ -57,7 +57,7 @@ extension LocalStore {
   ) throws(DocumentStoreError) -> Mutation {
     let path = mutation.path
     guard let seen, seen.pending == .local, let fields = seen.fields,
-      queue.batches(about: path).contains(where: { $0.makes(path) }),
+      queue.batches(about: path).contains(where: { $0.leavesDocument(path) }),
       mutation.precondition == .afterPendingWrites || mutation.precondition == .asRead(fields)
     else {
       throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")

@@ -54,7 +54,7 @@ package final class LocalStore {
   var globals = Globals()
   private var writtenGlobals = Globals()
   /// Targets whose latest state is not in the store yet.
-  var unwritten: Set<TargetID> = []
+  var unwrittenTargets: Set<TargetID> = []
   /// Documents whose accepted writes the watch stream has not shown yet; nil until it is first needed.
   private var committed: Set<DocumentPath>?
   /// The run that new batches belong to.
@@ -71,7 +71,7 @@ package final class LocalStore {
     self.client = client
     self.run = run
     self.sizes = sizes
-    if try load() { try mend() } else { try flush(isNew: true) }
+    if try load() { try repair() } else { try flush(isNew: true) }
     if user != self.user { _ = try changeUser(user) }
   }
 
@@ -80,8 +80,8 @@ package final class LocalStore {
 
   private func flush(isNew: Bool) throws(DocumentStoreError) {
     var transaction = begin()
-    for id in unwritten.sorted() { if let target = targets[id] { transaction.put(target) } }
-    unwritten = []
+    for id in unwrittenTargets.sorted() { if let target = targets[id] { transaction.put(target) } }
+    unwrittenTargets = []
     if isNew { putGlobals(&transaction) }
     try finish(&transaction)
   }
@@ -90,7 +90,7 @@ package final class LocalStore {
 
   // Accesses the queue in place, without a copy.
 
-  func isPending(_ path: DocumentPath) -> Bool { queues[user]?.isAbout(path) ?? false }
+  func isPending(_ path: DocumentPath) -> Bool { queues[user]?.hasWrites(path) ?? false }
 
   /// Returns the document with the pending writes applied.
   func local(_ remote: SyncedDocument) -> SyncedDocument { queues[user]?.local(remote) ?? remote }

@@ -48,7 +48,7 @@ package final class SyncDriver: @unchecked Sendable {
   private var waits: [CallID: Completion] = [:]
   private var lastNumber = 0
   /// The open group, which the next writes join. Locked while a call is assigned its place in the order.
-  private let gathering = Locked<WriteGroup?>(nil)
+  private let openGroup = Locked<WriteGroup?>(nil)
   /// The error that stopped the client; nil while it works.
   private var failure: OfflineSyncError?
   private let numbers = ListenerNumbers()
@@ -80,7 +80,7 @@ package final class SyncDriver: @unchecked Sendable {
   ) {
     let write = IssuedWrite(
       mutations: mutations, acknowledgement: acknowledgement, taken: taken, completion: completion)
-    gathering.withLock { open in
+    openGroup.withLock { open in
       if let group = open, group.add(write) { return }
       let group = WriteGroup(write)
       open = group
@@ -90,7 +90,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// Queues the writes of a group, with one sync for all of them.
   private func take(_ group: WriteGroup) {
-    let issued = gathering.withLock { open in
+    let issued = openGroup.withLock { open in
       if open === group { open = nil }
       return group.writes
     }
@@ -144,7 +144,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Runs the body after all earlier calls, and closes the open group so that later writes do not run
   /// before it.
   private func enqueue(_ body: @escaping @Sendable () -> Void) {
-    gathering.withLock { open in
+    openGroup.withLock { open in
       open = nil
       scheduler.run(body)
     }
@@ -156,7 +156,7 @@ package final class SyncDriver: @unchecked Sendable {
   ) -> ListenerID {
     let id = numbers.next()
     enqueue { [self] in
-      if let error = failure ?? Self.complaint(about: query) { return handler(.failure(error)) }
+      if let error = failure ?? Self.problem(about: query) { return handler(.failure(error)) }
       listeners[id] = handler
       handle(.listen(id, query, rules))
     }
@@ -165,7 +165,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private static let queryBytesMax = 1 << 20
 
-  private static func complaint(about query: StructuredQuery) -> OfflineSyncError? {
+  private static func problem(about query: StructuredQuery) -> OfflineSyncError? {
     do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
     // The query's text is stored with its target.
     let bytes = query.targetID.utf8.count
@@ -243,7 +243,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  private func tell(_ rejection: Rejection) {
+  private func notify(_ rejection: Rejection) {
     guard rejectionListeners.isEmpty else {
       for handler in rejectionListeners.values { handler(.success(rejection)) }
       return
@@ -305,7 +305,7 @@ package final class SyncDriver: @unchecked Sendable {
   ) {
     let id = numbers.next()
     enqueue { [self] in
-      if let error = failure ?? Self.complaint(about: query) { return handler(.failure(error)) }
+      if let error = failure ?? Self.problem(about: query) { return handler(.failure(error)) }
       // Queued events may notify this listener again before its removal takes effect.
       let isAnswered = Locked(false)
       listeners[id] = { [weak self] result in
@@ -458,7 +458,7 @@ package final class SyncDriver: @unchecked Sendable {
         }
       case .startTimer(let timer, let microseconds): start(timer, microseconds)
       case .stopTimer(let timer): timers[timer] = nil
-      case .tell(let id, let snapshot): listeners[id]?(.success(snapshot))
+      case .notify(let id, let snapshot): listeners[id]?(.success(snapshot))
       case .failListener(let id, let error):
         listeners.removeValue(forKey: id)?(.failure(.remote(error)))
       case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
@@ -467,7 +467,7 @@ package final class SyncDriver: @unchecked Sendable {
         writes.removeValue(forKey: call)?(error.map { .remote($0) })
       case .finishWait(let call, let error):
         waits.removeValue(forKey: call)?(error.map { .remote($0) })
-      case .rejected(let rejection): tell(rejection)
+      case .rejected(let rejection): notify(rejection)
       }
     }
     notifyQueueListeners()

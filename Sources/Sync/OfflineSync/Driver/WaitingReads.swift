@@ -16,7 +16,7 @@ struct WaitingReads {
   private static let ticksMax = 12
 
   private var waits: [ListenerID: Wait] = [:]
-  private var hasHeard = false
+  private var hasReceivedMessage = false
 
   var isEmpty: Bool { waits.isEmpty }
   var all: [ListenerID] { waits.keys.sorted() }
@@ -28,15 +28,15 @@ struct WaitingReads {
   mutating func remove(_ id: ListenerID) { waits[id] = nil }
 
   /// Records that the remote has sent something.
-  mutating func hear() { hasHeard = true }
+  mutating func hear() { hasReceivedMessage = true }
 
   /// Ends a tick and returns the reads that have timed out.
   mutating func overdue() -> [ListenerID] {
     for id in waits.keys {
       waits[id]?.ticks += 1
-      if hasHeard { waits[id]?.silentTicks = 0 } else { waits[id]?.silentTicks += 1 }
+      if hasReceivedMessage { waits[id]?.silentTicks = 0 } else { waits[id]?.silentTicks += 1 }
     }
-    hasHeard = false
+    hasReceivedMessage = false
     return waits.filter { $0.value.silentTicks >= Self.silentTicksMax || $0.value.ticks >= Self.ticksMax }
       .keys.sorted()
   }

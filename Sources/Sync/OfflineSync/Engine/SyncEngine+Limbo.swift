@@ -12,7 +12,7 @@ extension SyncEngine {
     }
     for path in outcome.addedLimbo {
       limbo.addReference(to: path, of: target)
-      if let id = limbo.active[path] { tell([target: watching.aggregator.refusals(of: id)]) }
+      if let id = limbo.active[path] { notify([target: watching.aggregator.refusals(of: id)]) }
       guard limbo.active[path] == nil, !limbo.enqueued.contains(path) else { continue }
       limbo.enqueued.append(path)
       try pumpLimbo()
@@ -75,7 +75,7 @@ extension SyncEngine {
     // Mapped first, because applying the event may end the limbo target that the refusal belongs to.
     let refusals = heard(event.refusals)
     try emit(try local.apply(event), event)
-    tell(refusals)
+    notify(refusals)
   }
 
   /// Returns the documents that the client assumes to be in a target.

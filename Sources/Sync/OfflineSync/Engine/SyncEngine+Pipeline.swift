@@ -100,7 +100,7 @@ extension SyncEngine {
     let batch = writing.pipeline.removeFirst()
     let answer = RemoteLimits.admitted(version, results, token, of: batch.mutations)
     try acknowledge(batch, answer.version, answer.results, answer.token)
-    tell(answer.refusals)
+    notify(answer.refusals)
     try fillPipeline()
   }
 

@@ -9,11 +9,11 @@ extension SyncEngine {
     _ id: ListenerID, _ query: StructuredQuery, _ rules: ListenRules
   ) throws(DocumentStoreError) {
     let (request, deliveries) = events.add(id, to: query, rules)
-    tell(deliveries)
+    notify(deliveries)
     switch request {
     case .listen(let watchesRemote): try makeView(query, watchesRemote: watchesRemote)
-    case .askRemote: try follow(TargetData(try local.allocate(query), query))
-    case .none, .keep, .unlisten, .leaveRemote: break
+    case .watchRemote: try follow(TargetData(try local.allocate(query), query))
+    case .none, .keep, .unlisten, .stopWatchingRemote: break
     }
     guard !rules.isCacheOnly, let target = views[query.canonicalID]?.target else { return }
     for refusal in activeRefusals(of: target) { effects.append(.refuse(id, refusal)) }
@@ -32,20 +32,22 @@ extension SyncEngine {
       try local.release(target)
       try unfollow(target)
       try forget(target, nil)
-    case .leaveRemote: try unwatchIfUnused(target)
-    case .none, .keep, .listen, .askRemote: break
+    case .stopWatchingRemote: try unwatchIfUnused(target)
+    case .none, .keep, .listen, .watchRemote: break
     }
   }
 
   /// Stops watching a target whose remaining listeners only read the cache.
   private func unwatchIfUnused(_ target: TargetID) throws(DocumentStoreError) {
     let texts = textsOfTargets[target] ?? []
-    guard watching.targets[target] != nil, !texts.contains(where: { events.watchesRemote($0) }) else { return }
+    guard watching.targets[target] != nil, !texts.contains(where: { events.watchesRemote($0) }) else {
+      return
+    }
     try unfollow(target)
     try removeLimboReferences(of: target)
     for text in texts {
-      views[text]?.view.leaveRemote()
-      events.leaveRemote(text)
+      views[text]?.view.stopWatchingRemote()
+      events.stopWatchingRemote(text)
     }
   }
 
@@ -69,7 +71,7 @@ extension SyncEngine {
     viewOrder.append(text)
     textsOfTargets[target.id, default: []].append(text)
     try track(outcome, of: target.id)
-    if let snapshot = outcome.snapshot { tell(events.take([snapshot])) }
+    if let snapshot = outcome.snapshot { notify(events.take([snapshot])) }
     if watchesRemote { try follow(TargetData(target, query)) }
   }
 
@@ -86,9 +88,9 @@ extension SyncEngine {
 
   // MARK: Telling
 
-  func tell(_ deliveries: [EventManager.PendingDelivery]) {
+  func notify(_ deliveries: [EventManager.PendingDelivery]) {
     guard !deliveries.isEmpty else { return }
-    for telling in deliveries { effects.append(.tell(telling.id, telling.snapshot)) }
+    for telling in deliveries { effects.append(.notify(telling.id, telling.snapshot)) }
     for id in syncListeners { effects.append(.notifySync(id)) }
   }
 
@@ -120,7 +122,7 @@ extension SyncEngine {
           removed: snapshot.changes.filter { $0.kind == .removed }.map(\.document.path),
           isFromCache: snapshot.isFromCache))
     }
-    tell(events.take(snapshots))
+    notify(events.take(snapshots))
     if !reports.isEmpty { try local.note(reports) }
   }
 
@@ -156,22 +158,22 @@ extension SyncEngine {
   }
 
   /// Notifies the listeners of these targets, except those that only read the cache.
-  func tell(_ refusals: [TargetID: [RemoteRefusal]]) {
+  func notify(_ refusals: [TargetID: [RemoteRefusal]]) {
     for (target, refused) in heard(refusals).sorted(by: { $0.key < $1.key }) {
-      for text in textsOfTargets[target] ?? [] { tell(refused, to: text) }
+      for text in textsOfTargets[target] ?? [] { notify(refused, to: text) }
     }
   }
 
   /// Notifies the listeners whose views contain the refused document.
-  func tell(_ refusals: [RemoteRefusal]) {
+  func notify(_ refusals: [RemoteRefusal]) {
     for refusal in refusals {
       guard case .document(let path) = refusal.subject else { continue }
-      for text in viewOrder where views[text]?.view.document(path) != nil { tell([refusal], to: text) }
+      for text in viewOrder where views[text]?.view.document(path) != nil { notify([refusal], to: text) }
     }
   }
 
-  private func tell(_ refusals: [RemoteRefusal], to text: String) {
-    for id in events.askingRemote(text) {
+  private func notify(_ refusals: [RemoteRefusal], to text: String) {
+    for id in events.remoteListeners(text) {
       for refusal in refusals { effects.append(.refuse(id, refusal)) }
     }
   }
@@ -187,9 +189,9 @@ extension SyncEngine {
       for text in viewOrder {
         if let snapshot = views[text]?.view.goOffline() { snapshots.append(snapshot) }
       }
-      tell(events.take(snapshots))
+      notify(events.take(snapshots))
     }
-    tell(events.take(online.state))
+    notify(events.take(online.state))
   }
 }
 

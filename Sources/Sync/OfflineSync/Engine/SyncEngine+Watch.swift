@@ -149,7 +149,7 @@ extension SyncEngine {
     if let refusal = RemoteLimits.refusal(ofSnapshotAt: version) {
       // Notified at once, because no later snapshot may follow that would deliver the refusal.
       watching.aggregator.note(refusal, context)
-      return tell(watching.aggregator.takeRefusals(context))
+      return notify(watching.aggregator.takeRefusals(context))
     }
     if version != .none, version >= local.lastRemoteVersion { try raise(version) }
   }

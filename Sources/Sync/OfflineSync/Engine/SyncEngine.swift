@@ -209,7 +209,7 @@ package final class SyncEngine {
       }
     }
     try emit(try local.apply(event), nil)
-    tell(refusals)
+    notify(refusals)
     return refusals.isEmpty
   }
 }

@@ -67,7 +67,7 @@ package enum SyncEffect: Sendable {
   case startTimer(SyncTimer, microseconds: Int64)
   case stopTimer(SyncTimer)
 
-  case tell(ListenerID, ViewSnapshot)
+  case notify(ListenerID, ViewSnapshot)
   case failListener(ListenerID, RemoteError)
   /// Notifies a listener of a refusal. The listener stays registered.
   case refuse(ListenerID, RemoteRefusal)

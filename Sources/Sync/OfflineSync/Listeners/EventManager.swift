@@ -9,13 +9,13 @@ struct EventManager {
     /// Create a view of the query, and watch it at the remote if `watchesRemote` is set.
     case listen(watchesRemote: Bool)
     /// The view exists; start watching it at the remote.
-    case askRemote
+    case watchRemote
     /// Other listeners remain.
     case keep
     /// The view is not needed any more.
     case unlisten
     /// Keep the view, but stop watching it at the remote.
-    case leaveRemote
+    case stopWatchingRemote
   }
 
   private struct Query {
@@ -45,7 +45,7 @@ struct EventManager {
   func watchesRemote(_ text: String) -> Bool { queries[text]?.watchesRemote ?? false }
 
   /// Returns the listeners of a query that do not read the cache alone.
-  func askingRemote(_ text: String) -> [ListenerID] {
+  func remoteListeners(_ text: String) -> [ListenerID] {
     queries[text]?.listeners.filter { !$0.rules.isCacheOnly }.map(\.id) ?? []
   }
 
@@ -56,7 +56,8 @@ struct EventManager {
     var known = queries[text] ?? Query(query: query)
     let request: Request =
       known.listeners.isEmpty
-      ? .listen(watchesRemote: !rules.isCacheOnly) : !known.watchesRemote && !rules.isCacheOnly ? .askRemote : .none
+      ? .listen(watchesRemote: !rules.isCacheOnly)
+      : !known.watchesRemote && !rules.isCacheOnly ? .watchRemote : .none
     var listener = QueryListener(id, rules)
     var deliveries: [PendingDelivery] = []
     if let snapshot = listener.take(online) { deliveries.append(PendingDelivery(id: id, snapshot: snapshot)) }
@@ -75,11 +76,11 @@ struct EventManager {
     known.listeners.removeAll { $0.id == id }
     queries[text] = known.listeners.isEmpty ? nil : known
     if known.listeners.isEmpty { return (.unlisten, known.query) }
-    return (askedRemote && !known.watchesRemote ? .leaveRemote : .keep, known.query)
+    return (askedRemote && !known.watchesRemote ? .stopWatchingRemote : .keep, known.query)
   }
 
   /// Marks the last snapshot as cached, so that a new listener is not promised the remote's confirmation.
-  mutating func leaveRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
+  mutating func stopWatchingRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
 
   mutating func take(_ snapshots: [ViewSnapshot]) -> [PendingDelivery] {
     var deliveries: [PendingDelivery] = []

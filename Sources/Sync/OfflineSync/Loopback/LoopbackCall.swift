@@ -44,10 +44,10 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
     guard !isOver, let server else { return }
     let answer = Answer { () throws(RemoteError) in try body(server) }
     hasArrived = true
-    send { [self] in tell(answer) }
+    send { [self] in deliver(answer) }
   }
 
-  private func tell(_ answer: Answer) {
+  private func deliver(_ answer: Answer) {
     guard !isOver else { return }
     end()
     handler(answer)

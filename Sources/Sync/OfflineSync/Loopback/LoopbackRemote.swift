@@ -183,11 +183,11 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     return range.lowerBound + Int64(rng.below(UInt64(range.upperBound - range.lowerBound + 1)))
   }
 
-  enum Fate { case arrives, comesTwice, isLost }
+  enum Fate { case arrives, isDuplicated, isLost }
 
   func fate() -> Fate {
     if rng.isOne(in: faults.lossOneIn) { return .isLost }
-    return rng.isOne(in: faults.duplicationOneIn) ? .comesTwice : .arrives
+    return rng.isOne(in: faults.duplicationOneIn) ? .isDuplicated : .arrives
   }
 
   func losesCall() -> Bool { callRNG.isOne(in: faults.lossOneIn) }

@@ -19,7 +19,7 @@ final class LoopbackSession {
   let number: Int
   private let server: LoopbackServer
   private let user: String?
-  private let say: (WatchChange, SnapshotVersion) -> Void
+  private let send: (WatchChange, SnapshotVersion) -> Void
   private var targets: [TargetID: Target] = [:]
   private var changed: [DocumentPath: RemoteDocument] = [:]
   private var sentPosition: FeedPosition
@@ -27,12 +27,12 @@ final class LoopbackSession {
 
   init(
     _ number: Int, _ server: LoopbackServer, as user: String?,
-    _ say: @escaping (WatchChange, SnapshotVersion) -> Void
+    _ send: @escaping (WatchChange, SnapshotVersion) -> Void
   ) {
     self.number = number
     self.server = server
     self.user = user
-    self.say = say
+    self.send = send
     sentPosition = server.position
   }
 
@@ -43,24 +43,24 @@ final class LoopbackSession {
   func watch(_ request: WatchTarget) throws(DocumentStoreError) {
     try server.catchUp()
     if let refusal = server.rules.mayRead?(user, request.query) {
-      return say(.target(.removed, [request.id], cause: refusal), .none)
+      return send(.target(.removed, [request.id], cause: refusal), .none)
     }
     var target = Target(query: request.query, keys: [])
-    say(.target(.added, [request.id]), .none)
+    send(.target(.added, [request.id]), .none)
     let answer = try server.store.documents(request.query)
     target.keys = Set(answer.map(\.path))
     let isResumed = target.hasLimit ? false : try resume(request, target.keys)
     if !isResumed {
       // The client's state from a token or a bundle may be outdated.
       let knowsSomething = !request.resumeToken.isEmpty || request.readTime != .none
-      if knowsSomething { say(.target(.reset, [request.id]), .none) }
+      if knowsSomething { send(.target(.reset, [request.id]), .none) }
       for document in answer {
-        say(.document(document.path, RemoteDocument(document), updated: [request.id], removed: []), .none)
+        send(.document(document.path, RemoteDocument(document), updated: [request.id], removed: []), .none)
       }
     }
     targets[request.id] = target
-    say(.target(.current, [request.id], resumeToken: token), .none)
-    say(.target(.noChange, [], resumeToken: token), server.version)
+    send(.target(.current, [request.id], resumeToken: token), .none)
+    send(.target(.noChange, [], resumeToken: token), server.version)
     sentPosition = server.position
   }
 
@@ -92,7 +92,7 @@ final class LoopbackSession {
     }
     for document in inOrder {
       let isIn = keys.contains(document.path)
-      say(
+      send(
         .document(
           document.path, document, updated: isIn ? [request.id] : [], removed: isIn ? [] : [request.id]),
         .none)
@@ -106,12 +106,12 @@ final class LoopbackSession {
   private func sendFilter(_ id: TargetID, _ keys: Set<DocumentPath>) {
     var filter = BloomFilter(count: keys.count)
     for path in keys { filter.insert("\(LoopbackRemote.name)/\(path)") }
-    say(.existenceFilter(id, count: keys.count, keys.isEmpty ? nil : filter.asParts), .none)
+    send(.existenceFilter(id, count: keys.count, keys.isEmpty ? nil : filter.asParts), .none)
   }
 
   func unwatch(_ id: TargetID) {
     targets[id] = nil
-    say(.target(.removed, [id]), .none)
+    send(.target(.removed, [id]), .none)
   }
 
   // MARK: Changes
@@ -130,7 +130,7 @@ final class LoopbackSession {
       needsNoResend = true
       for id in targets.keys.sorted() { try resend(id) }
       // Sent after all targets, because the version applies to all of them.
-      if !targets.isEmpty { say(.target(.noChange, [], resumeToken: token), server.version) }
+      if !targets.isEmpty { send(.target(.noChange, [], resumeToken: token), server.version) }
     }
     guard sentPosition < server.position else { return }
     sentPosition = server.position
@@ -140,10 +140,10 @@ final class LoopbackSession {
     for id in targets.keys.sorted() { try compare(id, &deliveries, &others) }
     for (path, telling) in deliveries.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
       let document = changed[path] ?? others[path]
-      say(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
+      send(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
     }
     changed = [:]
-    say(.target(.noChange, [], resumeToken: token), server.version)
+    send(.target(.noChange, [], resumeToken: token), server.version)
   }
 
   private func compare(
@@ -182,11 +182,11 @@ final class LoopbackSession {
   private func resend(_ id: TargetID) throws(DocumentStoreError) {
     guard let target = targets[id] else { return }
     let answer = try server.store.documents(target.query)
-    say(.target(.reset, [id]), .none)
+    send(.target(.reset, [id]), .none)
     for document in answer {
-      say(.document(document.path, RemoteDocument(document), updated: [id], removed: []), .none)
+      send(.document(document.path, RemoteDocument(document), updated: [id], removed: []), .none)
     }
     targets[id]?.keys = Set(answer.map(\.path))
-    say(.target(.current, [id], resumeToken: token), .none)
+    send(.target(.current, [id], resumeToken: token), .none)
   }
 }

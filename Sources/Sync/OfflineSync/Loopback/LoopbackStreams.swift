@@ -47,7 +47,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   func start(_ number: Int, _ server: LoopbackServer) {
     self.number = number
     self.server = server
-    let session = LoopbackSession(number, server, as: user) { [unowned self] in say($0, $1) }
+    let session = LoopbackSession(number, server, as: user) { [unowned self] in deliver($0, $1) }
     self.session = session
     server.add(session)
     up = LoopbackLine(remote.scheduler) { [weak self] in self?.take($0) }
@@ -89,7 +89,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
     }
   }
 
-  private func say(_ change: WatchChange, _ version: SnapshotVersion) {
+  private func deliver(_ change: WatchChange, _ version: SnapshotVersion) {
     guard !isClosed else { return }
     let event = WatchStreamEvent.changed(change, version)
     let isDocument = Self.isDocument(event)
@@ -98,10 +98,10 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
       // Deferred, because the session is in the middle of an operation.
       remote.scheduler.run { [weak self] in self?.breakConnection() }
       down?.close()
-    case .comesTwice where isDocument:
+    case .isDuplicated where isDocument:
       send(event, isDocument)
       send(event, isDocument)
-    case .arrives, .comesTwice: send(event, isDocument)
+    case .arrives, .isDuplicated: send(event, isDocument)
     }
   }
 
@@ -162,7 +162,7 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
       switch remote.fate() {
       case .isLost: breakConnection()
       case .arrives: up?.send(request, after: remote.latency())
-      case .comesTwice:
+      case .isDuplicated:
         up?.send(request, after: remote.latency())
         if case .write(let write) = request { up?.send(.copy(write), after: remote.latency()) }
       }

@@ -71,7 +71,7 @@ extension PendingBatch {
   }
 
   /// Whether the document exists after this batch, so that a later batch can follow it.
-  func makes(_ path: DocumentPath) -> Bool {
+  func leavesDocument(_ path: DocumentPath) -> Bool {
     guard let last = mutations(of: path).last?.mutation, last.precondition != .impossible else {
       return false
     }
@@ -154,13 +154,16 @@ extension PendingBatch {
 
   /// Whether this accepted batch gave the result that the follower is based on. An unknown state counts
   /// as equal.
-  fileprivate func wasAppliedTo(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
+  fileprivate func wasAppliedTo(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
+    -> Bool
+  {
     wasAppliedTo(of: follower.ground(of: path), path, answer.results) ?? true
   }
 
   /// Whether the watch stream had delivered this batch's result, or a later version, before the follower
   /// was created.
-  fileprivate func wasTold(to follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool {
+  fileprivate func wasDelivered(to follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool
+  {
     guard case .updateTime(let time)? = follower.ground(of: path) else { return false }
     return SnapshotVersion(time) >= version(of: path, answer)
   }
@@ -181,7 +184,7 @@ extension PendingBatch {
 
   /// Returns the ground for later batches after this one was accepted.
   private func ground(of path: DocumentPath, after answer: Acceptance) -> Precondition {
-    guard makes(path) else { return .exists(false) }
+    guard leavesDocument(path) else { return .exists(false) }
     let version = version(of: path, answer)
     return version == .none ? .impossible : .updateTime(version.timestamp)
   }
@@ -245,7 +248,7 @@ extension WriteQueue {
   ) -> FollowerUpdates {
     var settlement = FollowerUpdates()
     var answer = answer
-    var isNext = batch.makes(path)
+    var isNext = batch.leavesDocument(path)
     var areRepeatable = batch.isIdempotent(path)
     var last = batch.id
     while let next = next(after: last, about: path) {
@@ -253,7 +256,7 @@ extension WriteQueue {
       if next.follows(path) {
         if let accepted = answer,
           batch.wasAppliedTo(for: next, path, accepted)
-            || (areRepeatable && batch.wasTold(to: next, path, accepted))
+            || (areRepeatable && batch.wasDelivered(to: next, path, accepted))
         {
           if isNext {
             settlement.settle(next, next.settled(behind: batch, path, accepted))
@@ -271,7 +274,8 @@ extension WriteQueue {
       } else if next.pins(path) {
         break
       } else if let accepted = answer {
-        if let follower = follower(behind: last, of: path), batch.wasAppliedTo(for: follower, path, accepted) {
+        if let follower = follower(behind: last, of: path), batch.wasAppliedTo(for: follower, path, accepted)
+        {
           settlement.move(follower.moved(behind: batch, path, accepted))
           break
         }

@@ -41,7 +41,7 @@ package struct WriteQueue: Sendable {
 
   package subscript(id: BatchID) -> PendingBatch? { batches[id] }
 
-  package func isAbout(_ path: DocumentPath) -> Bool { chains[path] != nil }
+  package func hasWrites(_ path: DocumentPath) -> Bool { chains[path] != nil }
 
   func hasFollowers(of path: DocumentPath) -> Bool { chains[path].map { !$0.followers.isEmpty } ?? false }
 
@@ -191,7 +191,7 @@ package struct WriteQueue: Sendable {
   private func brokenFollower(of path: DocumentPath, _ chain: Chain) -> BatchID? {
     var isMade = false
     return chain.batches.all.compactMap { batches[$0] }.first { batch in
-      defer { isMade = isMade || batch.makes(path) }
+      defer { isMade = isMade || batch.leavesDocument(path) }
       let isFollower = batch.follows(path)
       return isFollower != chain.followers.contains(batch.id) || (isFollower && !isMade)
     }?.id

@@ -110,7 +110,8 @@ extension RemoteDocument {
     guard self.path == path else {
       throw RemoteLimits.refusal(of: path, "What came in its place is another document.")
     }
-    guard version == .none || version.isValidTime, StoredTimestamp(microseconds: createTime.microseconds) != nil
+    guard version == .none || version.isValidTime,
+      StoredTimestamp(microseconds: createTime.microseconds) != nil
     else { throw RemoteLimits.refusal(of: path, "It has a time that is none.") }
     do throws(DocumentStoreError) { try RemoteLimits.check(path, fields) } catch {
       throw RemoteLimits.refusal(of: path, error.description)

@@ -11,15 +11,15 @@ struct TargetState {
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
   /// Whether an event has included the complete target, and with it its views.
-  private(set) var isTold = false
+  private(set) var isDelivered = false
   private(set) var hasChanges = true
   /// Documents of the target that were refused and not sent again within the limits. While there are any,
   /// the target is not current, and its resume token does not advance.
   private(set) var refused: Set<DocumentPath> = []
   private var refusals: [RemoteRefusal.Subject: RemoteRefusal] = [:]
   /// Subjects in the order of refusal, possibly of refusals that have ended.
-  private var untold: [RemoteRefusal.Subject] = []
-  private var told: [RemoteRefusal.Subject] = []
+  private var undeliveredSubjects: [RemoteRefusal.Subject] = []
+  private var deliveredSubjects: [RemoteRefusal.Subject] = []
 
   var isPending: Bool { pendingResponses != 0 }
 
@@ -41,7 +41,7 @@ struct TargetState {
   /// Whether the remote has sent the whole target and no refusal is in force.
   var isComplete: Bool { isCurrent && refused.isEmpty }
 
-  mutating func noteEvent() { if isComplete { isTold = true } }
+  mutating func noteEvent() { if isComplete { isDelivered = true } }
 
   /// Records a change; nil cancels an earlier one.
   mutating func note(_ change: DocumentChange?, of path: DocumentPath) {
@@ -60,7 +60,7 @@ struct TargetState {
   mutating func note(_ refusal: RemoteRefusal) {
     if case .document(let path) = refusal.subject, refused.insert(path).inserted { hasChanges = true }
     guard refusals.updateValue(refusal, forKey: refusal.subject) == nil else { return }
-    untold.append(refusal.subject)
+    undeliveredSubjects.append(refusal.subject)
   }
 
   /// Ends the refusal of a document that was sent again or has left the target.
@@ -78,16 +78,16 @@ struct TargetState {
 
   mutating func takeRefusals() -> [RemoteRefusal] {
     defer {
-      told += untold
-      untold = []
+      deliveredSubjects += undeliveredSubjects
+      undeliveredSubjects = []
     }
-    return untold.compactMap { refusals[$0] }
+    return undeliveredSubjects.compactMap { refusals[$0] }
   }
 
   /// The refusals in force that listeners have received.
   var refusalsInForce: [RemoteRefusal] {
     var seen: Set<RemoteRefusal.Subject> = []
-    return told.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }
+    return deliveredSubjects.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }
   }
 
   var change: TargetChange {

@@ -24,7 +24,7 @@ struct WatchAggregator {
   /// Whether the remote has sent the complete target on this stream, and no other request for it is
   /// unanswered.
   func hasReceivedAll(_ id: TargetID) -> Bool {
-    states[id].map { $0.isTold && !$0.isPending && $0.refused.isEmpty } ?? false
+    states[id].map { $0.isDelivered && !$0.isPending && $0.refused.isEmpty } ?? false
   }
 
   mutating func remove(_ id: TargetID) { states[id] = nil }

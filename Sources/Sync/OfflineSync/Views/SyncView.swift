@@ -32,13 +32,13 @@ package struct SyncView {
   private var committed: Set<DocumentPath> = []
   private var limbo: Set<DocumentPath> = []
   /// The version of the accepted write for each document.
-  private var accepted: [DocumentPath: SnapshotVersion] = [:]
+  private var acceptedVersions: [DocumentPath: SnapshotVersion] = [:]
   /// The version up to which the remote has sent everything that was watched.
-  private var heard = SnapshotVersion.none
+  private var completeVersion = SnapshotVersion.none
   private(set) var isCurrent = false
   private var state = SyncState.none
   /// Documents whose limbo state has to be computed again; nil means all.
-  private var unsettled: Set<DocumentPath>? = []
+  private var limboCandidates: Set<DocumentPath>? = []
 
   init(_ query: StructuredQuery, synced: Set<DocumentPath>) {
     self.query = query
@@ -134,42 +134,44 @@ package struct SyncView {
   /// Records the acceptance of a write without a visible change of the document.
   private mutating func noteAccepted(_ old: SyncedDocument?, _ new: SyncedDocument?) {
     guard let old, let new, old.pending == .local else { return }
-    accepted[new.path] = new.pending == .committed ? new.version : nil
-    unsettled?.insert(new.path)
+    acceptedVersions[new.path] = new.pending == .committed ? new.version : nil
+    limboCandidates?.insert(new.path)
   }
 
-  private func isOverdue(_ path: DocumentPath) -> Bool { accepted[path].map { $0 < heard } ?? false }
+  private func isOverdue(_ path: DocumentPath) -> Bool {
+    acceptedVersions[path].map { $0 < completeVersion } ?? false
+  }
 
   /// Whether an accepted write is overdue: the remote has sent everything up to `version`, but not the
   /// result of a write that it accepted before.
   func hasOverdue(at version: SnapshotVersion) -> Bool {
-    isCurrent && version > heard
-      && accepted.contains { path, made in
+    isCurrent && version > completeVersion
+      && acceptedVersions.contains { path, made in
         made < version && !synced.contains(path) && !limbo.contains(path)
       }
   }
 
   private mutating func hear(_ version: SnapshotVersion) {
-    guard version > heard else { return }
-    heard = version
-    for (path, made) in accepted where made < version { unsettled?.insert(path) }
+    guard version > completeVersion else { return }
+    completeVersion = version
+    for (path, made) in acceptedVersions where made < version { limboCandidates?.insert(path) }
   }
 
   private mutating func place(_ old: Entry?, _ new: Entry?) {
     if let old {
-      accepted[old.document.path] = nil
+      acceptedVersions[old.document.path] = nil
       results.remove(sortKey: old.place.sortKey)
       entries[old.document.path] = nil
       if old.document.pending == .local { pendingCount -= 1 }
       committed.remove(old.document.path)
-      unsettled?.insert(old.document.path)
+      limboCandidates?.insert(old.document.path)
     }
     if let new {
       results.insert(new.place)
       entries[new.document.path] = new
       if new.document.pending == .local { pendingCount += 1 }
       if new.document.pending == .committed { committed.insert(new.document.path) }
-      unsettled?.insert(new.document.path)
+      limboCandidates?.insert(new.document.path)
     }
   }
 
@@ -217,16 +219,16 @@ package struct SyncView {
   private mutating func take(_ change: TargetChange) {
     synced.formUnion(change.added)
     synced.subtract(change.removed)
-    unsettled?.formUnion(change.added)
-    unsettled?.formUnion(change.removed)
-    if change.isCurrent != isCurrent { unsettled = nil }
+    limboCandidates?.formUnion(change.added)
+    limboCandidates?.formUnion(change.removed)
+    if change.isCurrent != isCurrent { limboCandidates = nil }
     isCurrent = change.isCurrent
   }
 
   private mutating func updateLimbo() -> (added: [DocumentPath], removed: [DocumentPath]) {
     var added: [DocumentPath] = []
     var removed: [DocumentPath] = []
-    let candidates = unsettled ?? limbo.union(entries.keys)
+    let candidates = limboCandidates ?? limbo.union(entries.keys)
     for path in candidates.sorted(by: { ValueOrder.compare($0, $1) == .before }) {
       let isInLimbo =
         entries[path].map { entry in
@@ -238,7 +240,7 @@ package struct SyncView {
         removed.append(path)
       }
     }
-    unsettled = []
+    limboCandidates = []
     return (added, removed)
   }
 
@@ -246,16 +248,16 @@ package struct SyncView {
   mutating func goOffline() -> ViewSnapshot? {
     guard isCurrent else { return nil }
     isCurrent = false
-    unsettled = nil
+    limboCandidates = nil
     return apply(Changes(old: results), resolvesLimbo: false).snapshot
   }
 
   /// Stops expecting messages of the remote, also for limbo documents. The remaining listeners learn this
   /// with the next snapshot.
-  mutating func leaveRemote() {
+  mutating func stopWatchingRemote() {
     limbo = []
     isCurrent = false
-    unsettled = nil
+    limboCandidates = nil
     if state == .synced { state = .local }
   }
 
@@ -264,7 +266,7 @@ package struct SyncView {
     if entries.count != results.count { return "the entries of \(query.canonicalID)" }
     if let limit, results.count > limit.count { return "the limit of \(query.canonicalID)" }
     if state == .synced, !limbo.isEmpty { return "the limbo of \(query.canonicalID)" }
-    if accepted.keys.contains(where: { entries[$0]?.document.pending != .local }) {
+    if acceptedVersions.keys.contains(where: { entries[$0]?.document.pending != .local }) {
       return "the accepted writes of \(query.canonicalID)"
     }
     if pendingCount != entries.values.count(where: { $0.document.pending == .local }) {
