@@ -49,7 +49,7 @@ import Testing
       try log.sync()
       let own = watched.blocked(since: start, until: .now)
       #expect(own.calls.dropFirst(made).map(\.isSync) == [false, true])
-      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isOfTurn } && own.duration > .zero)
+      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isOfRotation } && own.duration > .zero)
       let hasFailed = Locked(false)
       WorkerThread {
         do { try Self.writeAndSync("segment-3", in: directory) } catch { hasFailed.withLock { $0 = true } }

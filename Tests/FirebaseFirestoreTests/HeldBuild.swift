@@ -18,7 +18,7 @@ final class HeldBuild: Sendable {
   init(in firestore: Firestore) throws {
     store = try #require(firestore.client().openView).store
     // As if one were being made all the time.
-    store.building.withLock { $0.atWork += 1 }
+    store.building.withLock { $0.running += 1 }
     // Nobody waits for ever, whatever goes wrong.
     DispatchQueue.global().asyncAfter(deadline: .now() + 30) { [self] in release() }
   }
@@ -34,7 +34,7 @@ final class HeldBuild: Sendable {
       return !released
     }
     guard isFirst else { return }
-    store.building.withLock { $0.atWork -= 1 }
+    store.building.withLock { $0.running -= 1 }
     store.building.wakeAll()
   }
 }

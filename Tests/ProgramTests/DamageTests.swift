@@ -4,10 +4,10 @@ import DocumentStore
 import Foundation
 import Harness
 import ObjectStore
-import StoreTools
 import Testing
 
 @testable import ByteStore
+@testable import StoreTools
 @testable import dugout
 
 @Suite struct DamageTests {

@@ -311,7 +311,7 @@ import Testing
         var found: [DocumentPath] = []
         var questions = 0
         try DocumentPages(store: store, query: query).forEach(
-          goOn: { () throws(DocumentStoreError) in questions += 1 }, skipped: { #expect($0.isEmpty) }
+          checkNotInterrupted: { () throws(DocumentStoreError) in questions += 1 }, skipped: { #expect($0.isEmpty) }
         ) { found += $0.map(\.path) }
         #expect(try found == store.documents(query).map(\.path), "\(text)")
         #expect(questions >= 1, "\(text)")
@@ -342,7 +342,7 @@ import Testing
       var documents = 0
       #expect(throws: DocumentStoreError.aborted("ended")) {
         try DocumentPages(store: store, query: QueryText.query(text)).forEach(
-          goOn: { () throws(DocumentStoreError) in
+          checkNotInterrupted: { () throws(DocumentStoreError) in
             questions += 1
             if questions == 2 { throw .aborted("ended") }
           }, skipped: { #expect($0.isEmpty) }

@@ -150,7 +150,7 @@ import Testing
       }
     }
     #expect(machine.store.pipeline.feed.bytes == ledger.bytes)
-    #expect(machine.store.pipeline.feed.underWay == 0)
+    #expect(machine.store.pipeline.feed.inProgress == 0)
     try machine.store.trimFeed()
     #expect(try consumer.read(max: 1).map(\.position.value) == [1])
   }
@@ -160,10 +160,10 @@ import Testing
     var ledger = FeedLedger()
     let first = ledger.add(bytes: 100)
     _ = ledger.add(bytes: 50)
-    ledger.settle(bytes: 100, hasHappened: true)
-    #expect(ledger.underWay == 1 && ledger.bytes == 150)
-    ledger.settle(bytes: 50, hasHappened: false)
-    #expect(ledger.underWay == 0 && ledger.bytes == 100)
+    ledger.complete(bytes: 100, succeeded: true)
+    #expect(ledger.inProgress == 1 && ledger.bytes == 150)
+    ledger.complete(bytes: 50, succeeded: false)
+    #expect(ledger.inProgress == 0 && ledger.bytes == 100)
     let gone = [false, true].map { ledger.drop(through: first, bytes: 30, isLast: $0) }
     #expect(gone == [30, 70])
     #expect(ledger.bytes == 0)

@@ -139,7 +139,7 @@ struct IndexSetTests {
     try fill(store, 0..<500)
     let definition = try index("a")
     var isAsked = false
-    try store.build(definition, isAutomatic: true, tells: true) { _ in
+    try store.build(definition, isAutomatic: true, reportsProgress: true) { _ in
       // Simulates another thread at this point; the query's build finishes last.
       if !isAsked {
         isAsked = true

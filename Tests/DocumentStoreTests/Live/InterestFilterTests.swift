@@ -229,10 +229,10 @@ import Testing
       case .string(let text) where text.inlineWords != nil: #expect(quickHash != nil)
       default: break
       }
-      let mark = InterestFingerprint.mark(hash, in: 7, .value)
+      let mark = InterestFingerprint.fingerprint(hash, in: 7, .value)
       #expect(
-        mark != InterestFingerprint.mark(hash, in: 8, .value)
-          && mark != InterestFingerprint.mark(hash, in: 7, .element))
+        mark != InterestFingerprint.fingerprint(hash, in: 8, .value)
+          && mark != InterestFingerprint.fingerprint(hash, in: 7, .element))
       if let other = hashes.updateValue(key, forKey: hash) { #expect(other == key, "seed \(seed)") }
     }
     #expect(hashes.count > 500)

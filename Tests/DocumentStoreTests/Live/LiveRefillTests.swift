@@ -78,7 +78,7 @@ import Testing
     let (runInBackground, second) = try listen(first(2))
     #expect(runInBackground.withLock { $0 } == ["m0", "m1"])
     try store.finish(other)
-    DocumentStore.refills.sync {}
+    DocumentStore.backgroundQueue.sync {}
     queue.sync {}
     #expect(told.withLock { $0 } == ["m200", "m21"] && runInBackground.withLock { $0 } == ["m200", "m21"])
     #expect(store.indexes.documentCount == 81)
@@ -113,7 +113,7 @@ import Testing
     store.dropIndex(byNumber)
     try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) })
     for _ in 0..<10_000 where store.indexList.isEmpty { WorkerThread.yield() }
-    DocumentStore.refills.sync {}
+    DocumentStore.backgroundQueue.sync {}
     #expect(store.indexList.map(\.definition) == [byNumber])
     registration.remove()
     try store.close()

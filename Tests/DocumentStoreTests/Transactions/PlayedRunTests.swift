@@ -29,8 +29,8 @@ struct PlayedRunTests {
   @Test("transactions: the same seed, the same steps and the same history")
   func transactions() throws {
     for seed in UInt64(1)...8 {
-      let first = TransactionRun(seed: seed, isPlayed: true)
-      let second = TransactionRun(seed: seed, isPlayed: true)
+      let first = TransactionRun(seed: seed, isSeeded: true)
+      let second = TransactionRun(seed: seed, isSeeded: true)
       let (history, final) = try first.run()
       let (again, finalAgain) = try second.run()
       #expect(first.trace == second.trace && first.trace.contains { $0.hasSuffix(" begun") })

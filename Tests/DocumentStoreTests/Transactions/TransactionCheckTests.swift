@@ -128,11 +128,11 @@ import Testing
       return count
     }
     #expect(count(since: 1) == 1000 && count(since: 990) == 11)
-    for number in 2...900 { #expect(history.letGo(of: UInt64(number)).isEmpty, "the first is open") }
-    _ = history.letGo(of: 1)
-    #expect(history.letGo(of: 1).reduce(0) { $0 + $1.changes.count } == 768)
+    for number in 2...900 { #expect(history.release(of: UInt64(number)).isEmpty, "the first is open") }
+    _ = history.release(of: 1)
+    #expect(history.release(of: 1).reduce(0) { $0 + $1.changes.count } == 768)
     #expect(count(since: 901) == 100)
-    for number in 901...1000 { _ = history.letGo(of: UInt64(number)) }
+    for number in 901...1000 { _ = history.release(of: UInt64(number)) }
     #expect(count(since: 0) == 0)
   }
 }

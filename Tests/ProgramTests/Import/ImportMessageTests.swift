@@ -151,12 +151,12 @@ import Testing
     var evidence = StorageEvidence(message: "pwrite of s/log failed: No space left on device (error 28)")
     evidence.code = ENOSPC
     #expect(
-      ImportJob.message(.full(evidence), after: 32_500, by: 0, next: .goesOn)
+      ImportJob.message(.full(evidence), after: 32_500, by: 0, next: .resumes)
         == "pwrite of s/log failed: No space left on device (error 28). Before that, 32500 documents were "
         + "imported, and all of them are safe. Free some space on the disk, and run the same command again: it "
         + "goes on from there.")
     #expect(
-      ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, next: .beginsAgain)
+      ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, next: .restarts)
         == "It failed. Before that, 1 document was imported, 2 by an earlier run, and all of them are safe. "
         + "Once that is mended, run the same command again: it begins again, and writes them once more.")
   }
