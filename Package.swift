@@ -6,7 +6,7 @@
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
-// | dugout                 | ByteStore DocumentStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
+// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
 // | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
 // | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore        | Foundation Dispatch Synchronization Apple |
@@ -15,7 +15,7 @@
 // | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
 // | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Observation Apple |
-// | FirebaseStorage        | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Apple |
+// | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore CDigest       | libc Dispatch Synchronization |
 // | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
@@ -110,7 +110,7 @@ let package = Package(
     .target(
       name: "FirebaseStorage",
       dependencies: [
-        "ObjectSync", "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
+        "ObjectSync", "OfflineSync", "ObjectStore", "DocumentStore", "ByteStore",
         "FirebaseCore",
       ],
       path: "Sources/API/FirebaseStorage", swiftSettings: library),
@@ -292,4 +292,11 @@ if let band = Context.environment["DUGOUT_BAND"] {
   }
   package.targets.removeAll { !targets.contains($0.name) }
   package.products.removeAll { !targets.contains($0.name) }
+}
+
+// `DUGOUT_DEBUG_INFO=none` leaves debug information out of the Swift modules, which shortens a build that only runs tests.
+if Context.environment["DUGOUT_DEBUG_INFO"] == "none" {
+  for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-gnone"])]
+  }
 }

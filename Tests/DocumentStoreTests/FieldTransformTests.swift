@@ -88,7 +88,7 @@ import Testing
     #expect(value(.minimum(.double(0x1p63)), of: .integer(.max)) == .integer(.max))
   }
 
-  @Test func NaNWinsMinimumAndMaximum() {
+  @Test func nanWinsMinimumAndMaximum() {
     for number: StoredNumber in [.integer(1), .double(-.infinity), .double(.infinity), .double(.nan)] {
       for operation in [FieldTransform.Operation.minimum, FieldTransform.Operation.maximum] {
         #expect(value(operation(.double(.nan)), of: number.value) == .double(.nan))

@@ -311,7 +311,8 @@ import Testing
         var found: [DocumentPath] = []
         var questions = 0
         try DocumentPages(store: store, query: query).forEach(
-          checkNotInterrupted: { () throws(DocumentStoreError) in questions += 1 }, skipped: { #expect($0.isEmpty) }
+          checkNotInterrupted: { () throws(DocumentStoreError) in questions += 1 },
+          skipped: { #expect($0.isEmpty) }
         ) { found += $0.map(\.path) }
         #expect(try found == store.documents(query).map(\.path), "\(text)")
         #expect(questions >= 1, "\(text)")

@@ -44,7 +44,8 @@ import Testing
       $0.hasPrefix("Ballcap")
     }
     return [
-      "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+      "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+      "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
       "FirebaseFirestore", "FirebaseStorage", "LayerKit",
     ] + layer.sorted()
   }

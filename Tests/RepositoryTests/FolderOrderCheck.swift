@@ -85,6 +85,8 @@ struct FolderOrderCheck {
     }
     for file in files {
       var known = declaredNames(file.tokens)
+      // The front type bears the module's name, and each room holds its part of it as an extension.
+      if extends(order.module, file.tokens) { known.insert(order.module) }
       for token in file.tokens where token.isIdentifier {
         guard let rank = ranks[token.text], rank > file.rank, known.insert(token.text).inserted else {
           continue
@@ -110,6 +112,10 @@ struct FolderOrderCheck {
   /// Every type and generic stand-in that the file itself declares, at any depth: these are its own.
   private func declaredNames(_ tokens: [SwiftSource.Token]) -> Set<String> {
     Set(typeDeclarations(tokens).map { tokens[$0 + 1].text })
+  }
+
+  private func extends(_ name: String, _ tokens: [SwiftSource.Token]) -> Bool {
+    tokens.indices.dropLast().contains { tokens[$0].text == "extension" && tokens[$0 + 1].text == name }
   }
 
   private func typeDeclarations(_ tokens: [SwiftSource.Token]) -> [Int] {

@@ -19,11 +19,16 @@ import Testing
 
   @Test func aUseOfATypeOutsideAllFoldersIsReported() {
     #expect(
-      violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": "extension Disk {}"])
+      violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": "struct Reader { var disk: Disk }"])
         == [
           "Sources/Engine/Disk/Log/Deep/Reader.swift:1: Log uses Disk, which is declared later, "
             + "in the module's own folder, above all others."
         ])
+  }
+
+  @Test func aRoomMayExtendTheTypeThatBearsTheModulesName() {
+    let file = "extension Disk { func read() -> Disk { self } }"
+    #expect(violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": file]) == [])
   }
 
   @Test(arguments: ["struct", "final class", "enum", "protocol", "actor", "public indirect enum"])

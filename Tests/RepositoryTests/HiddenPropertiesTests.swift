@@ -41,7 +41,8 @@ import Testing
 
   /// What a program with `Pring` consists of.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+    "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
   ]
 }

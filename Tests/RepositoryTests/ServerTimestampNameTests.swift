@@ -213,7 +213,8 @@ import Testing
 
   /// Modules that a program with `Ballcap` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "DocumentStore", "OfflineSync", "FirebaseCore",
+    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+    "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
   ]
 }

@@ -101,7 +101,9 @@ enum KillCampaign: Campaign {
     result.failed += summary.failed
     result.firstFailure = result.firstFailure ?? summary.firstFailure
     for call in StoreKills.Call.allCases {
-      let failures = StoreKills.Errno.allCases.reduce(0) { $0 + summary.injections[.fail(call, $1), default: 0] }
+      let failures = StoreKills.Errno.allCases.reduce(0) {
+        $0 + summary.injections[.fail(call, $1), default: 0]
+      }
       result.details += [
         ("killedAt.\(call.rawValue)", summary.injections[.kill(call), default: 0]),
         ("failedAt.\(call.rawValue)", failures),

@@ -95,7 +95,9 @@ import Testing
     }
     trees.finish(&sorted)
     #expect(try entries(sorted) == entries(expected))
-    #expect(sorted.names?.nested == expected.names?.nested && sorted.names?.truncatedCount == expected.names?.truncatedCount)
+    #expect(
+      sorted.names?.nested == expected.names?.nested
+        && sorted.names?.truncatedCount == expected.names?.truncatedCount)
     #expect(sorted.indexes.map(\.longKeys) == expected.indexes.map(\.longKeys))
     #expect(sorted.indexes.map(\.numbers) == expected.indexes.map(\.numbers))
     #expect(sorted.indexes.allSatisfy { !$0.tree.isEmpty })

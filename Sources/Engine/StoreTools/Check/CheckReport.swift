@@ -5,6 +5,12 @@ package import ByteStore
 /// Returns what is wrong with a key and its value, or nil. The upper layer knows what is valid.
 package typealias EntryInspector = (_ key: RawSpan, _ value: RawSpan) -> String?
 
+/// Returns entries that must exist, from the payloads of a checkpoint's regions; nil stands for a
+/// damaged page.
+package typealias SalvageRestore = (
+  _ pages: (CheckpointRegion) -> [[UInt8]?]
+) -> [(key: [UInt8], value: [UInt8])]
+
 /// The progress of a check or a salvage.
 package struct CheckProgress: Sendable, Equatable {
   /// The file being read.

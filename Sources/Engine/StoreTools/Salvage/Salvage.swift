@@ -45,12 +45,6 @@ extension ByteStore {
   }
 }
 
-/// Returns entries that must exist, from the payloads of a checkpoint's regions; nil stands for a
-/// damaged page.
-package typealias SalvageRestore = (
-  _ pages: (CheckpointRegion) -> [[UInt8]?]
-) -> [(key: [UInt8], value: [UInt8])]
-
 /// Decides which entries of a salvaged store can be decoded. The upper layer implements it.
 package protocol EntryJudge: AnyObject {
   /// Returns the report of `check`, which is called with an inspector. It is called again if the
