@@ -201,7 +201,7 @@ import Testing
     #expect(try dugout.run("index", "drop", folder.path, "users", "name").status == 1)
     #expect(try dugout.run("index", "drop", folder.path, "users", "name", "age:desc").status == 0)
     #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
-    // There is nothing to flush any more.
+    // No commits are left to flush.
     #expect(try dugout.run("index", "create", folder.path, "users", "age:desc", "name").status == 0)
     #expect(try dugout.run("index", "list", folder.path).output == "users(age, name desc)  2 entries\n")
     #expect(try dugout.run("index", "drop", folder.path, "users", "age", "name:desc").status == 0)

@@ -10,7 +10,7 @@ struct LayerTable {
     var line: Int
   }
 
-  /// From the top layer to the bottom.
+  /// The layers from top to bottom.
   var rows: [Row] = []
   /// What `libc` stands for.
   var libcModules: Set<String> = []

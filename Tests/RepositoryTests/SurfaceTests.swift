@@ -71,7 +71,7 @@ import Testing
         for member in code.matches(of: #/\bfunc (\w+)|\b(?:var|let|case) ([\w`]+(?:, \w+)*)|\b(init)\b/#) {
           let found = member.1 ?? member.2 ?? member.3 ?? ""
           for name in found.replacing("`", with: "").components(separatedBy: ", ") {
-            // A constant of the module, and what needs a server.
+            // The first name is a constant at module level.
             names.insert(name.hasPrefix("FirestoreCacheSize") ? ".\(name)" : "\(type).\(name)")
           }
         }

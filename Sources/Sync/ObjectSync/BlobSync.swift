@@ -30,8 +30,8 @@ import Glibc
 package indirect enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
   case store(DocumentStoreError)
-  /// The change made no progress within its patience, and it stays queued. The payload is the error of
-  /// the last attempt, from the remote or the store; nil if there was no attempt.
+  /// The change made no progress before its timeout, and stays queued. The payload is the error of the
+  /// last attempt, from the remote or the store; nil if there was no attempt.
   case overdue(BlobSyncError?)
   /// The user cancelled the change.
   case cancelled
@@ -362,7 +362,7 @@ package final class BlobSync: @unchecked Sendable {
   ) throws(BlobSyncError) -> RemoteObject? {
     try found { () throws(BlobRemoteError) in
       var object = try remote.object(bucket: path.bucket, name: path.name.text)
-      // Neither invalid values nor a wrong name of the remote are sent back to it.
+      // Invalid values and wrong names from the remote are not sent back to it.
       try object.check()
       (object.bucket, object.name) = (path.bucket, path.name.text)
       changes.apply(to: &object.attributes)

@@ -2,7 +2,7 @@
 //
 //   local document = remote document + pending local writes
 //
-// Without a remote, the store is server and cache in one. Nothing is pending or unknown, so the view
+// Without a remote, the store is server and cache in one. No document is pending or unknown, so the view
 // equals the store.
 
 internal import ByteStore
@@ -55,7 +55,7 @@ public struct ViewedDocuments: Sendable {
   }
 }
 
-/// One database as its app sees it. Usable from any thread.
+/// The local view of one database. Usable from any thread.
 public final class LocalView: Sendable {
   /// The store below the view.
   public let store: DocumentStore

@@ -14,7 +14,7 @@ package enum BlobRemoteCampaign {
     package var failures = 0
     package var counts: [Kind: Int] = [:]
     package var firstFailure: String?
-    /// Equal for equal histories.
+    /// A hash of disk calls and event counts; equal histories have equal traces.
     package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }

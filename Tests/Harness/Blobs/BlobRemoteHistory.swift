@@ -104,7 +104,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       for _ in 0..<20 + random.below(20) {
         do {
           if let problem = try step(&client) { return problem }
-          // In small parts, so that the next step meets unfinished work.
+          // The client works in small parts, so that the next step meets unfinished work.
           client.scheduler.play(for: random.oneIn(3) ? 30_000_000 : 0, max: random.below(12))
         } catch {
           guard isDoomed, disk.counters.faults > 0 else { throw error }

@@ -1,8 +1,8 @@
 // One call of `backup`, and the allowed states of its directory from then on.
 //
-// Law (P17): once the call has returned, the directory opens with exactly the state that the store had at
-// the call, whatever crash follows. Before that, or after a failure, it opens with that state, or is
-// refused as no store or as an unfinished backup. It is never damaged.
+// Invariant (P17): once the call has returned, the directory opens with exactly the state that the store
+// had at the call, whatever crash follows. Before that, or after a failure, it opens with that state, or
+// is refused as no store or as an unfinished backup. It is never damaged.
 
 internal import ByteStore
 

@@ -14,9 +14,10 @@ package import ByteStore
 
 package struct CrashCampaign {
   package enum Stop: Sendable {
-    /// After all states; the first finding of each kind is shrunk.
+    /// Stops after all states, and shrinks the first finding of each kind.
     case atTheEnd
-    /// At the first finding, without shrinking, for callers that only need to know whether there is one.
+    /// Stops at the first finding and does not shrink it, for callers that only need to know whether one
+    /// exists.
     case atFirstFinding
   }
 

@@ -1,7 +1,7 @@
 // A deterministic scheduler for background jobs.
 //
-// A job that would run on another thread advances step by step, interleaved at random with its callers'
-// calls, with the steps of those calls and with the steps of other jobs.
+// In production a job runs on another thread. Here it advances step by step, interleaved at random with
+// calls, their steps, and the steps of other jobs.
 //
 //   - One thread runs at a time: the caller's thread hands the turn to a job, and gets it back when the job
 //     pauses or ends. Therefore a seed reproduces a run.
@@ -53,7 +53,7 @@ final class JobScheduler: BackgroundSimulator {
     func canAdvance(_ job: Job) -> Bool {
       guard job.phase != .held else { return !occupations.contains(.commit) }
       guard job.phase == .waiting, job.kind != .recycledLog else { return true }
-      // Both kinds wait for a commit, and a flush also waits for another flush.
+      // Both kinds of job wait for a commit in progress, and a flush also waits for another flush.
       let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
       return !occupations.contains(.commit)
         && (job.kind != .flush || !isFlushing && !occupations.contains(.flush))
@@ -108,7 +108,7 @@ final class JobScheduler: BackgroundSimulator {
     while advance(where: { _ in true }) {}
   }
 
-  /// Advances a random job among those that match and can advance. Returns false if there is none.
+  /// Advances a random job among those that match and can advance. Returns false if no job can.
   private func advance(where isWanted: (Job) -> Bool) -> Bool {
     let chosen = state.withLock { state -> (number: Int, isNew: Bool)? in
       let possible = state.jobs.filter { isWanted($0.value) && state.canAdvance($0.value) }
@@ -168,8 +168,8 @@ final class JobScheduler: BackgroundSimulator {
 
   enum Side { case caller, job }
 
-  /// Within a job, returns the turn to the caller; in the caller, runs some jobs. Returns which of both
-  /// it was.
+  /// Within a job, returns the turn to the caller; in the caller, runs some jobs. Returns the side that
+  /// called.
   @discardableResult
   func pause() -> Side { pause(in: .begun) }
 

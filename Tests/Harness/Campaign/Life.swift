@@ -1,8 +1,8 @@
 // One life of a store: from the start of a process on a given disk until a crash.
 //
-// A life opens the store, runs the steps of its plan and compares all results with the oracle. When a
-// fault of the plan strikes, it checks that the error is correct (P9) and reacts as a caller would: it
-// retries an open, drops a refused commit, and reopens after an unknown outcome.
+// A life opens the store, runs the steps of its plan and compares all results with the oracle. After an
+// injected fault it checks that the error is correct (P9). It then reacts as a caller would: it retries
+// an open, drops a refused commit, and reopens after an unknown outcome.
 
 package import ByteStore
 import StoreTools
@@ -110,7 +110,8 @@ struct Life {
   }
 
   private func giveSpace() {
-    // Durable, because a file system gives no space away while a power loss could still restore the file.
+    // The removal is synced first, because file systems do not reuse space while a power loss could
+    // restore the file.
     guard let directory = try? disk.openDirectory("/") else { return }
     try? directory.remove(Self.otherFile)
     try? directory.sync()

@@ -57,7 +57,7 @@ struct Oracle: Sendable {
     }
   }
 
-  /// Removes the commits after `sequence`, of which nothing reached the disk.
+  /// Removes the commits after `sequence`, which did not reach the disk.
   mutating func forget(after sequence: Int) { points.removeLast(points.count - 1 - sequence) }
 
   /// Records that the store was opened with the commits up to `sequence`, which must not disappear any
@@ -157,8 +157,8 @@ extension Snapshot: ReadableState {}
 typealias Excuse = (ByteStoreError) -> Bool
 
 extension Oracle.Expectation {
-  /// Returns the last commit of the store. Throws unless it is an allowed one with exactly the expected
-  /// contents.
+  /// Returns the last commit of the store. Throws unless that commit is allowed and the store has exactly
+  /// its contents.
   func check(_ store: ByteStore, _ excuse: Excuse) throws(Finding) -> Int {
     let found = Int(store.lastCommit.value)
     guard found >= required else {

@@ -2,7 +2,7 @@
 
 /// An asynchronous mutex: waiters get it in order of arrival and do not block a thread.
 package actor Turn {
-  /// For the default app and the stores that belong to it.
+  /// Serializes the use of the default app and its stores.
   package static let defaultApp = Turn()
 
   private var isTaken = false

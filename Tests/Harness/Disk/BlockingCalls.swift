@@ -67,8 +67,9 @@ package struct BlockingCalls {
     if isSync, kind == "directory", turn == true { rotations[thread] = nil }
   }
 
-  /// Returns the calls that may have delayed a commit from `start` to `end`: those of the group in progress,
-  /// of its own group, which is the next one, and of rotations before that. Later calls did not delay it.
+  /// Returns the calls that may have delayed a commit from `start` to `end`: calls of the group in
+  /// progress, of the next group, to which the commit belongs, and of rotations before it. Later calls
+  /// did not delay it.
   func ended(since start: ContinuousClock.Instant, until end: ContinuousClock.Instant) -> BlockedTime {
     let first = calls.lastIndex { $0.end <= start }.map { $0 + 1 } ?? 0
     var groups = 0

@@ -54,7 +54,8 @@ package enum DiskFault: String, CaseIterable, Sendable {
 /// A fault at a given call, either once or from then on.
 package struct FaultPlan: Sendable, CustomStringConvertible {
   package var fault: DiskFault
-  /// The number of a call, from 0. The fault strikes the first call from there on that it can strike.
+  /// The number of a call, from 0. The fault strikes the first call at or after this number to which it
+  /// applies.
   package var operation: Int
   /// Whether every later call that the fault can strike fails, too. A sticky interruption strikes every
   /// other call, because otherwise a retry loop would never end.

@@ -67,7 +67,7 @@ struct CheckpointTarget: FuzzTarget {
 struct ForgedCheckpoint {
   enum Change: UInt8 {
     case set, copy, exclusiveOr, add
-    /// The word is chosen among those that are not zero.
+    /// Like the changes above, at a word that is not zero.
     case setUsed, setUsedLow, setUsedHigh, copyUsed
     case header
     case insertPage, removePage

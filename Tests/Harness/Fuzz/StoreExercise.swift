@@ -55,8 +55,8 @@ struct StoreExercise {
       opened = try ByteStore.open(SampleStore.directory, options: SampleStore.options, platform: platform)
     }
     guard let store = opened, trust == .checksums else { return opened }
-    // Bytes that no later frame confirms may look like an unfinished commit. The report says so, and the
-    // rest cannot be judged.
+    // Bytes that no later frame confirms may look like an unfinished commit. The report names this
+    // damage, and the remaining checks are skipped.
     guard store.recoveryReport.losses.isEmpty else { return nil }
     try step("check") { () throws(ByteStoreError) in try store.checkInvariants() }
     return store

@@ -11,7 +11,7 @@ package import ByteStore
 package struct CorruptionMatrix {
   package enum Flips: Sendable {
     case all
-    /// This many random bits of each store.
+    /// Flips this many random bits of each store.
     case random(Int)
     /// Every bit of this many bytes of each kind of file, or of all bytes if it has fewer, and then this
     /// many random bits of each store.

@@ -2,7 +2,7 @@
 
 internal import ByteStore
 
-/// One damaged disk.
+/// A disk image with one kind of damage.
 struct FileDamage: Sendable {
   /// The damaged part, by which the summary counts.
   enum Part: String, CaseIterable, Sendable {
@@ -116,9 +116,9 @@ extension FileDamage {
   /// The number of specimens that have the rarest part.
   private static let specimensWithPart = 3
 
-  /// Returns offsets in each part of a file. Their number is chosen so that all specimens together have `bytes`
-  /// offsets of each part. Used blocks come first, spread over the file. A manifest is shorter and contributes
-  /// all of its bytes.
+  /// Returns offsets in every part of a file. Their number is chosen so that all specimens together have
+  /// `bytes` offsets of each part. Used blocks come first, spread over the file. A manifest is shorter
+  /// and contributes all of its bytes.
   static func bytesOfEachPart(of path: String, in specimen: Specimen, bytes: Int) -> [Int] {
     let contents = specimen.contents(of: path)
     let blocks = stride(from: 0, to: contents.size, by: frameAlignment)

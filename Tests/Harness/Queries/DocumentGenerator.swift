@@ -63,7 +63,7 @@ package struct DocumentGenerator {
       let document = document()
       documents[document.path] = document
     }
-    // In an order that the seed reproduces.
+    // Sorted, so that the seed reproduces the order.
     return documents.values.sorted { NaiveOrder.compare($0.path, $1.path) < 0 }.shuffled(using: &random)
   }
 

@@ -69,7 +69,7 @@ struct QueryProgram: Sendable {
       case 0..<8:
         commit(generator.edits(of: documents), &documents)
         known = documents.map { path, fields in Self.document(path, fields) }
-        // In an order that the seed reproduces.
+        // Sorted, so that the seed reproduces the order.
         known.sort { NaiveOrder.compare($0.path, $1.path) < 0 }
         if known.isEmpty { known = first }
         queries = QueryGenerator(seed: generator.random.next(), about: known)

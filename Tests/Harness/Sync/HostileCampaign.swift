@@ -16,7 +16,7 @@ package enum HostileCampaign {
     }
   }
 
-  /// Runs this many histories, or only the one with the given number. Every fourth is about objects.
+  /// Runs this many histories, or only the one with the given number. Every fourth history tests objects.
   /// `progress` is called with the number of completed histories.
   package static func run(
     histories: Int, seed: UInt64, history: Int? = nil, progress: (Int) -> Void = { _ in }

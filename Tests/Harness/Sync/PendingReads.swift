@@ -1,6 +1,6 @@
 // Compares the cost of reads in a cache with many pending writes and in a database without a remote.
 //
-// Both have equal documents.
+// The cache and the database have equal documents.
 
 import ByteStore
 package import DocumentStore
@@ -132,7 +132,7 @@ package struct PendingReads {
     package var difference: String?
   }
 
-  /// Returns the results of both, and their costs.
+  /// Runs a query on the cache and on the database, and compares results and costs.
   package func compare(_ question: Question) throws -> Comparison {
     let (found, expected) = (
       try local.documents(question.query), try other.documents(question.query)
@@ -163,7 +163,7 @@ package struct PendingReads {
       && found.pending == (isPending ? .local : .none)
   }
 
-  /// Reads documents with and without pending writes one by one. Returns those that differ.
+  /// Reads documents with and without pending writes one by one. Returns the documents that differ.
   package func differentGets() throws -> [DocumentPath] {
     try stride(from: 0, to: documents, by: max(1, step / 3)).map(Self.path).filter { path in
       guard let expected = try other.document(at: path) else { return true }

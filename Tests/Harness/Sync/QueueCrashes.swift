@@ -1,13 +1,13 @@
 // A client's write queue on a simulated disk, with a crash before any call (docs/reliability.md, P14).
 //
-// In a history, writes are queued, some of which follow others, and are accepted, rejected and cancelled;
-// users change, the remote sends documents, and the store is flushed. In every other history most steps
-// exceed one commit. A state is the disk after a crash before a randomly chosen call, opened again. Every
-// fourth open is interrupted by a crash as well. Then
+// In a history, writes are queued, accepted, rejected and cancelled, and some depend on others. Users
+// change, the remote sends documents, and the store is flushed. In every other history most steps exceed
+// one commit. A state is the disk after a crash before a randomly chosen call, opened again. Every fourth
+// open is interrupted by a crash as well. Then
 //   - each write that returned and has no answer is in its user's queue, as issued or with preconditions
-//     updated by an answer; and an earlier write precedes each one that follows others
-//   - no write with a durable end is present: a rejected or cancelled one never, and an accepted one only
-//     after a power loss, in which case the remote knows its number
+//     updated by an answer, and after the writes that it depends on
+//   - no write whose end is durable is in a queue. A rejected or cancelled write never returns; an accepted
+//     one returns only after a power loss, and then the remote knows its number
 //   - documents have the state that the queue gives for the current user, and then for each of the others; a
 //     new batch gets an unused number
 
@@ -183,7 +183,7 @@ private struct QueueHistory {
       mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: precondition)
   }
 
-  /// Returns a write that follows the pending writes of a document.
+  /// Returns a write that depends on the pending writes of a document.
   private mutating func follower() throws -> Mutation? {
     let path = Self.path(rng.below(4))
     let document = try local.document(path)
@@ -199,7 +199,7 @@ private struct QueueHistory {
 
   private mutating func accept() throws {
     guard let first = local.queue.first else { return }
-    // The remote refuses it.
+    // The remote refuses the write.
     if first.mutations.contains(where: { $0.precondition == .impossible }) { return try end(.rejected) }
     count(.accepted)
     begin(first.id)

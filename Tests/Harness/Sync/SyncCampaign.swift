@@ -14,7 +14,7 @@ package enum SyncCampaign {
     package var firstFailure: String?
     /// The numbers of failed histories.
     package var failures: [Int] = []
-    /// Equal for equal histories.
+    /// A hash of the history; equal histories have equal traces.
     package var trace: UInt64 = 0
 
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }

@@ -23,7 +23,7 @@ final class SyncClient: @unchecked Sendable {
   var isNetworkEnabled = true
   /// The number of calls that wait for pending writes and were not answered in this process.
   private(set) var waiting = 0
-  /// For the answered ones, their user and that user's last write at the time.
+  /// For each answered wait for pending writes, its user and that user's last write at the call.
   private var answered: [(user: String?, last: BatchID?)] = []
   /// How many times listeners were notified of a refusal.
   private(set) var refusalCount = 0
@@ -177,7 +177,7 @@ final class SyncClient: @unchecked Sendable {
   /// The number of disk calls in all lives.
   var calls: Int { callsBefore + disk.counters.operations }
 
-  /// Whether that call has occurred.
+  /// Whether the fault has occurred.
   var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
 
   /// Kills the process, possibly with a power loss, and restarts it without listeners.

@@ -53,7 +53,7 @@ package struct SyncHistory {
 
   package struct Result: Equatable {
     package var counts: [SyncCampaign.Kind: Int] = [:]
-    /// Equal for equal runs.
+    /// A hash of the history; equal runs have equal traces.
     package var trace: UInt64 = 0
     package var failure: String?
   }

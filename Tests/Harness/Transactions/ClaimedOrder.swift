@@ -21,7 +21,7 @@ struct ClaimedOrder {
     var untimed = history.filter { $0.outcome == .committed(nil) && $0.appends.isEmpty }
     var order = ClaimedOrder()
     untimed.removeAll { order.check($0) == nil }
-    // A writing transaction precedes one that read as of the same commit.
+    // A writing transaction precedes the transactions that read at its commit.
     let sorted = timed.sorted {
       ($0.time, $0.1.appends.isEmpty ? 1 : 0) < ($1.time, $1.1.appends.isEmpty ? 1 : 0)
     }

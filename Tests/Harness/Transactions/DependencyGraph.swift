@@ -17,7 +17,7 @@ struct DependencyGraph {
   mutating func add(_ from: Int, _ kind: Kind, _ to: Int) { edges[from][kind, default: []].insert(to) }
 
   private func next(_ node: Int, _ kinds: Set<Kind>) -> [Int] {
-    // In an order that a seed reproduces.
+    // Sorted, so that a seed reproduces the order.
     kinds.sorted { $0.rawValue < $1.rawValue }.flatMap { edges[node][$0, default: []].sorted() }
   }
 

@@ -49,7 +49,7 @@ package struct HistoryChecker {
   private var anomalies: [Anomaly] = []
   private var graph: DependencyGraph
 
-  /// Returns the anomalies of a history, the gravest first. `final` contains the lists at the end.
+  /// Returns the anomalies of a history, the gravest first. `final` contains the lists after the history.
   package static func anomalies(
     in history: [RecordedTransaction], final: [Int: [Int]] = [:]
   ) -> [Anomaly] {

@@ -29,7 +29,7 @@ final class ScenarioRun {
   private var outstanding: [String?: [[Mutation]]] = [:]
   private var paths: [CallID: [DocumentPath]] = [:]
 
-  // Since the last step.
+  // The observations since the last step.
   var events: [Event] = []
   var syncEvents: Int64 = 0
   var waitsDone: Int64 = 0

@@ -160,7 +160,7 @@ import Testing
     try terminal.type("watch users\r")
     try terminal.wait(for: "[1] 1 document")
     try terminal.wait(for: "dugout> ")
-    // Back to the first line.
+    // Recalls the first line.
     try terminal.type("\u{1B}[A\u{1B}[A\u{1B}[A\r")
     try terminal.wait(for: "name: \"Ada\"")
     try terminal.wait(for: "dugout> ")

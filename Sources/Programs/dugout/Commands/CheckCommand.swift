@@ -50,7 +50,7 @@ enum CheckCommand: Command {
     var sentences = [
       isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
     ]
-    // Nothing else is damaged: the store opens, and only these documents are affected.
+    // The store opens, because the damage affects only these documents.
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
       report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
     {

@@ -47,7 +47,7 @@ enum DeleteCommand: Command {
         text, hint: isQuery ? "To delete all that a query finds, add --query." : nil)
       deleted = try StoreAccess.withStore(arguments.positional[0], writesDocuments: true) {
         store throws(DocumentStoreError) in
-        // Not read, so that an undecodable document can be deleted.
+        // The document is not read, so that an undecodable one can be deleted.
         guard try store.holdsDocument(at: path) else { return 0 }
         try store.commit([.delete(path)])
         return 1

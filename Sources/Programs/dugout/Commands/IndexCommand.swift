@@ -95,7 +95,7 @@ enum IndexCommand: Command {
     do { _ = try CollectionPath([definition.collectionID]) } catch {
       throw CommandFailure(code: .usage, message: error.description)
     }
-    // Not checked by drop, because earlier releases may have created such indexes.
+    // Drop skips this check, because earlier releases may have created such indexes.
     let values = definition.fields.filter { $0.part != .element }.map(\.path)
     if let twice = values.indices.first(where: { values[..<$0].contains(values[$0]) }) {
       throw CommandFailure(

@@ -82,7 +82,8 @@ enum SalvageCommand: Command {
       + "A backup may have \(report.keys == 0 ? "what was" : "the rest").\(contents(in: directory))"
   }
 
-  /// Whether values may be missing: a segment is damaged, or there are none and no checkpoint confirms that.
+  /// Whether values may be missing: a segment is damaged, or nothing was found and no checkpoint confirms
+  /// an empty store.
   private static func mayLackValues(_ report: SalvageReport) -> Bool {
     report.damage.contains(where: isOfSegment) || report.keys == 0 && report.checkpoint != .whole
   }

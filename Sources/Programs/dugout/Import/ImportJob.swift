@@ -14,7 +14,7 @@ struct ImportJob {
     var next = NextRun.startsFresh
   }
 
-  /// What the next run of the command does with the documents imported so far.
+  /// How the next run of the command treats the documents imported so far.
   enum NextRun {
     case resumes, restarts
     /// There are no imported documents.
@@ -96,7 +96,7 @@ struct ImportJob {
     try commit(upTo: source.bytesDone)
     // If the total size is unknown, the writer of a pipe may have been ended by the same signal.
     if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
-    // Only a file that was written here is removed.
+    // Only an import of files has a mark.
     if source.isOfFiles { unlink(markPath) }
     return ended(isInterrupted: false)
   }

@@ -1,4 +1,4 @@
-// Detects UTF-16 without a byte order mark, by zeros: an ASCII letter, frequent in JSON, has one in UTF-16.
+// Detects UTF-16 without a byte order mark, by the zero byte that each ASCII letter has in UTF-16.
 //
 //   high   the byte position with most zeros: the second byte in UTF-16LE, the first one in UTF-16BE
 //   low    the other position, with few zeros, as in U+3000 (the wide space of Japanese) or U+0100

@@ -23,7 +23,7 @@ enum DocumentJSON {
     switch value {
     case .null: ["nullValue": JSON.null]
     case .boolean(let value): ["booleanValue": value]
-    // As text, because many JSON readers round large integers.
+    // Written as a string, because many JSON readers round large integers.
     case .integer(let value): ["integerValue": "\(value)"]
     case .double(let value): ["doubleValue": value]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]

@@ -12,7 +12,7 @@ struct UnreachableCollections {
   static let lookedAtMax = 200
 
   private(set) var found: [(path: CollectionPath, documents: Int)] = []
-  /// An id of which not all collections were examined.
+  /// A collection id for which the search stopped early.
   private(set) var omitted: String?
 
   /// Finds the collections below a collection or a document, or all of them if `segments` is empty.

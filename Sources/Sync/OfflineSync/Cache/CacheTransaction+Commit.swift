@@ -1,8 +1,8 @@
 // Turns the writes of a transaction into one commit, or into several if they exceed one commit.
 //
-// A user's write becomes visible atomically. Invisible entries are therefore committed first: the parts
-// of its batch, which are ignored while the batch is missing, and the remote's version of its documents,
-// which equals their own paths until then. The rest is one commit.
+// A user's write becomes visible atomically. Invisible entries are therefore committed first. These are
+// the parts of its batch, which readers ignore while the batch is missing, and the remote's versions of
+// its documents, which still equal the documents at their own paths. All other entries are one commit.
 //
 // All other steps use this order, so that no entry refers to one that may be missing:
 //
@@ -147,7 +147,7 @@ extension CacheTransaction {
       try commit(parts.commits + [mutations + [.delete(CacheKeys.unfinished)]], durability)
     } catch {
       // After `outcomeUnknown`, the next open finds out whether the commit exists. After any other error
-      // it does not exist.
+      // the commit does not exist.
       if case .outcomeUnknown = error { throw error }
       var removals = CommitParts(of: sizes.part)
       for mutation in unseen { removals.append([.delete(mutation.path)]) }

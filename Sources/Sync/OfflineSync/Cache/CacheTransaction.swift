@@ -105,7 +105,7 @@ struct CacheTransaction {
 
 /// The encoding of a document's entry in `__remote__`.
 enum RemoteNote {
-  /// Returns nil if the document at its own path expresses everything.
+  /// Returns nil if the document at its own path contains the whole state.
   static func fields(_ document: SyncedDocument, isPending: Bool) -> StoredMap? {
     let state: Int64
     switch document.content {

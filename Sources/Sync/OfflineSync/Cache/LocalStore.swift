@@ -26,7 +26,7 @@ package final class LocalStore {
     var lastTarget: Int32 = 0
     var sequence: Int64 = 0
     var version: SnapshotVersion = .none
-    /// The queue of the user whose view the documents' own paths hold.
+    /// The outbox of the current user, whose local view is stored at the documents' own paths.
     var queue = CacheKeys.queueName(nil)
   }
 
@@ -47,7 +47,7 @@ package final class LocalStore {
   /// The documents in the views of each target.
   var pins: [TargetID: Set<DocumentPath>] = [:]
   var pinCounts: [DocumentPath: Int] = [:]
-  /// The versions on which pending writes are based, for documents of which the remote has a newer version.
+  /// For documents with a newer remote version, the versions on which their pending writes are based.
   var bases: [String?: [DocumentPath: SyncedDocument]] = [:]
   /// Called when another client changed a document first; without a resolver, the last write wins.
   package var resolver: ConflictResolver?

@@ -32,8 +32,8 @@ struct WriteSide {
   var backoff: Backoff
   /// The first batches of the queue: sent, or to be sent when the stream is open.
   var pipeline: [PendingBatch] = []
-  /// The batch whose documents are being looked up because other clients changed them. Nothing is sent
-  /// until then.
+  /// The batch whose documents are being looked up because other clients changed them. The stream sends
+  /// nothing until they have arrived.
   var lookup: BatchID?
   var isIdleTimerRunning = false
 }

@@ -71,7 +71,7 @@ extension SyncEngine {
       answers.rejected += 1
       effects.append(.rejected(Rejection(batch, of: local.user, error)))
     }
-    // As in `acknowledge`.
+    // See `acknowledge`.
     complete(id, error)
     try emit(documents, nil)
   }

@@ -2,8 +2,8 @@
 //
 //   effects = handle(event)
 //
-// It has no clock, no thread and no connection. All persistent state is in the local store, which has it
-// when a call returns. Calls must not overlap.
+// It has no clock, no thread and no connection. All persistent state is in the local store, which has
+// written it when a call returns. Calls must not overlap.
 //
 // Invariants:
 //   - The targets on an open watch stream are `watching.targets`.

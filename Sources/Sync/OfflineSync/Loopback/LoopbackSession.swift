@@ -155,7 +155,7 @@ final class LoopbackSession {
     guard !relevant.isEmpty else { return }
     var keys = target.keys
     if target.hasLimit {
-      // A document that left the result may have made room for one that has not changed.
+      // If a document left the result, an unchanged document may take its place within the limit.
       let answer = try server.store.documents(target.query)
       keys = Set(answer.map(\.path))
       for document in answer where !target.keys.contains(document.path) {

@@ -8,21 +8,21 @@
 //      been answered, and the remote's version may have changed. The precondition then becomes
 //      `afterPendingWrites`, and the base records the version below all pending writes, the ground
 //   1. the write is not sent before the writes that it follows are answered
-//   2. when the last of them that leaves the document in place is accepted, its update time becomes the
-//      precondition
-//   3. if one of them is refused or cancelled, the precondition cannot hold any more and the write is
-//      refused, too. It is not refused if a later write replaces the whole document or has a precondition of
-//      its own on its state
+//   2. when the last of those writes that leaves the document in place is accepted, its update time becomes
+//      the precondition
+//   3. if one of those writes is refused or cancelled, the precondition can no longer hold, and the write is
+//      refused, too. It is not refused if a later write of the document replaces the whole document or has
+//      its own precondition
 //   4. the write is also refused if a write that it follows was applied to another state than the one read.
-//      A write with a precondition cannot be, and a set or a deletion does not depend on the state. A patch
-//      without a precondition can: the version that it was applied to, as the remote reports it, must equal
-//      the ground. If the remote does not report that version, or an earlier release did not record the
-//      ground, the states count as equal
+//      The remote checks preconditions, and sets and deletions do not depend on the state, so only patches
+//      without a precondition need this. The remote reports the version that the patch was applied to, which
+//      must equal the ground. If it reports none, or an earlier release did not record the ground, the states
+//      count as equal
 //   5. when a write is accepted, its result becomes the ground of the remaining ones
 //   6. the watch stream may deliver a result before the answer. The ground then already includes the
-//      answered write, and what was read applies it twice. If the writes are idempotent, the result is what
-//      was read, unless other clients wrote in between. Step 4 detects a write between two of them with the
-//      next answer, and the remote detects a write after them
+//      answered write, and the read applied it twice. If the writes are idempotent, their result equals the
+//      read unless other clients wrote in between. Step 4 detects a write of another client between two of
+//      them at the next answer, and the remote detects a write after them
 
 package import DocumentStore
 
@@ -196,14 +196,15 @@ extension PendingBatch {
     return answer.results[last].version
   }
 
-  /// Returns this batch after a batch that it follows, but not the last one, was accepted.
+  /// Returns this batch, updated after the remote accepted an earlier batch that it follows, but not the
+  /// last such batch.
   fileprivate func moved(behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
     -> PendingBatch
   {
     moved(path, onto: batch.ground(of: path, after: answer))
   }
 
-  /// Returns this batch after the last batch that it follows was accepted.
+  /// Returns this batch, updated after the remote accepted the last batch that it follows.
   fileprivate func settled(
     behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance
   ) -> PendingBatch {
@@ -269,7 +270,7 @@ extension WriteQueue {
         answer = nil
         settlement.settle(next, next.following(path, madeAt: nil))
       } else if !next.changes(path) || (answer != nil && next.hasNoEffect(path)) {
-        // It leaves the state for later batches as it is.
+        // This batch does not change the state that later batches depend on.
         continue
       } else if next.pins(path) {
         break

@@ -134,8 +134,8 @@ package struct WriteQueue: Sendable {
   }
 
   /// Returns the local view after the remote's version changed from `old` to `new` and the batch `gone`
-  /// left the chain. `seen` is the view until then. `changed` has the earlier versions of batches that
-  /// were replaced.
+  /// left the chain. `seen` is the view before these changes. `changed` has the earlier versions of
+  /// batches that were replaced.
   func local(
     _ new: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
     changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument

@@ -50,8 +50,8 @@ public enum WatchChange: Sendable, Equatable {
   /// A message about targets; an empty list means all active ones. `cause` is the error of a removal that
   /// the remote initiated.
   case target(TargetState, [TargetID], resumeToken: [UInt8] = [], cause: RemoteError? = nil)
-  /// A document entered, changed in, or left targets. Without a document it left them, and its state is
-  /// unknown.
+  /// A document entered, changed in, or left targets. If the document is nil, it left the targets, and
+  /// its state is unknown.
   case document(DocumentPath, RemoteDocument?, updated: [TargetID], removed: [TargetID])
   /// The number of documents in the target, optionally with a Bloom filter of their names.
   case existenceFilter(TargetID, count: Int, BloomFilter.Parts?)

@@ -25,10 +25,10 @@ public struct WatchTarget: Sendable, Equatable {
   public var purpose: Purpose
   /// The token with which to resume; empty to start from the beginning.
   public var resumeToken: [UInt8]
-  /// Without a token: the client has all changes up to this time.
+  /// The time up to which the client has all changes; used without a token.
   public var readTime: SnapshotVersion
-  /// With a token: the number of documents that the client has. A remote that counts differently sends an
-  /// existence filter.
+  /// The number of documents that the client has; used with a token. A remote that counts differently
+  /// sends an existence filter.
   public var expectedCount: Int?
 
   /// Creates a request to watch a query.

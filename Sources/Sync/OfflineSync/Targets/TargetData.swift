@@ -14,7 +14,7 @@ package struct StoredTarget: Sendable, Equatable {
   /// The version at which the remote last confirmed all documents of the target.
   package var limboFreeVersion: SnapshotVersion = .none
   package var resumeToken: [UInt8] = []
-  /// Without a token: a bundle contained all changes up to this time.
+  /// The time up to which a bundle contained all changes; used without a token.
   package var readTime: SnapshotVersion = .none
 }
 

@@ -38,7 +38,7 @@ struct TargetState {
     isCurrent = true
   }
 
-  /// Whether the remote has sent the whole target and no refusal is in force.
+  /// Whether the remote has sent the whole target and none of it is refused.
   var isComplete: Bool { isCurrent && refused.isEmpty }
 
   mutating func noteEvent() { if isComplete { isDelivered = true } }

@@ -15,7 +15,7 @@ struct WatchAggregator {
   private var states: [TargetID: TargetState] = [:]
   private var updates: [DocumentPath: SyncedDocument] = [:]
   private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
-  /// For each document, the targets for which the remote has sent its content or its absence.
+  /// For each document, the targets for which the remote has sent its content or its deletion.
   private var updaters: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
 
