@@ -61,7 +61,7 @@ extension BallcapTests {
     }
 
     @Test(arguments: 1...6) func aChangeOfAListThatIsInNoOrderTellsWhatMoved(seed: UInt64) async throws {
-      var rng = Dice(seed: seed)
+      var rng = SeededRNG(seed: seed)
       for rank in 0..<12 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
       try await source.get()
@@ -90,7 +90,7 @@ extension BallcapTests {
       #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
       #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
       // As the long way has it.
-      var rng = Dice(seed: 7)
+      var rng = SeededRNG(seed: 7)
       for _ in 0..<50 {
         var numbers = Array(0..<9)
         for place in numbers.indices { numbers.swapAt(place, rng.roll(9)) }
@@ -116,7 +116,7 @@ extension BallcapTests {
           return $0[\.rank] < $1[\.rank]
         })
       let collection = Firestore.memory().collection("items")
-      var rng = Dice(seed: 3)
+      var rng = SeededRNG(seed: 3)
       func item(_ id: Int) -> ListedDocument {
         let place = collection.document("\(id)")
         let item = Item(rank: rng.roll(1 << 20))
@@ -322,7 +322,7 @@ extension BallcapTests {
     }
 
     @Test func aQueryWithAPredicateTellsStepsThatLeadFromOneStateToTheNext() async throws {
-      var rng = Dice(seed: 11)
+      var rng = SeededRNG(seed: 11)
       for rank in 0..<8 { try await save("\(rank)", rank) }
       let heard = Heard<QuerySnapshot>()
       let registration = Document<Item>.order(by: "rank").filter(using: isEven).listen { snapshot, _ in

@@ -319,7 +319,7 @@ extension BallcapTests {
       for await _ in isAlive {}
     }
 
-    @Test func aListeningSourceEndsWhenItIsLetGo() async throws {
+    @Test func aListeningSourceEndsWhenItIsReleased() async throws {
       try await save("a")
       let held = Held()
       var source: ItemSource? = source().retrieve { _, document, done in

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [1 as UInt64, 2, 3]) func itIsSortedAfterEveryEditAndCanUndoThem(seed: UInt64) {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     var list = DocumentList<Document<Item>>([], .user { $0[\.rank] < $1[\.rank] })
     var model: [Int: Int] = [:]
     for step in 0..<400 {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RecentValuesTests {
   @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
     /// Oldest first.
     var list: [(key: Int, value: Int, cost: Int)] = []
@@ -42,7 +42,7 @@ import Testing
 }
 
 /// Dice with a seed.
-struct Dice {
+struct SeededRNG {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }

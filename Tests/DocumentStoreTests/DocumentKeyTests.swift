@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func everyPathComesBackFromItsKey() {
-    var rng = Dice(seed: 1)
+    var rng = SeededRNG(seed: 1)
     for _ in 0..<10_000 {
       let path = DocumentPath.any(&rng)
       #expect(DocumentKey.decode(DocumentKey.encode(path)) == path)
@@ -76,7 +76,7 @@ import Testing
 
   @Test func keysSortAsPathsDo() throws {
     let seed: UInt64 = 2
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     var paths = (0..<2000).map { _ in DocumentPath.any(&rng) }
     paths += paths.map { $0.neighbour(&rng) }
     paths += paths.map { $0.neighbour(&rng) }
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test func aDamagedKeyIsRefusedOrIsTheKeyOfAnotherPath() throws {
-    var rng = Dice(seed: 3)
+    var rng = SeededRNG(seed: 3)
     let keys = (0..<500).map { _ in DocumentKey.encode(.any(&rng)) }.filter { $0.count < 200 }
     var accepted = 0
     for _ in 0..<100_000 {
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test func bytesMadeOfTheKeysOwnAlphabetAreRefusedOrTheKeyOfAPath() throws {
-    var rng = Dice(seed: 4)
+    var rng = SeededRNG(seed: 4)
     let pieces: [[UInt8]] = [
       [0], [1], [2], [0xFF], [0, 1], [0, 0xFF], [2, 0x61, 0, 1], [1, 0x80, 0, 0, 0, 0, 0, 0, 5],
       [2] + Array("__id5__".utf8) + [0, 1], Array("__".utf8), Array("é".utf8), [0xC3], [0x2F], [0x2E],
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func everyTruncationOfAKeyIsRefused() {
-    var rng = Dice(seed: 5)
+    var rng = SeededRNG(seed: 5)
     for _ in 0..<200 {
       let key = DocumentKey.encode(.any(&rng))
       for count in 0..<min(key.count, 300) {
@@ -163,7 +163,7 @@ import Testing
   }
 
   private static var paths: [DocumentPath] {
-    var rng = Dice(seed: 21)
+    var rng = SeededRNG(seed: 21)
     let names =
       Names.odd + Names.numeric + ["_", "__", "zero\0in\0it", String(repeating: "long", count: 200)]
     let pairs = names.flatMap { left in names.map { DocumentPath(unchecked: [left, $0]) } }
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test func aGroupHasTheDocumentsOfItsCollectionID() {
-    var rng = Dice(seed: 23)
+    var rng = SeededRNG(seed: 23)
     let paths = Self.paths
     var wrong: [String] = []
     for path in paths {

@@ -31,7 +31,7 @@ import Testing
   @Test(arguments: [41, 42, 43, 44] as [UInt64])
   func aStoreIsADictionaryThatSurvivesReopening(seed: UInt64) throws {
     let directory = TemporaryDirectory()
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let clock = HandClock(1_700_000_000_000_000)
     var paths = (0..<6).map { _ in DocumentPath.any(&rng) }
     paths += paths.map { $0.neighbour(&rng) }
@@ -55,7 +55,7 @@ import Testing
     try store?.close()
   }
 
-  private func mutation(_ paths: [DocumentPath], _ rng: inout Dice) -> Mutation {
+  private func mutation(_ paths: [DocumentPath], _ rng: inout SeededRNG) -> Mutation {
     let path = rng.pick(paths)
     if rng.oneIn(4) { return .delete(path) }
     let transforms = (0..<rng.roll(3)).map { _ in

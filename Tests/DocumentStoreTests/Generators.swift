@@ -5,7 +5,7 @@
 import DocumentStore
 
 /// SplitMix64: produces equal numbers on every machine, for any seed.
-struct Dice: RandomNumberGenerator {
+struct SeededRNG: RandomNumberGenerator {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }
@@ -72,7 +72,7 @@ enum Names {
     "\0", "\u{1}", "a", "b", "_", "0", "9", "é", "\u{301}", "\u{FFFF}", "\u{1F600}",
   ]
 
-  static func any(_ rng: inout Dice) -> String {
+  static func any(_ rng: inout SeededRNG) -> String {
     switch rng.roll(8) {
     case 0, 1: return rng.pick(numeric)
     case 2: return "__id\(Int64(truncatingIfNeeded: rng.next()) >> Int64(rng.roll(64)))__"
@@ -83,14 +83,14 @@ enum Names {
   }
 
   /// Appends a few letters, if the name stays valid.
-  static func extended(_ name: String, by count: Int, _ rng: inout Dice) -> String {
+  static func extended(_ name: String, by count: Int, _ rng: inout SeededRNG) -> String {
     let longer = (0..<count).reduce(name) { name, _ in name + rng.pick(lettersOfExtensions) }
     return longer.utf8.count <= 1500 ? longer : name
   }
 }
 
 extension DocumentPath {
-  static func any(_ rng: inout Dice) -> DocumentPath {
+  static func any(_ rng: inout SeededRNG) -> DocumentPath {
     while true {
       let count = 2 * (1 + rng.roll(3) * rng.roll(3))
       if let path = try? DocumentPath((0..<count).map { _ in Names.any(&rng) }) { return path }
@@ -98,7 +98,7 @@ extension DocumentPath {
   }
 
   /// A path with one difference, because such pairs are likely to reveal errors in orders.
-  func neighbour(_ rng: inout Dice) -> DocumentPath {
+  func neighbour(_ rng: inout SeededRNG) -> DocumentPath {
     while true {
       var segments = segments
       let index = rng.roll(segments.count)
@@ -134,7 +134,7 @@ enum Values {
   ].compactMap(StoredGeoPoint.init)
 
   /// A scalar of any type, or an empty container.
-  static func scalar(_ rng: inout Dice) -> StoredValue {
+  static func scalar(_ rng: inout SeededRNG) -> StoredValue {
     switch rng.roll(13) {
     case 0: .null
     case 1: .boolean(rng.oneIn(2))
@@ -152,7 +152,7 @@ enum Values {
     }
   }
 
-  static func any(_ rng: inout Dice, depthLeft: Int) -> StoredValue {
+  static func any(_ rng: inout SeededRNG, depthLeft: Int) -> StoredValue {
     guard depthLeft > 0, rng.oneIn(3) else { return scalar(&rng) }
     if rng.oneIn(2) {
       return .array((0..<rng.roll(4)).map { _ in any(&rng, depthLeft: depthLeft - 1) })
@@ -160,7 +160,7 @@ enum Values {
     return .map(map(&rng, depthLeft: depthLeft - 1))
   }
 
-  static func map(_ rng: inout Dice, depthLeft: Int) -> StoredMap {
+  static func map(_ rng: inout SeededRNG, depthLeft: Int) -> StoredMap {
     StoredMap(
       (0..<rng.roll(5)).map { _ in
         (name: rng.oneIn(9) ? "" : Names.any(&rng), value: any(&rng, depthLeft: depthLeft))
@@ -175,7 +175,7 @@ enum Values {
   }
 
   /// Sometimes as deep as a document may be.
-  static func fields(_ rng: inout Dice) -> StoredMap {
+  static func fields(_ rng: inout SeededRNG) -> StoredMap {
     var fields = map(&rng, depthLeft: 4)
     switch rng.roll(12) {
     case 0: fields["tower"] = tower(17 + rng.roll(3), around: scalar(&rng))
@@ -230,13 +230,13 @@ func moment(_ microseconds: Int64) -> StoredTimestamp {
 
 extension [UInt8] {
   /// Applies one to three changes, as file damage or an attacker would cause.
-  func damaged(_ rng: inout Dice, splicing other: [UInt8]) -> [UInt8] {
+  func damaged(_ rng: inout SeededRNG, splicing other: [UInt8]) -> [UInt8] {
     var bytes = self
     for _ in 0...rng.roll(3) { bytes.damageOnce(&rng, splicing: other) }
     return bytes
   }
 
-  private mutating func damageOnce(_ rng: inout Dice, splicing other: [UInt8]) {
+  private mutating func damageOnce(_ rng: inout SeededRNG, splicing other: [UInt8]) {
     guard !isEmpty else { return append(UInt8(truncatingIfNeeded: rng.next())) }
     let index = rng.roll(count)
     switch rng.roll(9) {

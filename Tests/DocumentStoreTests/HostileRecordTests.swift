@@ -20,7 +20,7 @@ import Glibc
     (try? StoredDocument(path: place, record: bytes)) != nil
   }
 
-  private func randomRecord(_ rng: inout Dice) -> [UInt8] {
+  private func randomRecord(_ rng: inout SeededRNG) -> [UInt8] {
     RecordCodec.encode(
       createTime: rng.pick(Values.timestamps), updateTime: rng.pick(Values.timestamps),
       fields: Values.fields(&rng))
@@ -31,7 +31,7 @@ import Glibc
   /// A record does not contain its own length; the store keeps it. So a part of a record may itself be a
   /// valid record.
   @Test func aPartOfARecordAndMoreThanOneAreRefusedOrAreOtherRecords() throws {
-    var rng = Dice(seed: 21)
+    var rng = SeededRNG(seed: 21)
     func check(_ bytes: [UInt8]) throws -> Bool {
       guard let document = try? StoredDocument(path: place, record: bytes) else { return true }
       try #require(document.record == bytes, "\(bytes.hexadecimal)")
@@ -53,7 +53,7 @@ import Glibc
   /// validated.
   @Test func aDamagedRecordFailsToDecodeOrIsCanonical() throws {
     let seed: UInt64 = 23
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let records = (0..<600).map { _ in randomRecord(&rng) }.filter { $0.count < 500 }
     var accepted = 0
     for round in 0..<200_000 {
@@ -68,7 +68,7 @@ import Glibc
   }
 
   @Test func noiseIsRefusedOrIsARecord() throws {
-    var rng = Dice(seed: 24)
+    var rng = SeededRNG(seed: 24)
     for _ in 0..<20_000 {
       let noise = (0..<rng.roll(40)).map { _ in UInt8(rng.oneIn(2) ? rng.roll(14) : rng.roll(256)) }
       let record = Raw.record([0, UInt8(rng.roll(3))] + noise)

@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct MutationModelTests {
   @Test(arguments: Array(61...66) as [UInt64]) func theStoreFollowsTheContract(seed: UInt64) throws {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let clock = HandClock(1_700_000_000_000_000)
     var world = try World(seed: seed, clock)
     let paths = ["a", "b", "c"].map { path("docs", $0) }
@@ -524,7 +524,7 @@ private struct Parts {
 extension Write {
   private static let names = ["a", "b", "c", "\u{E9}", "e\u{301}", "a.b", "`"]
 
-  fileprivate static func any(_ paths: [DocumentPath], times: [Int64], _ rng: inout Dice) -> Write {
+  fileprivate static func any(_ paths: [DocumentPath], times: [Int64], _ rng: inout SeededRNG) -> Write {
     var write = Write(path: rng.pick(paths), kind: kind(&rng))
     switch write.kind {
     case .merge, .mergeFields: break
@@ -537,7 +537,7 @@ extension Write {
     return write
   }
 
-  private static func precondition(_ times: [Int64], _ rng: inout Dice) -> Precondition {
+  private static func precondition(_ times: [Int64], _ rng: inout SeededRNG) -> Precondition {
     switch rng.roll(4) {
     case 0: .exists(false)
     case 1: .exists(true)
@@ -545,7 +545,7 @@ extension Write {
     }
   }
 
-  private static func kind(_ rng: inout Dice) -> Kind {
+  private static func kind(_ rng: inout SeededRNG) -> Kind {
     switch rng.roll(14) {
     case 0, 1: .set(data(&rng, depthLeft: 3, deletions: false))
     case 2, 3, 4: .merge(data(&rng, depthLeft: 3, deletions: true))
@@ -556,7 +556,7 @@ extension Write {
     }
   }
 
-  private static func mergeFields(_ rng: inout Dice) -> Kind {
+  private static func mergeFields(_ rng: inout SeededRNG) -> Kind {
     let data = data(&rng, depthLeft: 3, deletions: true)
     let places = Datum.map(data).places
     var listed = places.isEmpty ? [] : (0..<rng.roll(4)).map { _ in rng.pick(places) }
@@ -564,7 +564,7 @@ extension Write {
     return .mergeFields(data, listed)
   }
 
-  private static func changes(_ rng: inout Dice) -> [(field: [String], datum: Datum)] {
+  private static func changes(_ rng: inout SeededRNG) -> [(field: [String], datum: Datum)] {
     let isCareless = rng.oneIn(15)
     var changes: [(field: [String], datum: Datum)] = []
     for _ in 0..<rng.roll(5) {
@@ -577,7 +577,7 @@ extension Write {
     return changes
   }
 
-  private static func data(_ rng: inout Dice, depthLeft: Int, deletions: Bool) -> Data {
+  private static func data(_ rng: inout SeededRNG, depthLeft: Int, deletions: Bool) -> Data {
     var data: Data = []
     for _ in 0..<rng.roll(5) {
       let name = rng.pick(names)
@@ -587,7 +587,7 @@ extension Write {
     return data
   }
 
-  private static func datum(_ rng: inout Dice, depthLeft: Int, deletions: Bool) -> Datum {
+  private static func datum(_ rng: inout SeededRNG, depthLeft: Int, deletions: Bool) -> Datum {
     switch rng.roll(6) {
     case 0 where deletions: return .delete
     case 0, 1: return .compute(operation(&rng))
@@ -599,7 +599,7 @@ extension Write {
     }
   }
 
-  private static func value(_ rng: inout Dice) -> Plain {
+  private static func value(_ rng: inout SeededRNG) -> Plain {
     switch rng.roll(6) {
     case 0, 1, 2: Plain(number(&rng).value)
     case 3: .list((0..<rng.roll(5)).map { _ in element(&rng) })
@@ -608,7 +608,7 @@ extension Write {
     }
   }
 
-  private static func element(_ rng: inout Dice) -> Plain {
+  private static func element(_ rng: inout SeededRNG) -> Plain {
     switch rng.roll(6) {
     case 0: .map([[0x61]: Plain(number(&rng).value)])
     case 1: .map([[0x61]: .list([Plain(number(&rng).value)])])
@@ -617,13 +617,13 @@ extension Write {
     }
   }
 
-  private static func number(_ rng: inout Dice) -> StoredNumber {
+  private static func number(_ rng: inout SeededRNG) -> StoredNumber {
     rng.oneIn(2)
       ? .integer(rng.pick([0, 1, 2, 3, -1, .max, .min, 1 << 53, (1 << 53) + 1]))
       : .double(rng.pick([0, -0.0, 1, 2, 1.5, -1.5, .nan, .infinity, 0x1p53, 0x1p63, -0x1p63]))
   }
 
-  private static func operation(_ rng: inout Dice) -> FieldTransform.Operation {
+  private static func operation(_ rng: inout SeededRNG) -> FieldTransform.Operation {
     switch rng.roll(6) {
     case 0: .serverTimestamp
     case 1: .increment(number(&rng))

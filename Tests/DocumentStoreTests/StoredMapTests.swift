@@ -6,7 +6,7 @@ import Testing
 @Suite struct StoredMapTests {
   @Test func fieldsStandInTheOrderOfTheirNamesBytes() {
     let names = ["", "\0", "A", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
-    var rng = Dice(seed: 31)
+    var rng = SeededRNG(seed: 31)
     for _ in 0..<200 {
       let map = StoredMap(names.shuffled(using: &rng).map { (name: $0, value: StoredValue.null) })
       #expect(map.entries.map { Array($0.name.utf8) } == names.map { Array($0.utf8) })
@@ -22,7 +22,7 @@ import Testing
 
   /// Inserting each field separately would move most of the others and take minutes.
   @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
-    var rng = Dice(seed: 33)
+    var rng = SeededRNG(seed: 33)
     let numbers = (0..<60_000).map { _ in rng.roll(30_000) }
     let map = StoredMap(numbers.enumerated().map { (String($1), StoredValue.integer(Int64($0))) })
     var last: [Int: Int] = [:]
@@ -55,7 +55,7 @@ import Testing
   /// Random changes to a map and to a dictionary of bytes.
   @Test func aMapIsADictionaryOfBytesInOrder() {
     let seed: UInt64 = 32
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     for script in 0..<200 {
       var map = StoredMap()
       var model: [[UInt8]: Int64] = [:]
@@ -80,7 +80,7 @@ import Testing
     field("d", "e", "f"), field("\u{E9}"), field("e\u{301}", "x"), field("zz"),
   ]
 
-  private static func map(_ rng: inout Dice, depth: Int) -> StoredMap {
+  private static func map(_ rng: inout SeededRNG, depth: Int) -> StoredMap {
     let names = depth == 0 ? ["a", "b", "c", "d", "\u{E9}", "e\u{301}", "zz"] : ["x", "y", "z", "e", "f"]
     return StoredMap(
       (0..<rng.roll(6)).map { _ in
@@ -102,7 +102,7 @@ import Testing
 
   @Test func replacingManyPlacesIsReplacingEach() {
     let seed: UInt64 = 34
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     for round in 0..<5000 {
       let map = Self.map(&rng, depth: 0)
       let source = Self.map(&rng, depth: 0)

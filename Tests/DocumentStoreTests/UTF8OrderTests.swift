@@ -6,7 +6,7 @@ import Testing
 @Suite struct UTF8OrderTests {
   @Test func stringsCompareAsTheirBytesDo() {
     let seed: UInt64 = 51
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let long = "long \(String(repeating: "é", count: 99))"
     let listed = Names.odd + Names.numeric + Names.reserved + ["", long]
     var names = listed + listed.map { Names.extended($0, by: 1, &rng) }

@@ -155,7 +155,7 @@ import Testing
     try #require(FirebaseApp.app(name: name)).delete { _ in }
   }
 
-  @Test func deletingTwiceSaysFalseAndSparesTheSuccessor() throws {
+  @Test func deletingTwiceReturnsFalseAndSparesTheSuccessor() throws {
     let name = freshName()
     FirebaseApp.configure(name: name, options: plainOptions())
     let old = try #require(FirebaseApp.app(name: name))
@@ -232,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func nobodyFindsAnAppWhoseTeardownsRun() throws {
+  @Test func anAppIsNotFoundWhileItsTeardownsRun() throws {
     try withApp { app in
       let name = app.name
       let log = Log()
@@ -252,7 +252,7 @@ import Testing
     expectMessage("App named second has already been configured.", from: result)
   }
 
-  @Test func ofManyThreadsThatDeleteOneAppOneIsTold() throws {
+  @Test func onlyOneOfManyConcurrentDeletionsSucceeds() throws {
     try withApp { app in
       let log = Log()
       app.addTeardown { log.append("teardown") }

@@ -96,7 +96,7 @@ import Testing
     #expect(options == FirebaseOptions(googleAppID: "", gcmSenderID: ""))
   }
 
-  @Test func aValueThatIsNoStringIsAsGoodAsNone() throws {
+  @Test func aValueThatIsNotAStringIsIgnored() throws {
     let xml = "<plist><dict><key>PROJECT_ID</key><integer>1</integer><key>API_KEY</key><true/></dict></plist>"
     let options = try #require(try read(Data(xml.utf8)))
     #expect(options.projectID == "dugout")
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: ["", "\u{0}\u{1}", "<plist><dict><key>", "bplist00", "<plist><array/></plist>"])
-  func aFileThatIsNoDictionaryGivesNil(content: String) throws {
+  func aFileThatIsNotADictionaryGivesNil(content: String) throws {
     #expect(try read(Data(content.utf8)) == nil)
   }
 

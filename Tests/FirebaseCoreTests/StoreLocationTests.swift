@@ -55,7 +55,7 @@ import Testing
   }
 
   #if !canImport(Darwin)
-  @Test func withoutADirectoryItIsThePlaceOfThePlatform() throws {
+  @Test func theDefaultDirectoryIsThePlatforms() throws {
     try withApp { app in
       let root = StoreLocation.xdgRoot(
         environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory())
@@ -88,7 +88,7 @@ import Testing
     #expect(StoreLocation.component("name", name) == component)
   }
 
-  @Test func differentNamesMakeDifferentComponentsEvenWhereCapitalsDoNotCount() {
+  @Test func differentNamesHaveDifferentComponentsOnCaseInsensitiveFileSystems() {
     let alphabet = ["a", "A", "(", ")", "%", "2", "5", "/", ".", "-", "é", "\u{0}"]
     var names: Set<String> = ["", "(default)", "(DEFAULT)", "(default) ", "default"]
     for one in alphabet {
@@ -101,7 +101,7 @@ import Testing
     #expect(components.count == names.count)
   }
 
-  @Test func everyCharacterMakesAComponentOfHarmlessOnes() {
+  @Test func everyCharacterIsEncodedInASafeComponent() {
     let harmless = Set("abcdefghijklmnopqrstuvwxyz0123456789-_%")
     for scalar in 0..<256 as Range<UInt32> {
       let component = StoreLocation.component("name", String(UnicodeScalar(scalar)!))

@@ -28,7 +28,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
 
   // MARK: Range
 
-  @Test func theFirstAndTheLastMomentAreIn() {
+  @Test func theFirstAndTheLastTimestampAreInRange() {
     #expect(first.dateValue().timeIntervalSince1970 == -62_135_596_800)
     #expect(last.seconds == 253_402_300_799)
     #expect(last.nanoseconds == 999_999_999)
@@ -41,7 +41,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     expectMessage("Timestamp nanoseconds out of range: -1", from: result)
   }
 
-  @Test func aWholeSecondOfNanosecondsTraps() async {
+  @Test func aBillionNanosecondsTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Timestamp(seconds: 0, nanoseconds: 1_000_000_000)
     }
@@ -69,7 +69,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     expectMessage("Timestamp seconds out of range: 253402300800", from: result)
   }
 
-  @Test func aDateThatIsNoNumberTraps() async {
+  @Test func aDateThatIsNotANumberTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Timestamp(date: Date(timeIntervalSince1970: .nan))
     }
@@ -114,7 +114,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     }
   }
 
-  @Test func theDateOfATimestampIsItsMoment() {
+  @Test func theDateOfATimestampIsItsInstant() {
     #expect(Timestamp(seconds: 1, nanoseconds: 500_000_000).dateValue().timeIntervalSince1970 == 1.5)
     #expect(Timestamp(seconds: -2, nanoseconds: 500_000_000).dateValue().timeIntervalSince1970 == -1.5)
   }
@@ -131,7 +131,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     #expect(!timestamp.isEqual(nil))
   }
 
-  @Test func equalTimestampsHashAlikeAndAreOneElementOfASet() {
+  @Test func equalTimestampsHaveEqualHashes() {
     let one = Timestamp(seconds: 1, nanoseconds: 2)
     let same = Timestamp(seconds: 1, nanoseconds: 2)
     #expect(one.hash == same.hash)
@@ -173,7 +173,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     #expect(String(decoding: json, as: UTF8.self) == #"{"nanoseconds":7,"seconds":-5}"#)
   }
 
-  @Test func everyCoderGivesBackWhatItWasGiven() throws {
+  @Test func everyCoderRoundTripsItsValues() throws {
     let moments = [first, Timestamp(seconds: -1, nanoseconds: 999_999_999), last]
     let json = try JSONEncoder().encode(moments)
     #expect(try JSONDecoder().decode([Timestamp].self, from: json) == moments)
@@ -185,7 +185,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     (#"{"seconds": 0, "nanoseconds": -1}"#, "Timestamp nanoseconds out of range: -1"),
     (#"{"seconds": 253402300800, "nanoseconds": 0}"#, "Timestamp seconds out of range: 253402300800"),
   ])
-  func decodingAMomentOutOfRangeThrowsAndDoesNotTrap(json: String, problem: String) throws {
+  func decodingATimestampOutOfRangeThrowsAndDoesNotTrap(json: String, problem: String) throws {
     let error = #expect(throws: DecodingError.self) {
       try JSONDecoder().decode(Timestamp.self, from: Data(json.utf8))
     }

@@ -14,7 +14,7 @@ import Testing
     try await batch.commit()
   }
 
-  @Test func readsThatWaitSeeWhatWasWrittenBefore() throws {
+  @Test func waitingReadsSeeEarlierWrites() throws {
     let firestore = Firestore.memory()
     let document = firestore.document("a/b")
     for n in 0..<20 {
@@ -70,7 +70,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func anIndexWhosePagesAreDamagedIsMarkedUntilAQueryHasItMadeAgain() async throws {
+  @Test func aDamagedIndexIsMarkedAsLostUntilAQueryRebuildsIt() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     let index = FirestoreIndex("a", [.ascending("m")])
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// The path of a URL of the web was taken for that of a directory.
-  @Test func aBackupGoesToADirectoryOfThisMachine() async throws {
+  @Test func aBackupNeedsALocalDirectory() async throws {
     let database = try TestDatabase()
     try await database.firestore.document("a/b").setData(["n": 1])
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
@@ -144,7 +144,7 @@ import Testing
     await database.close()
   }
 
-  @Test func numbersTellWhatThereIs() async throws {
+  @Test func statisticsCountDocumentsAndBytes() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     let statistics = try await database.firestore.statistics()
@@ -157,7 +157,7 @@ import Testing
   }
 
   /// The story: what the command line compared with had no project and no database, and was equal to nothing of an app's.
-  @Test func aToolsReferenceIsThatOfAnAppWithoutAProject() async throws {
+  @Test func referencesOfToolsEqualThoseOfAppsWithoutAProject() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("users/ada")
     #expect(document.stored == StoredReference(inDefaultDatabase: try document.storedPath))
@@ -187,7 +187,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatIsTooOldIsEvicted() async throws {
+  @Test func tooOldDocumentsAreEvicted() async throws {
     let firestore = Firestore.memory()
     try await Self.filled(firestore, 700)
     try await firestore.document("b/keep").setData(["n": 1])

@@ -34,7 +34,7 @@ import Testing
     await database.close()
   }
 
-  @Test func documentsWithoutTheFieldCountForNothing() async throws {
+  @Test func documentsWithoutTheFieldAreNotCounted() async throws {
     let database = try await Self.numbers()
     let numbers = try await database.firestore.collection("a").aggregate([.count(), .sum("n")])
       .getAggregation(source: .server)

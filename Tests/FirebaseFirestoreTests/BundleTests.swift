@@ -89,7 +89,7 @@ import Testing
   }
 
   /// A document has the version that its bundle gives it, and not the time of the load.
-  @Test func aLaterBundleTakesThePlaceOfAnEarlierOneAndNotOfTheUsersWrites() async throws {
+  @Test func aLaterBundleReplacesAnEarlierOneButNotTheUsersWrites() async throws {
     let firestore = Firestore.memory()
     func load(_ n: Int, _ id: String, createTime: String, updateTime: String) async throws -> Int? {
       let document = Self.document("one", "\"n\": {\"integerValue\": \"\(n)\"}", at: updateTime)
@@ -110,7 +110,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aDocumentFromTheFirstMomentIsNotPendingWithARemoteEither() async throws {
+  @Test func aDocumentWithTimeZeroIsNotPendingWithARemote() async throws {
     let firestore = try RemoteDatabase().firestore
     let document = Self.document("one", "\"n\": {\"integerValue\": \"1\"}", at: "1970-01-01T00:00:00Z")
     try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 1)] + document))
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// A bundle that came between two others once won over the later one, if that had only repeated the first.
-  @Test func aDocumentIsAsLateAsTheLastBundleThatHasItAndNobodyHearsOfItsTime() async throws {
+  @Test func aRepeatedDocumentGetsTheLaterVersionWithoutASnapshot() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     func load(_ one: Int, _ two: Int, _ id: String, at updateTime: String) async throws {
@@ -170,7 +170,7 @@ import Testing
   }
 
   /// Whoever made the bundle has a clock that is seventy years ahead: what is written here later is later all the same.
-  @Test func aClockThatIsAheadDoesNotTakeTheUsersWritesBack() async throws {
+  @Test func aBundleWithAClockThatIsAheadKeepsTheUsersWrites() async throws {
     let firestore = Firestore.memory()
     func load(_ n: Int, _ id: String, updateTime: String) async throws -> Int? {
       let document = Self.document("one", "\"n\": {\"integerValue\": \"\(n)\"}", at: updateTime)
@@ -189,7 +189,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func observersAreToldBeforeTheCompletion() async throws {
+  @Test func observersAreNotifiedBeforeTheCompletion() async throws {
     let database = try TestDatabase()
     let log = Log()
     let data = Self.bundle(
@@ -255,7 +255,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: broken.indices) func aBundleThatIsBrokenLeavesNothingBehind(index: Int) async throws {
+  @Test(arguments: broken.indices) func aBrokenBundleChangesNothing(index: Int) async throws {
     let firestore = Firestore.memory()
     var data = Self.bundle(Self.broken[index])
     if index == 0 { data = Data("12{\"metadata\"".utf8) }
@@ -282,7 +282,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatWasLoadedSurvivesARestart() async throws {
+  @Test func loadedBundlesSurviveARestart() async throws {
     let database = try TestDatabase()
     try await database.firestore.loadBundle(
       Self.bundle(

@@ -50,7 +50,7 @@ import Testing
     try await firestore.client().send(.timer(.collection))
   }
 
-  @Test func aCollectionAboveItsBudgetLosesWhatIsOldestAndOthersNothing() async throws {
+  @Test func onlyTheOldestDocumentsOfACollectionAboveItsBudgetAreEvicted() async throws {
     let firestore = try await client(budgets: ["messages": 10_000])
     try await collect(firestore)
     let messages = try await cached("messages", of: firestore)
@@ -68,7 +68,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatIsSeenOrPendingStaysWhateverTheBudget() async throws {
+  @Test func observedAndPendingDocumentsStayWithAnyBudget() async throws {
     let firestore = try await client(budgets: ["messages": 0, "rooms": 1 << 20])
     try await collect(firestore)
     #expect(try await cached("messages", of: firestore) == ["10", "11"])

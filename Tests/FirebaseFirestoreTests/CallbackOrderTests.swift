@@ -20,7 +20,7 @@ import Testing
   /// So deep that it cannot even be looked at: it fails before it is written.
   private static var tooDeep: [String: Any] { (0..<120).reduce(["n": 1]) { map, _ in ["m": map] } }
 
-  @Test func whoWaitsForWritesIsToldBehindTheirCompletions() async throws {
+  @Test func waitingForWritesEndsAfterTheirCompletions() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     for round in 0..<10 {
@@ -55,7 +55,7 @@ import Testing
     await database.close()
   }
 
-  @Test func theEndIsToldBehindAllThatWasAskedBefore() async throws {
+  @Test func terminationCompletesAfterAllEarlierCalls() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let document = firestore.document("a/b")
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// More of them than there are threads for tasks.
-  @Test func completionsComeWhileAllTasksWaitForThem() async throws {
+  @Test func completionsRunWhileAllTasksWaitForThem() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData(["n": 1])

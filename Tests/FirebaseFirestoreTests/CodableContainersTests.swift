@@ -224,7 +224,7 @@ private enum Keys: String, CodingKey {
     }
   }
 
-  @Test func whatIsNoValueCannotBeDecodedFrom() {
+  @Test func unsupportedValuesCannotBeDecoded() {
     #expect(
       decodingFailure { _ = try decoder.decode(Box<Box<Int>>.self, from: ["value": ["value": NSObject()]]) }
         == "typeMismatch at value.value")

@@ -18,7 +18,7 @@ import Testing
     #expect(try JSONDecoder().decode(GeoPoint.self, from: JSONEncoder().encode(point)) == point)
   }
 
-  @Test func geoPointOutsideOfTheEarthIsCorrupted() {
+  @Test func aGeoPointOutOfRangeIsCorrupted() {
     let text = #"[{"latitude": 91, "longitude": 0}]"#
     #expect(
       decodingFailure { _ = try JSONDecoder().decode([GeoPoint].self, from: Data(text.utf8)) }

@@ -172,7 +172,7 @@ private struct Names: Codable {
     #expect(fields.sentinels.isEmpty)
   }
 
-  @Test(arguments: 0..<60) func modelsSurviveEveryWay(_ seed: UInt64) throws {
+  @Test(arguments: 0..<60) func modelsSurviveEveryEntryPoint(_ seed: UInt64) throws {
     var random = SplitMix(state: seed)
     let model = Model.random(depth: 2, &random)
     let fields = try encoder.encodeFields(model, in: Database.firestore).fields

@@ -80,7 +80,7 @@ import Testing
     #expect(try decoder.decodeFields(Box<Int>?.self, from: map, reference: nil)?.value == 1)
   }
 
-  @Test func nullAtTopLevelIsNoModel() {
+  @Test func nullAtTopLevelDoesNotDecodeAsAModel() {
     struct Empty: Codable {}
     func failure<T: Decodable>(_ type: T.Type) -> String? {
       decodingFailure { _ = try decoder.decode(type, from: NSNull()) }
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Such as an absent document, for a type that stands for absence itself.
-  @Test func nullAtTopLevelIsForTypesThatReadIt() throws {
+  @Test func nullAtTopLevelDecodesOnlyAsTypesThatAcceptIt() throws {
     enum Presence: Decodable, Equatable {
       case absent
       case present(Int)
@@ -167,7 +167,7 @@ import Testing
   }
 
   /// An object that no document can hold is handed on if it is what was asked for.
-  @Test func anObjectIsHandedOnAsItsDynamicTypeOnly() throws {
+  @Test func anObjectIsReturnedOnlyAsItsDynamicType() throws {
     #expect(try decoder.decode(Self.dog, from: Dog("Rex")).name == "Rex")
     #expect(decodingFailure { _ = try decoder.decode(Self.dog, from: Animal("Rex")) } == "typeMismatch at ")
   }
@@ -185,7 +185,7 @@ import Testing
   }
 
   /// Whatever else is in a dictionary is nobody's concern, and what is asked for has its path.
-  @Test func whatNobodyAsksForMayBeAnything() throws {
+  @Test func unrequestedFieldsMayHoldAnything() throws {
     struct Model: Codable {
       var value: Int
       var list: [Int]?
@@ -207,7 +207,7 @@ import Testing
         == "typeMismatch at value")
   }
 
-  @Test func aDateThatIsNoTimestampIsAnErrorWithItsPath() throws {
+  @Test func aDateOutOfRangeIsAnErrorWithItsPath() throws {
     struct Message: Codable {
       @ServerTimestamp var sent: Date?
     }
@@ -328,7 +328,7 @@ import Testing
     #expect((dictionary["only"] as? [String: Any])?["d"] as? FieldValue == FieldValue.serverTimestamp())
   }
 
-  @Test func whatDocumentsCannotHoldIsRefused() {
+  @Test func valuesThatDocumentsCannotHoldAreRefused() {
     func message(_ value: some Encodable) -> String? {
       do {
         _ = try encoder.encodeFields(value, in: Database.firestore)
@@ -386,7 +386,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Decimal.self, from: "1") } == "typeMismatch at value")
   }
 
-  @Test func nilHasNoFieldButNullReadsAsNil() throws {
+  @Test func nilIsOmittedAndNullDecodesAsNil() throws {
     struct Model: Codable {
       var a: Int?
       var b: String?

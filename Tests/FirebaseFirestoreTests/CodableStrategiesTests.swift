@@ -45,7 +45,7 @@ import Testing
     #expect(try decoder.field(Date.self, from: 1_700_000_000_000) == date)
   }
 
-  @Test func datesAsInternetText() throws {
+  @Test func datesAsISO8601Text() throws {
     encoder.dateEncodingStrategy = .iso8601
     decoder.dateDecodingStrategy = .iso8601
     #expect(try stored(date, encoder: encoder) == .string("2023-11-14T22:13:20Z"))
@@ -188,7 +188,7 @@ import Testing
     #expect(try decoder.decode([Kind: Int].self, from: ["old_one": 1]) == [.oldOne: 1])
   }
 
-  @Test func keysByAClosureThatSeesThePath() throws {
+  @Test func keysAreConvertedByAClosureThatGetsThePath() throws {
     encoder.keyEncodingStrategy = .custom { path in Name(path.map(\.stringValue).joined(separator: "/")) }
     decoder.keyDecodingStrategy = .custom { path in
       Name(String(path[path.count - 1].stringValue.split(separator: "/").last ?? ""))
@@ -206,7 +206,7 @@ import Testing
     init?(intValue: Int) { nil }
   }
 
-  @Test func ofTwoFieldsWithOneConvertedNameTheFirstCounts() throws {
+  @Test func theFirstOfTwoFieldsWithEqualConvertedNamesWins() throws {
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     struct Model: Codable { var aB: Int }
     #expect(try decoder.decode(Model.self, from: ["aB": 1, "a_b": 2]).aB == 1)

@@ -21,7 +21,7 @@ import Testing
 
   // MARK: In
 
-  @Test func nativeNumbersKeepTheirKind() throws {
+  @Test func nativeNumbersKeepTheirType() throws {
     #expect(try value(1) == .integer(1))
     #expect(try value(0) == .integer(0))
     #expect(try value(1.0) == .double(1))
@@ -43,7 +43,7 @@ import Testing
   }
 
   /// Dictionaries that are compared are full of `AnyHashable`.
-  @Test func hashableValuesAreWhatTheyHold() throws {
+  @Test func hashableValuesAreUnwrapped() throws {
     let inner: [String: AnyHashable] = ["list": [1, "x"] as [AnyHashable], "no": NSNull()]
     let data: [String: AnyHashable] = [
       "age": 1, "byKey": ["k": "v"] as [AnyHashable: AnyHashable], "inner": inner, "isNew": true, "name": "x",
@@ -74,7 +74,7 @@ import Testing
     #expect(try decoder.decode(Box<UInt64>.self, from: large).value == .max)
   }
 
-  @Test func numberObjectsKeepTheirKind() throws {
+  @Test func numberObjectsKeepTheirType() throws {
     #expect(try value(NSNumber(value: 1)) == .integer(1))
     #expect(try value(NSNumber(value: 0)) == .integer(0))
     #expect(try value(NSNumber(value: 1.0)) == .double(1))
@@ -117,7 +117,7 @@ import Testing
     #expect(try value(VectorValue([1, 2])) == .vector([1, 2]))
   }
 
-  @Test func optionalsAreWhatTheyHoldAndNilIsNull() throws {
+  @Test func optionalsAreUnwrappedAndNilIsNull() throws {
     #expect(try value(Optional(1) as Any) == .integer(1))
     #expect(try value(Optional<Int>.none as Any) == .null)
     #expect(try value(Optional(Optional(NSNumber(value: 1))) as Any) == .integer(1))
@@ -137,7 +137,7 @@ import Testing
     #expect(try value(["a": 1] as [AnyHashable: Any]) == .map(StoredMap([("a", .integer(1))])))
   }
 
-  @Test func whatCannotBeStoredIsNamed() {
+  @Test func unstorableValuesAreNamed() {
     struct Custom {}
     #expect(message(NSObject()) == "Unsupported type: NSObject (found in field a)")
     #expect(message(Custom()) == "Unsupported type: Custom (found in field a)")

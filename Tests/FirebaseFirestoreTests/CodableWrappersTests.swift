@@ -105,7 +105,7 @@ private struct Note: Codable, Equatable {
 
   // MARK: ServerTimestamp
 
-  @Test func nilServerTimestampIsLeftToTheCommit() throws {
+  @Test func aNilServerTimestampIsSetByTheCommit() throws {
     let encoded = try encoder.encode(Message())
     #expect(encoded["date"] as? FieldValue == FieldValue.serverTimestamp())
     #expect(encoded["timestamp"] as? FieldValue == FieldValue.serverTimestamp())

@@ -80,7 +80,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aBatchHappensWholeOrNotAtAll() async throws {
+  @Test func aBatchIsAtomic() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let batch = firestore.batch()
@@ -101,7 +101,7 @@ import Testing
     await database.close()
   }
 
-  @Test func whatIsNestedTooDeeplyFailsTheCommitAndNeverTheProcess() async throws {
+  @Test func excessiveNestingFailsTheCommitAndNotTheProcess() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     for (depth, isFine) in [(20, true), (21, false), (99, false), (2000, false)] {

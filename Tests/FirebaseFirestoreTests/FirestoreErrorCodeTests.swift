@@ -15,7 +15,7 @@ import Testing
     do { try Self.fail("another") } catch FirestoreErrorCode.unavailable { Issue.record("foreign") } catch {}
   }
 
-  @Test func anErrorIsToldApartInASwitch() {
+  @Test func anErrorIsDistinguishedInASwitch() {
     do { try Self.fail() } catch {
       switch error {
       case FirestoreErrorCode.notFound: Issue.record("another code")
@@ -43,7 +43,7 @@ import Testing
     do { try Self.fail() } catch let error as FirestoreErrorCode { #expect(error.code == .unavailable) }
   }
 
-  @Test func whatIsThrownIsAGenuineNSError() async throws {
+  @Test func thrownErrorsAreNSErrors() async throws {
     let database = try TestDatabase()
     do {
       try await database.firestore.document("a/__b__").setData(["n": 1])

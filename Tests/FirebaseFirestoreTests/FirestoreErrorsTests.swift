@@ -24,7 +24,7 @@ import Testing
     (.feedTruncated("what happened"), 11),
   ]
 
-  @Test(arguments: errors) func anErrorHasItsCodeAndItsWords(error: DocumentStoreError, code: Int) {
+  @Test(arguments: errors) func anErrorHasItsCodeAndItsMessage(error: DocumentStoreError, code: Int) {
     let translated = FirestoreErrors.translate(error) as NSError
     #expect(translated.domain == "FIRFirestoreErrorDomain")
     #expect(translated.code == code)

@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Each form of a step is the step that its labels name.
-  @Test func predicatesOfEveryFormAreTheSameSteps() {
+  @Test func predicatesOfEveryFormAreEqualSteps() {
     let forms: [(QueryPredicate, QueryPredicate, Query)] = [
       (.whereField("n", isEqualTo: 1), .where("n", isEqualTo: 1), cities.whereField("n", isEqualTo: 1)),
       (.whereField("n", isNotEqualTo: 1), .isNotEqualTo("n", 1), cities.whereField("n", isNotEqualTo: 1)),
@@ -88,7 +88,7 @@ import Testing
       cities.refined(by: .where("n", arrayContains: 1)) == cities.whereField("n", arrayContains: 1))
   }
 
-  @Test func whatDoesNotDecodeIsLeftOutOrFailsTheWhole() async throws {
+  @Test func undecodableItemsAreOmittedOrFailTheResult() async throws {
     try await cities.document("a").setData(["name": "Aarau"])
     try await cities.document("b").setData(["name": 7])
     func observable(_ strategy: DecodingFailureStrategy) -> FirestoreQueryObservable<[City]> {

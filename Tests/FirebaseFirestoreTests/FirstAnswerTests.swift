@@ -29,7 +29,7 @@ struct FirstAnswerTests {
     #expect(heard.count == 1 && heard.first == .success(1))
   }
 
-  @Test func whoeverDoesNotAnswerHasRefused() {
+  @Test func aMissingAnswerIsAFailure() {
     let heard = Heard()
     // Nobody keeps it: it ends all the same.
     _ = FirstAnswer<Int>(within: 0.01) { heard.note($0) }
@@ -41,16 +41,16 @@ struct FirstAnswerTests {
   }
 
   /// Those who wait for an answer may have all threads.
-  @Test func timeIsOverAlsoWhileEverybodyWaits() {
-    let goesOn = DispatchSemaphore(value: 0)
-    for _ in 0..<400 { DispatchQueue.global().async { goesOn.wait() } }
-    defer { for _ in 0..<400 { goesOn.signal() } }
+  @Test func theTimeoutFiresWhileAllThreadsWait() {
+    let resume = DispatchSemaphore(value: 0)
+    for _ in 0..<400 { DispatchQueue.global().async { resume.wait() } }
+    defer { for _ in 0..<400 { resume.signal() } }
     let isTold = DispatchSemaphore(value: 0)
     _ = FirstAnswer<Int>(within: 0.01) { _ in isTold.signal() }
     #expect(isTold.wait(timeout: .now() + 10) == .success)
   }
 
-  @Test func anEndOfAllPatienceEndsTheQuestionAndThePause() {
+  @Test func endingThePatienceEndsTheRequestAndThePause() {
     let heard = Heard()
     let patience = Patience(seconds: 600, each: 600)
     let answer = FirstAnswer<Int>(patience) { heard.note($0) }
@@ -66,7 +66,7 @@ struct FirstAnswerTests {
     #expect(late.count == 1)
   }
 
-  @Test func anAnswerThatComesTooLateIsNoSecondOne() {
+  @Test func aLateAnswerIsIgnored() {
     let heard = Heard()
     let answer = FirstAnswer<Int>(within: 0.001) { heard.note($0) }
     _ = heard.first

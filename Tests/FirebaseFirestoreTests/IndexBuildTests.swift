@@ -29,14 +29,14 @@ import Testing
     return answer
   }
 
-  @Test func aQueryOnTheMainActorDoesNotHoldItUp() async throws {
+  @Test func aQueryDoesNotBlockTheMainActor() async throws {
     let count = try await ask { firestore in
       try await firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n").getDocuments().count
     }
     #expect(count == 30)
   }
 
-  @Test func aSumOnTheMainActorDoesNotHoldItUp() async throws {
+  @Test func aSumDoesNotBlockTheMainActor() async throws {
     let sum = try await ask { firestore in
       let query = firestore.collection("a").whereField("m", isEqualTo: 3)
       return try await query.aggregate([.count(), .sum("n")]).getAggregation(source: .server)
@@ -45,7 +45,7 @@ import Testing
     #expect(sum == (0..<30).reduce(0) { $0 + $1 * 10 + 3 })
   }
 
-  @Test func aListenerOnTheMainActorDoesNotHoldItUp() async throws {
+  @Test func aListenerDoesNotBlockTheMainActor() async throws {
     let count = try await ask { firestore in
       let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
       for try await snapshot in query.snapshots { return snapshot.count }
@@ -54,7 +54,7 @@ import Testing
     #expect(count == 30)
   }
 
-  @Test func aQueryWhoseIndexIsThereIsAnsweredWhileAnotherIsMade() async throws {
+  @Test func anIndexedQueryIsAnsweredDuringAnIndexBuild() async throws {
     let firestore = Firestore.memory()
     try await Self.filled(firestore)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
@@ -67,7 +67,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func withoutTheMakingOfIndexesNobodyWaits() async throws {
+  @Test func withoutIndexCreationNoCallWaits() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     database.firestore.persistentCacheIndexManager?.disableIndexAutoCreation()
@@ -78,23 +78,23 @@ import Testing
   }
 
   /// A write that is issued before may take its time.
-  @Test func whoTurnsTheMakingOffHasNoneMadeByTheNextRead() async throws {
+  @Test func disablingIndexCreationAffectsTheNextRead() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     try await Self.filled(firestore)
     let manager = try #require(firestore.persistentCacheIndexManager)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
-    let goesOn = DispatchSemaphore(value: 0)
+    let resume = DispatchSemaphore(value: 0)
     // On the queue of the writes.
     firestore.client().work(
       after: 0,
       inTurn: { _ in
-        _ = goesOn.wait(timeout: .now() + 30)
+        _ = resume.wait(timeout: .now() + 30)
         return .global()
       }, { _ in }, { _ in })
     manager.disableIndexAutoCreation()
     let count = Result { try query.read().count }
-    goesOn.signal()
+    resume.signal()
     #expect(try count.get() == 30)
     #expect(try await firestore.indexes().isEmpty)
     manager.enableIndexAutoCreation()
@@ -103,7 +103,7 @@ import Testing
     await database.close()
   }
 
-  @Test func theMakingMayBeTurnedOffBeforeTheDatabaseIsOpen() async throws {
+  @Test func indexCreationMayBeDisabledBeforeTheDatabaseIsOpen() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     let settings = database.firestore.settings

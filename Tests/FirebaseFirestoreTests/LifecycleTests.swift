@@ -31,7 +31,7 @@ import Testing
     await database.close()
   }
 
-  @Test func whatWasWrittenBeforeTheEndIsThereAfterwards() async throws {
+  @Test func writesBeforeTerminationAreKept() async throws {
     let database = try TestDatabase()
     let queue = database.firestore.settings
     for n in 0..<20 { database.firestore.document("a/\(n)").setData(["n": n], completion: nil) }
@@ -48,7 +48,7 @@ import Testing
     await database.close()
   }
 
-  @Test func theEndHasComeWhenTerminateReturns() async throws {
+  @Test func theDatabaseIsTerminatedWhenTerminateReturns() async throws {
     let database = try TestDatabase()
     let settings = database.firestore.settings
     for round in 0..<10 {
@@ -79,7 +79,7 @@ import Testing
     await database.close()
   }
 
-  @Test func clearingDeletesADatabaseThatNobodyUses() async throws {
+  @Test func clearingDeletesAnUnusedDatabase() async throws {
     let database = try TestDatabase()
     try await database.firestore.document("a/b").setData(["n": 1])
     let (old, settings) = (database.firestore, database.firestore.settings)
@@ -103,7 +103,7 @@ import Testing
     await database.close()
   }
 
-  @Test func waitingEndsWhenWhatWasWrittenIsDurable() async throws {
+  @Test func waitingEndsWhenTheWritesAreDurable() async throws {
     let database = try TestDatabase()
     try await database.firestore.waitForPendingWrites()
     for n in 0..<20 { database.firestore.document("a/\(n)").setData(["n": n], completion: nil) }
@@ -134,7 +134,7 @@ import Testing
 
   /// Its app kept it once, with all that its settings hold, until that was deleted.
   @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
-  func aTerminatedInstanceIsKeptByNobody(kind: String) async throws {
+  func aTerminatedInstanceIsReleased(kind: String) async throws {
     let database = try TestDatabase()
     weak var captive: Captive?
     weak var instance: Firestore?
@@ -178,27 +178,27 @@ import Testing
     let database = try TestDatabase()
     let (app, firestore) = (database.app, database.firestore)
     let isRunning = DispatchSemaphore(value: 0)
-    let goesOn = DispatchSemaphore(value: 0)
+    let resume = DispatchSemaphore(value: 0)
     let isDeleted = DispatchSemaphore(value: 0)
     let isTold = DispatchSemaphore(value: 0)
     firestore.runTransaction({ _, _ in
       isRunning.signal()
-      goesOn.wait()
+      resume.wait()
       return nil
     }) { _, _ in isTold.signal() }
     #expect(isRunning.wait(timeout: .now() + 30) == .success)
     if isTerminated { firestore.terminate(completion: nil) }
     Thread.detachNewThread { app.delete { _ in isDeleted.signal() } }
     #expect(isDeleted.wait(timeout: .now() + 30) == .success)
-    goesOn.signal()
+    resume.signal()
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
   /// Whoever fills it may be the one who waits for the end.
-  @Test func aStreamThatHasNoEndYetKeepsNoDatabaseOpen() throws {
+  @Test func anUnfinishedStreamDoesNotKeepADatabaseOpen() throws {
     let database = try TestDatabase()
-    let (isRead, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let stream = SlowStream(isRead, goesOn)
+    let (isRead, resume) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let stream = SlowStream(isRead, resume)
     let isTold = DispatchSemaphore(value: 0)
     let isOver = DispatchSemaphore(value: 0)
     database.firestore.loadBundle(stream) { _, error in
@@ -208,7 +208,7 @@ import Testing
     #expect(isRead.wait(timeout: .now() + 30) == .success)
     database.firestore.terminate { _ in isOver.signal() }
     #expect(isOver.wait(timeout: .now() + 30) == .success)
-    goesOn.signal()
+    resume.signal()
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
@@ -262,11 +262,11 @@ private final class Captive: Sendable {
 /// Has nothing, and says so late.
 private final class SlowStream: InputStream {
   private let isRead: DispatchSemaphore
-  private let goesOn: DispatchSemaphore
+  private let resume: DispatchSemaphore
 
-  init(_ isRead: DispatchSemaphore, _ goesOn: DispatchSemaphore) {
+  init(_ isRead: DispatchSemaphore, _ resume: DispatchSemaphore) {
     self.isRead = isRead
-    self.goesOn = goesOn
+    self.resume = resume
     super.init(data: Data())
   }
 
@@ -276,7 +276,7 @@ private final class SlowStream: InputStream {
 
   override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength length: Int) -> Int {
     isRead.signal()
-    goesOn.wait()
+    resume.wait()
     return 0
   }
 }

@@ -42,7 +42,7 @@ import Testing
   /// What was on its way to the callbacks has been told.
   private func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
-  @Test(arguments: [false, true]) func whoNeedsNoIndexDoesNotWaitForAListenerThatDoes(hasRemote: Bool)
+  @Test(arguments: [false, true]) func callsWithoutAnIndexDoNotWaitForAListenerWithOne(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
@@ -70,7 +70,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [false, true]) func itsFirstStateHasWhatCameBeforeAndComesOnce(hasRemote: Bool)
+  @Test(arguments: [false, true]) func theFirstStateIncludesEarlierWritesAndComesOnce(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
@@ -97,7 +97,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [false, true]) func thoseThatNeedTheSameIndexHaveItMadeOnce(hasRemote: Bool) async throws {
+  @Test(arguments: [false, true]) func concurrentQueriesBuildASharedIndexOnce(hasRemote: Bool) async throws {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
     let all = (0..<3).map { _ in Events<QuerySnapshot>() }
@@ -119,7 +119,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [false, true]) func whatIsRemovedMeanwhileIsToldNothingAndHasNoIndexMade(hasRemote: Bool)
+  @Test(arguments: [false, true]) func aListenerRemovedEarlyIsNotNotifiedAndBuildsNoIndex(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
@@ -141,7 +141,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [false, true]) func theEndOfTheDatabaseEndsTheMaking(hasRemote: Bool) async throws {
+  @Test(arguments: [false, true]) func terminationEndsTheIndexBuild(hasRemote: Bool) async throws {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
     let told = Counter()
@@ -158,7 +158,7 @@ import Testing
   }
 
   /// It may have been on its way to a database that has ended meanwhile.
-  @Test func whatComesBehindTheEndIsRemovedAtOnce() async throws {
+  @Test func aListenerAddedAfterTerminationIsRemovedImmediately() async throws {
     let firestore = try await filled(hasRemote: false)
     let client = firestore.client()
     try await firestore.terminate()
@@ -172,7 +172,7 @@ import Testing
     #expect(told.count == 0)
   }
 
-  @Test func withARemoteAReadThatNeedsAnIndexHoldsUpNobody() async throws {
+  @Test func withARemoteAReadThatNeedsAnIndexBlocksNoOtherCall() async throws {
     let firestore = try await filled(hasRemote: true)
     let held = try HeldBuild(in: firestore)
     let (slow, quick) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>())

@@ -63,7 +63,7 @@ import Testing
 
   // MARK: The first snapshot
 
-  @Test func withNothingInTheCacheTheFirstSnapshotIsTheServers() async throws {
+  @Test func withAnEmptyCacheTheFirstSnapshotComesFromTheServer() async throws {
     try commit(("a", 1))
     listen()
     #expect(await story.next == "a1||+a")
@@ -72,7 +72,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func offlineTheFirstSnapshotIsTheCachesAlsoIfThatIsEmpty() async throws {
+  @Test func offlineTheFirstSnapshotComesFromTheCacheEvenIfEmpty() async throws {
     try await firestore.disableNetwork()
     listen()
     #expect(await story.next == "|cache|")
@@ -81,7 +81,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatIsCachedIsToldFirstAndThenWhatTheServerSays() async throws {
+  @Test func theCachedResultComesFirstAndThenTheServers() async throws {
     try commit(("a", 1))
     _ = try await rooms.getDocuments(source: .server)
     listen("with ", metadata: true)
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatTheServerOnlyConfirmsIsNotToldWithoutTheOption() async throws {
+  @Test func confirmationsAreNotReportedWithoutTheOption() async throws {
     try commit(("a", 1))
     _ = try await rooms.getDocuments(source: .server)
     listen(metadata: false)
@@ -101,7 +101,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aQueryThatWasSyncedBeforeIsToldAtOnceThoughItIsEmpty() async throws {
+  @Test func aSyncedEmptyQueryGetsItsFirstSnapshotImmediately() async throws {
     #expect(try await rooms.getDocuments(source: .server).isEmpty)
     listen()
     #expect(await story.next == "|cache|")
@@ -111,7 +111,7 @@ import Testing
 
   // MARK: Writes
 
-  @Test func aWriteIsToldThenAcknowledgedThenConfirmed() async throws {
+  @Test func aWriteIsReportedPendingThenAcknowledgedThenConfirmed() async throws {
     listen()
     #expect(await story.next == "||")
     rooms.document("a").setData(["n": 1]) { [story] error in story.add(error == nil ? "done" : "failed") }
@@ -121,7 +121,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func withoutTheOptionAWriteIsToldOnce() async throws {
+  @Test func withoutTheOptionAWriteIsReportedOnce() async throws {
     listen(metadata: false)
     #expect(await story.next == "||")
     let confirmed = Story()
@@ -138,7 +138,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [true, false]) func aTimeOfTheServerIsToldWhenItIsKnown(metadata: Bool) async throws {
+  @Test(arguments: [true, false]) func aServerTimestampIsReportedOnceItIsKnown(metadata: Bool) async throws {
     let document = rooms.document("a")
     document.addSnapshotListener(includeMetadataChanges: metadata) { [story] snapshot, _ in
       guard let snapshot, snapshot.exists else { return story.add("absent") }
@@ -152,7 +152,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aRejectedWriteIsToldItsCompletionAndTakenBack() async throws {
+  @Test func aRejectedWriteFailsItsCompletionAndIsReverted() async throws {
     var rules = LoopbackRules()
     rules.mayWrite = { _, _ in RemoteError(.permissionDenied, "no") }
     try commit(("a", 1))
@@ -191,7 +191,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whoeverLeavesALimitedQueryMakesRoomInTheSameSnapshot() async throws {
+  @Test func aDocumentLeavingALimitedQueryIsReplacedInTheSameSnapshot() async throws {
     try commit(("a", 1), ("b", 2), ("c", 3))
     listen(to: rooms.order(by: "n").limit(to: 2))
     #expect(await story.next == "a1 b2||+a +b")
@@ -200,7 +200,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func identicalStatesAreNotToldTwice() async throws {
+  @Test func identicalStatesAreReportedOnce() async throws {
     try commit(("a", 1))
     listen()
     #expect(await story.next == "a1||+a")
@@ -214,7 +214,7 @@ import Testing
 
   // MARK: The network
 
-  @Test func goingOfflineAndComingBackIsToldWithTheOptionAlone() async throws {
+  @Test func connectivityChangesAreReportedOnlyWithTheOption() async throws {
     try commit(("a", 1))
     listen("with ", metadata: true)
     #expect(await story.next == "with a1||+a")
@@ -227,7 +227,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aConnectionThatBreaksIsNoError() async throws {
+  @Test func aBrokenConnectionIsNotAnError() async throws {
     try commit(("a", 1))
     listen(metadata: false)
     #expect(await story.next == "a1||+a")
@@ -238,7 +238,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aRefusalIsToldOnceAndEndsTheListeningAndTheCacheStays() async throws {
+  @Test func aRefusalIsReportedOnceAndEndsTheListenerButKeepsTheCache() async throws {
     try commit(("a", 1))
     _ = try await rooms.getDocuments(source: .server)
     var rules = LoopbackRules()
@@ -283,7 +283,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func oneEventOfTheRemoteTellsAllListenersAndThenThatTheyAgree() async throws {
+  @Test func oneRemoteEventNotifiesAllListenersAndThenReportsSync() async throws {
     try commit(("a", 1))
     listen("one ")
     #expect(await story.next == "one a1||+a")
@@ -310,7 +310,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func afterItsRemovalAListenerIsToldNothingAlsoIfItRemovesItself() async throws {
+  @Test func aRemovedListenerGetsNoMoreSnapshots() async throws {
     let own = Held()
     // Before it can be told anything.
     firestore.settings.dispatchQueue.sync {

@@ -55,7 +55,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aDocumentIsToldWhetherItIsThereOrNot() async throws {
+  @Test func aDocumentListenerReportsExistence() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let events = Events<DocumentSnapshot>()
@@ -71,7 +71,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aServerTimestampIsToldOnceAndAsItIs() async throws {
+  @Test func aServerTimestampIsReportedOnceWithItsValue() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let events = Events<DocumentSnapshot>()
@@ -84,7 +84,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aRemovedDocumentIsToldAsItWasLast() async throws {
+  @Test func aRemovedDocumentIsReportedWithItsLastFields() async throws {
     let database = try TestDatabase()
     let rooms = database.firestore.collection("rooms")
     try await rooms.document("a").setData(["n": 1, "open": true])
@@ -115,7 +115,7 @@ import Testing
 
   // MARK: Order
 
-  @Test func aWriteIsToldBeforeItsCompletion() async throws {
+  @Test func listenersAreNotifiedBeforeAWritesCompletion() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let log = Log()
@@ -142,7 +142,7 @@ import Testing
   }
 
   /// A queue that lets many run at once is no reason to be told many things at once, or in another order.
-  @Test func callbacksComeOneAfterTheOtherOnAConcurrentQueueToo() async throws {
+  @Test func callbacksAreSerializedOnAConcurrentQueue() async throws {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
     let queue = DispatchQueue(label: "dugout.test.concurrent", attributes: .concurrent)
@@ -183,7 +183,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func theSourceIsToldByTheSnapshots() async throws {
+  @Test func snapshotsReportTheirSource() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData(["n": 1])
@@ -213,7 +213,7 @@ import Testing
     await database.close()
   }
 
-  @Test func thoseWhoWaitForSyncAreToldOnceForEachRound() async throws {
+  @Test func inSyncListenersAreNotifiedOncePerRound() async throws {
     let database = try TestDatabase()
     let rooms = database.firestore.collection("rooms")
     let log = Log()
@@ -243,7 +243,7 @@ import Testing
   }
 
   /// What was told before somebody began to listen to rounds is no round for them.
-  @Test func theFirstCallStandsForWhatWasToldBefore() async throws {
+  @Test func theFirstInSyncEventCoversEarlierSnapshots() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let (events, sync) = (Events<DocumentSnapshot>(), Events<NSNull>())
@@ -264,7 +264,7 @@ import Testing
 
   // MARK: Ends
 
-  @Test func anErrorIsToldOnceAndEndsTheListening() async throws {
+  @Test func anErrorIsReportedOnceAndEndsTheListener() async throws {
     let database = try TestDatabase()
     let events = Events<QuerySnapshot>()
     _ = database.firestore.collection("__bad__").addSnapshotListener(events.add)
@@ -276,7 +276,7 @@ import Testing
     await database.close()
   }
 
-  @Test func afterTheEndOfTheInstanceListenersAreSilent() async throws {
+  @Test func listenersAreSilentAfterTermination() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let events = Events<DocumentSnapshot>()

@@ -92,7 +92,7 @@ import Testing
   }
 
   /// A nest that joins a filter with itself doubles at each step.
-  @Test func aNestOfMoreConditionsThanMemoryHoldsIsRefusedWhenItRuns() throws {
+  @Test func anExponentiallyLargeFilterIsRefusedWhenItRuns() throws {
     let leaf = Filter.whereField("n", isEqualTo: 1)
     for join in [Filter.orFilter, Filter.andFilter] {
       let nest = (0..<200).reduce(leaf) { nest, _ in join([nest, nest]) }
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func nestsOfOnePartOrNoneAreNoNests() throws {
+  @Test func compositeFiltersOfAtMostOnePartAreSimplified() throws {
     let leaf = Filter.whereField("n", isEqualTo: 1)
     let single = (0..<20_000).reduce(leaf) { nest, _ in .andFilter([nest]) }
     #expect(collection.whereFilter(single) == collection.whereField("n", isEqualTo: 1))

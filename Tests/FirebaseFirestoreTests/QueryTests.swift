@@ -38,7 +38,7 @@ import Testing
     try await query.getDocuments().documents.map(\.documentID).joined(separator: " ")
   }
 
-  @Test func everyOperatorFindsWhatItSays() async throws {
+  @Test func everyOperatorMatchesItsDocuments() async throws {
     let database = try await Self.cities()
     let cities = database.firestore.collection("cities")
     let path = FieldPath(["population"])
@@ -76,7 +76,7 @@ import Testing
     await database.close()
   }
 
-  @Test func ordersLimitsAndCursorsCutTheAnswer() async throws {
+  @Test func ordersLimitsAndCursorsSelectResults() async throws {
     let database = try await Self.cities()
     let cities = database.firestore.collection("cities")
     let byPopulation = cities.order(by: "population")
@@ -115,7 +115,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aSnapshotTellsWhereItComesFromAndThatAllIsNew() async throws {
+  @Test func theFirstSnapshotReportsItsSourceAndOnlyAdditions() async throws {
     let database = try await Self.cities()
     let query = database.firestore.collection("cities").order(by: "population").limit(to: 2)
     for source in [FirestoreSource.default, .server, .cache] {

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func aListenerIsToldOfTheOneAndHearsOfAllOthers() async throws {
+  @Test(.timeLimit(.minutes(15))) func aListenerGetsAnErrorForOneDocumentAndAllOtherDocuments() async throws {
     let (events, heard) = AsyncStream.makeStream(of: String.self)
     let registration = firestore.collection("rooms").addSnapshotListener { snapshot, error in
       if let error = error as NSError? {
@@ -64,7 +64,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(.timeLimit(.minutes(15))) func readsOfItFailAndOthersAreServed() async throws {
+  @Test(.timeLimit(.minutes(15))) func readsOfTheBadDocumentFailAndOtherReadsSucceed() async throws {
     let rooms = firestore.collection("rooms")
     let read = await failure { _ = try await rooms.document("bad").getDocument() }
     #expect(read?.code == 11 && read?.localizedDescription.contains("rooms/bad") == true)
@@ -79,7 +79,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(.timeLimit(.minutes(15))) func aTransactionThatReadsItFailsAtOnce() async throws {
+  @Test(.timeLimit(.minutes(15))) func aTransactionThatReadsTheBadDocumentFailsImmediately() async throws {
     let reference = firestore.document("rooms/bad")
     let attempts = Locked(0)
     let error = await failure {
@@ -102,7 +102,7 @@ import Testing
   ]
 
   @Test(.timeLimit(.minutes(15)), arguments: wrongAggregates)
-  func anAggregateThatIsNoneIsAnError(values: [StoredValue]) async throws {
+  func anInvalidAggregateIsAnError(values: [StoredValue]) async throws {
     remote.aggregates.withLock { $0 = values }
     let error = await failure {
       _ = try await firestore.collection("rooms").count.getAggregation(source: .server)

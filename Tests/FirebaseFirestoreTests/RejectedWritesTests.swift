@@ -52,7 +52,7 @@ import Testing
     await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }
   }
 
-  @Test func aRejectionSaysWhatWasRefusedAndWhyAndThoseBehindItProceed() async throws {
+  @Test func aRejectionNamesTheWriteAndTheReasonAndLaterWritesProceed() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     let events = Events<RejectedWrite>()
@@ -79,7 +79,7 @@ import Testing
 
   /// The store is open, and the remote may have answered, before anybody can listen.
   @Test(arguments: [false, true])
-  func whatAnEarlierRunHasLeftInTheQueueIsToldOnce(afterItIsRefused isLate: Bool) async throws {
+  func rejectionsOfAnEarlierRunsWritesAreReportedOnce(afterItIsRefused isLate: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -104,7 +104,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func everyListenerIsToldUntilItIsRemovedAlsoFromWithin() async throws {
+  @Test func everyListenerIsNotifiedUntilItsRemovalEvenFromItsOwnCallback() async throws {
     let firestore = client()
     let registration = Locked<(any ListenerRegistration)?>(nil)
     let first = firestore.addRejectedWritesListener { [log] rejected, _ in
@@ -125,7 +125,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aCancelledWriteIsNoneThatWasRefused() async throws {
+  @Test func aCancelledWriteIsNotReportedAsRejected() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     _ = listen(to: firestore, as: "told")
@@ -139,7 +139,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aRejectionIsToldWhenItIsTakenBackBeforeTheCompletionAndTheListenersOfTheDocument() async throws {
+  @Test func aRejectionIsReportedBeforeTheCompletionAndTheDocumentsListeners() async throws {
     try authority.commit([.set(DocumentPath(["rooms", "secret"]), StoredMap([("n", .integer(1))]))])
     let firestore = client(.server)
     let secret = firestore.document("rooms/secret")
@@ -201,7 +201,7 @@ import Testing
     #expect(log.lines.isEmpty)
   }
 
-  @Test func aDatabaseThatCannotBeUsedTellsWhy() async throws {
+  @Test func anUnusableDatabaseReportsTheCause() async throws {
     let database = try TestDatabase()
     database.firestore.settings = settings
     let holder = try DocumentStore.open(database.firestore.storeDirectory)

@@ -48,7 +48,7 @@ import Testing
     try await second.terminate()
   }
 
-  @Test func offlineWritesAreSeenAtOnceAndSentLater() async throws {
+  @Test func offlineWritesAreVisibleImmediatelyAndSentLater() async throws {
     let firestore = client { $0.acknowledgement = .local }
     try await firestore.disableNetwork()
     try await firestore.document("rooms/eros").setData(["n": 1])
@@ -63,7 +63,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func whatTheCacheRemembersBesideTheDocumentsIsNotCounted() async throws {
+  @Test func cacheMetadataIsNotCounted() async throws {
     try authority.commit((0..<30).map { .set(try room("\($0)"), StoredMap()) })
     let firestore = client()
     try await firestore.document("rooms/own").setData(["n": 1])
@@ -75,7 +75,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aCacheThatHasNeverSeenADocumentSaysSoAndAServerThatIsAwayIsUnavailable() async throws {
+  @Test func unknownDocumentsAreReportedAndAnUnreachableServerIsUnavailable() async throws {
     let firestore = client()
     let reference = firestore.document("rooms/eros")
     #expect(await code { _ = try await reference.getDocument(source: .cache) } == 14)
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func synchronousReadsSayWhatTheyDoNotKnow() async throws {
+  @Test func synchronousReadsReportUnknownDocuments() async throws {
     let firestore = client()
     let reference = firestore.document("rooms/eros")
     #expect(await code { _ = try reference.read() } == 14)
@@ -104,7 +104,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func anAggregateThatCannotBeAskedForIsUnavailable() async throws {
+  @Test func anAggregateOfAnUnreachableRemoteIsUnavailable() async throws {
     let firestore = client()
     remote.setReachable(false)
     // Known to be away, so that it is asked once.
@@ -137,7 +137,7 @@ import Testing
   }
 
   /// Documents with a time to live go at the authority, and clients are told.
-  @Test func timesToLiveAreTheAuthoritysAffair() async throws {
+  @Test func theAuthorityExpiresDocuments() async throws {
     let field = try StoredFieldPath(["until"])
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -201,7 +201,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aRejectedWriteIsReportedAndTakenBackAndThoseBehindItProceed() async throws {
+  @Test func aRejectedWriteIsReportedAndRevertedAndLaterWritesProceed() async throws {
     var rules = LoopbackRules()
     rules.mayWrite = { _, mutations in
       mutations.contains { $0.path.id == "secret" } ? RemoteError(.permissionDenied, "no") : nil
@@ -216,7 +216,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func theEndOfADatabaseEndsWhoWaitsForARemoteThatIsAway() async throws {
+  @Test func terminationEndsWaitsForAnUnreachableRemote() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     async let write = code { try await firestore.document("rooms/eros").setData(["n": 1]) }
@@ -253,7 +253,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func timesThatAreStillToBeSetReadAsTheCallerWants() async throws {
+  @Test func pendingServerTimestampsReadAsRequested() async throws {
     let firestore = client { $0.acknowledgement = .local }
     let reference = firestore.document("rooms/eros")
     try await reference.setData(["at": "before"])
@@ -270,7 +270,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func listenersSeeAWriteTwiceFirstPendingThenConfirmed() async throws {
+  @Test func listenersSeeAWriteFirstPendingThenConfirmed() async throws {
     let firestore = client()
     var snapshots = firestore.collection("rooms").snapshots(includeMetadataChanges: true).makeAsyncIterator()
     var first = try await snapshots.next()
@@ -299,7 +299,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aWriteThatWaitsCanBeCancelled() async throws {
+  @Test func aWaitingWriteCanBeCancelled() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     async let outcome = code { try await firestore.document("rooms/eros").setData(["n": 1]) }
@@ -351,7 +351,7 @@ import Testing
   }
 
   /// The directory is in use when the first write comes, and free when the next one does.
-  @Test func aWriteNeverGoesPastTheQueue() async throws {
+  @Test func aWriteNeverBypassesTheQueue() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -373,7 +373,7 @@ import Testing
     await withCheckedContinuation { done in app.delete { _ in done.resume() } }
   }
 
-  @Test func aTransactionThatOnlyReadsSeesOneMoment() async throws {
+  @Test func aReadOnlyTransactionSeesOneSnapshot() async throws {
     let firestore = client()
     try authority.commit([.set(try room("a"), StoredMap([("n", .integer(1))]))])
     let (a, b) = (firestore.document("rooms/a"), firestore.document("rooms/b"))
@@ -394,7 +394,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aTransactionIsTriedAgainWhileTheRemoteIsAwayForAMoment() async throws {
+  @Test func aTransactionIsRetriedWhileTheRemoteIsBrieflyUnreachable() async throws {
     let firestore = client()
     let reference = firestore.document("rooms/a")
     _ = try await reference.getDocument(source: .server)
@@ -479,7 +479,7 @@ import Testing
   }
 
   @Test(arguments: [RemoteAttachment.refuse, .upload, .discard])
-  func documentsFromBeforeTheRemoteAreTreatedAsWasSaid(_ attachment: RemoteAttachment) async throws {
+  func documentsThatPredateTheRemoteFollowTheAttachmentOption(_ attachment: RemoteAttachment) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }

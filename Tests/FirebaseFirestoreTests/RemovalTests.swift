@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct RemovalTests {
   private let queue = DispatchQueue(label: "dugout.test.callbacks")
   /// What callbacks of a test wait for, on threads of our own queues.
-  private let goesOn = DispatchSemaphore(value: 0)
+  private let resume = DispatchSemaphore(value: 0)
 
   private func firestore(hasRemote: Bool) throws -> Firestore {
     let firestore = Firestore.memory()
@@ -27,12 +27,12 @@ import Testing
 
   /// Snapshots of many documents take their time: whoever removed the listener meanwhile was told nevertheless.
   @Test(arguments: [false, true])
-  func whatIsRemovedWhileItsSnapshotIsMadeIsNotTold(hasRemote: Bool) async throws {
+  func aListenerRemovedDuringSnapshotCreationIsNotNotified(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
-    let (begun, told, goesOn) = (Counter(), Counter(), goesOn)
+    let (begun, told, resume) = (Counter(), Counter(), resume)
     let made: @Sendable () -> Int = {
       begun.add()
-      _ = goesOn.wait(timeout: .now() + 30)
+      _ = resume.wait(timeout: .now() + 30)
       return 1
     }
     let query = StructuredQuery(.collection(try CollectionPath(["rooms"])))
@@ -41,7 +41,7 @@ import Testing
     ) { (_: Result<Int, any Error>) in told.add() }
     try await comes(begun)
     await away { listening.remove() }
-    goesOn.signal()
+    resume.signal()
     // Behind what was on its way.
     await withCheckedContinuation { done in queue.async { done.resume() } }
     #expect(told.count == 0)
@@ -50,23 +50,23 @@ import Testing
 
   /// A callback that has begun is let end, unless it takes long: it may wait for who removes it.
   @Test(arguments: [false, true])
-  func aCallbackMayWaitForWhoRemovesIt(hasRemote: Bool) async throws {
+  func aCallbackMayWaitForTheRemovingThread(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
-    let (begun, ended, goesOn) = (Counter(), Counter(), goesOn)
+    let (begun, ended, resume) = (Counter(), Counter(), resume)
     let registration = firestore.collection("rooms").addSnapshotListener { _, _ in
       begun.add()
-      if goesOn.wait(timeout: .now() + 30) == .success { ended.add() }
+      if resume.wait(timeout: .now() + 30) == .success { ended.add() }
     }
     try await comes(begun)
     await away { registration.remove() }
     #expect(ended.count == 0)
-    goesOn.signal()
+    resume.signal()
     try await comes(ended)
     #expect(begun.count == 1)
     try await firestore.terminate()
   }
 
-  @Test func aCallOfWhatWasRemovedIsNotMade() {
+  @Test func noCallStartsAfterTheRemoval() {
     let listening = Listening { _ in }
     var calls = 0
     let first = listening.call { calls += 1 }

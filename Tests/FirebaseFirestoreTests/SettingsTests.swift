@@ -63,7 +63,7 @@ import Testing
     await database.close()
   }
 
-  @Test func bufferedWritesAreThereAfterARestart() async throws {
+  @Test func bufferedWritesSurviveARestart() async throws {
     let database = try TestDatabase()
     let settings = database.firestore.settings
     #expect(settings.durability == .synced)
@@ -93,7 +93,7 @@ import Testing
     await database.close()
   }
 
-  @Test func indexesComeFromTheTextOfTheTools() async throws {
+  @Test func indexesAreReadFromTheCommandLineToolsJSON() async throws {
     let database = try TestDatabase()
     let firestore: any OldConfiguration = database.firestore
     let json = """
@@ -107,7 +107,7 @@ import Testing
     await database.close()
   }
 
-  @Test func ofTwoIndexConfigurationsThatComeAtOnceTheLaterOneIsThereAndNothingElse() async throws {
+  @Test func theLaterOfTwoConcurrentIndexConfigurationsWins() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let batch = firestore.batch()
@@ -135,7 +135,7 @@ import Testing
     await database.close()
   }
 
-  @Test func indexesOfTheToolsServeTheQueriesThatTheyAreFor() async throws {
+  @Test func configuredIndexesServeTheirQueries() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let batch = firestore.batch()
@@ -158,7 +158,7 @@ import Testing
     await database.close()
   }
 
-  @Test func allIndexesGoWithThoseThatWereDeclaredJustBefore() async throws {
+  @Test func deletingAllIndexesIncludesThoseDeclaredJustBefore() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let batch = firestore.batch()

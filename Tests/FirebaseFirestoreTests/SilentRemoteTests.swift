@@ -73,7 +73,7 @@ import Testing
   }
 
   /// It may have happened: another attempt could do it twice.
-  @Test func aTransactionWhoseCommitIsNotAnsweredIsNotTriedAgain() async throws {
+  @Test func aTransactionWhoseCommitIsNotAnsweredIsNotRetried() async throws {
     remote.losesCommits = true
     let reference = firestore.document("rooms/eros")
     let attempts = Locked(0)
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// A commit on its way: whether it happened, nobody knows at the end either.
-  @Test func aTransactionWhoseCommitTheEndCutsOffIsNotTriedAgain() throws {
+  @Test func aTransactionWhoseCommitIsCutOffByTerminationIsNotRetried() throws {
     setPatience(600)
     defer { firestore.terminate(completion: nil) }
     remote.losesCommits = true
@@ -135,7 +135,7 @@ import Testing
   }
 
   /// More than there are threads for those who work; their own patience would last much longer.
-  @Test func sixtyTransactionsWaitBesideEachOtherAndEndWithTheDatabase() throws {
+  @Test func sixtyTransactionsWaitConcurrentlyAndEndWithTheDatabase() throws {
     setPatience(600)
     defer { firestore.terminate(completion: nil) }
     remote.isSilent = true
@@ -155,7 +155,7 @@ import Testing
   }
 
   /// Threads of one kind are 255 at most, and these take all of theirs.
-  @Test func threeHundredTransactionsThatWaitLeaveThreadsToOtherDatabases() throws {
+  @Test func threeHundredWaitingTransactionsLeaveThreadsForOtherDatabases() throws {
     setPatience(600)
     remote.isSilent = true
     let isOver = DispatchSemaphore(value: 0)
@@ -177,7 +177,7 @@ import Testing
   }
 
   /// Whatever the form of the call: the remote would be asked for a minute.
-  @Test func anAggregateThatWaitsHearsOfTheEnd() async throws {
+  @Test func terminationEndsAWaitingAggregate() async throws {
     setPatience(600)
     remote.isSilent = true
     let count = firestore.collection("rooms").count
@@ -198,7 +198,7 @@ import Testing
   }
 
   /// The way to the remote goes on for the other one.
-  @Test func whoSharesAStoreHearsOfTheEndOfItsInstance() async throws {
+  @Test func terminationEndsReadsOfItsInstanceOfASharedStore() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     remote.isSilent = true
@@ -226,7 +226,7 @@ import Testing
     return true
   }
 
-  @Test func aReadThatWaitsHearsOfTheEndBeforeItHasCome() {
+  @Test func aWaitingReadFailsBeforeTerminationCompletes() {
     remote.isSilent = true
     let heard = Locked<[String]>([])
     let isOver = DispatchSemaphore(value: 0)
@@ -242,7 +242,7 @@ import Testing
     #expect(heard.withLock { $0 } == ["read 1", "end"])
   }
 
-  @Test func allAttemptsOfATransactionHaveSoMuchTimeTogether() throws {
+  @Test func allAttemptsOfATransactionShareOneTimeout() throws {
     remote.isSilent = true
     let patience = Patience(seconds: 0.02, each: 0.01)
     let path = try DocumentPath(["rooms", "eros"])

@@ -69,7 +69,7 @@ import Testing
     await database.close()
   }
 
-  @Test(.timeLimit(.minutes(5))) func loopsEndWithTheirDatabase() async throws {
+  @Test(.timeLimit(.minutes(5))) func sequencesEndWithTheirDatabase() async throws {
     let firestore = Firestore.memory()
     var counts: [Int] = []
     for try await snapshot in firestore.collection("rooms").snapshots {

@@ -26,7 +26,7 @@ import Testing
     await database.close()
   }
 
-  @Test func damageIsDataLossWithFileAndOffsetAndOtherDatabasesGoOn() async throws {
+  @Test func damageIsDataLossWithFileAndOffsetWhileOtherDatabasesWork() async throws {
     let damaged = try TestDatabase()
     try await damaged.firestore.document("a/b").setData(["n": 1])
     let directory = damaged.firestore.storeDirectory
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// A process of its own opens what this one holds.
-  @Test func aSecondProcessIsToldWhoHasTheDatabaseAndLivesOn() async throws {
+  @Test func aSecondProcessLearnsWhichProcessHoldsTheDatabase() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let holder = try Firestore.open(at: folder)
@@ -94,7 +94,7 @@ import Testing
 
   #if os(Linux)
   @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
-  func aFullDiskIsToldAndWhatIsThereIsReadAndDeletedAndOthersGoOn() async throws {
+  func aFullDiskIsReportedWhileReadsAndDeletesAndOtherDatabasesWork() async throws {
     let mount = try SmallMount(megabytes: 24)
     defer { mount.unmount() }
     let settings = FirestoreSettings()
@@ -139,7 +139,7 @@ import Testing
   #endif
 
   /// Files that belong to nobody, a file instead of a directory, and one that may not be read.
-  @Test func whatIsNoDatabaseIsRefusedWithAReasonAndLeftAlone() async throws {
+  @Test func aForeignDirectoryIsRefusedWithAReasonAndNotChanged() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func theResultOfTheBlockIsHandedOn() async throws {
+  @Test func theResultOfTheBlockIsReturned() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let document = firestore.document("a/b")
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: [(FirestoreErrorCode.Code.aborted, 3), (.unavailable, 3), (.permissionDenied, 1)])
-  func anErrorOfOursIsTriedAgainIfItMayPass(code: FirestoreErrorCode.Code, expected: Int) async throws {
+  func ourTemporaryErrorsAreRetried(code: FirestoreErrorCode.Code, expected: Int) async throws {
     let attempts = Counter()
     let error = try await Self.error(3) { _, _ in
       attempts.add()
@@ -155,7 +155,7 @@ import Testing
         == "Firestore transactions require all reads to be executed before all writes")
   }
 
-  @Test func whatWasReadAsAbsentIsNotUpdated() async throws {
+  @Test func anAbsentDocumentCannotBeUpdatedInATransaction() async throws {
     let error = try await Self.error { firestore, transaction in
       _ = try transaction.getDocument(firestore.document("a/b"))
       transaction.updateData(["n": 1], forDocument: firestore.document("a/b"))
@@ -168,7 +168,7 @@ import Testing
     #expect(unread.code == FirestoreErrorCode.notFound.rawValue)
   }
 
-  @Test func aTransactionThatOthersOvertakeIsRunAgain() async throws {
+  @Test func aConflictingTransactionIsRetried() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let document = firestore.document("a/b")

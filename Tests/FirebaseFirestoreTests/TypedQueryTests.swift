@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func keysThatAreConvertedAreFollowed() throws {
+  @Test func operandsUseConvertedKeys() throws {
     struct Item: Codable {
       var itemName: String
     }
@@ -118,7 +118,7 @@ import Testing
     @ServerTimestamp var seenAt: Date?
   }
 
-  @Test func operandsAreWhatTheDecoderReads() async throws {
+  @Test func operandsAreEncodedAsTheDecoderReadsThem() async throws {
     let firestore = Firestore.memory()
     let all = firestore.collection("items")
     let items = all.typed(Item.self) {
@@ -269,7 +269,7 @@ import Testing
     var sortedTags: [String] { tags.sorted() }
   }
 
-  @Test(arguments: 0..<8) func whatIsMadeOfAFieldTraps(_ index: Int) async {
+  @Test(arguments: 0..<8) func valuesDerivedFromAFieldTrap(_ index: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [index = index as Int] in
       let people = Firestore.memory().collection("people").typed(Person.self)
@@ -330,7 +330,7 @@ import Testing
     var title: String
   }
 
-  @Test func truthsAreFiltersToo() {
+  @Test func booleanPropertiesAreFilters() {
     let tasks = Firestore.memory().collection("tasks")
     #expect(
       tasks.typed(Task.self).filter(using: #Predicate { $0.isDone }).query
@@ -341,7 +341,7 @@ import Testing
           .andFilter([.whereField("isDone", isEqualTo: false), .whereField("title", isLessThan: "m")])))
   }
 
-  @Test func aPredicateThatIsNoFilterTraps() async {
+  @Test func aPredicateThatIsNotAFilterTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let tasks = Firestore.memory().collection("tasks").typed(Task.self)
       _ = tasks.filter(using: #Predicate { $0.title.starts(with: "a") })
@@ -350,7 +350,7 @@ import Testing
     #expect(said.contains("The database cannot be asked this predicate"))
   }
 
-  @Test func whatIsComputedFromAFieldTraps() async {
+  @Test func expressionsOverAFieldTrap() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let tasks = Firestore.memory().collection("tasks").typed(Task.self)
       _ = tasks.filter(using: #Predicate { $0.title.isEmpty })
@@ -366,7 +366,7 @@ import Testing
     var state: State
   }
 
-  @Test func aTypeThatCannotBeLookedAtTraps() async {
+  @Test func aTypeThatCannotBeInspectedTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = Firestore.memory().collection("a").typed(Opaque.self).where(\.state, .equals(.open))
     }

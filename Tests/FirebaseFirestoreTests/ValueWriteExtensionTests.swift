@@ -23,7 +23,7 @@ extension CollectionReference {
 }
 
 @Suite struct ValueWriteExtensionTests {
-  @Test func theAppsOwnFormIsTheOneThatItCalls() async throws {
+  @Test func anAppsOwnOverloadIsPreferred() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("a/b")
     try await document.setData(from: ["n": 1])

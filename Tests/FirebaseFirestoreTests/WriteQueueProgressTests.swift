@@ -29,7 +29,7 @@ import Testing
     ].map { "\($0)" }.joined(separator: " ")
   }
 
-  @Test func everyStepOfTheQueueIsToldInItsOrder() async throws {
+  @Test func everyQueueStepIsReportedInOrder() async throws {
     var rules = LoopbackRules()
     rules.mayWrite = { _, mutations in
       mutations.contains { $0.path.id == "secret" } ? RemoteError(.permissionDenied, "no") : nil
@@ -77,7 +77,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func writesOnTheirWayAreMarked() async throws {
+  @Test func sentWritesAreMarked() async throws {
     var faults = LoopbackFaults()
     _ = try await firestore.collection("rooms").getDocuments(source: .server)
     try await firestore.document("rooms/open").setData(["n": 1])
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aWriteThatNeverGetsThroughCanBeCancelledAndThoseBehindItProceed() async throws {
+  @Test func anUndeliverableWriteCanBeCancelledAndLaterWritesProceed() async throws {
     let path = try DocumentPath(["rooms", "stuck"])
     try authority.commit([.set(path, StoredMap([("n", .integer(1))]))])
     let (refusals, refused) = AsyncStream.makeStream(of: Void.self)
@@ -168,7 +168,7 @@ import Testing
     #expect(try await progress.next() == nil)
   }
 
-  @Test func aDatabaseThatCannotBeUsedTellsWhy() async throws {
+  @Test func anUnusableDatabaseReportsTheCause() async throws {
     let database = try TestDatabase()
     let holder = try DocumentStore.open(database.firestore.storeDirectory)
     let events = Events<WriteQueueProgress>()

@@ -31,7 +31,7 @@ import Testing
       ] as NSDictionary)
   }
 
-  @Test func aMergeOfNothingMakesAnEmptyDocument() async throws {
+  @Test func anEmptyMergeCreatesAnEmptyDocument() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData([:], merge: true)
@@ -42,7 +42,7 @@ import Testing
     await database.close()
   }
 
-  @Test func mergeFieldsTakesOnlyWhatIsListed() async throws {
+  @Test func mergeFieldsWritesOnlyTheListedFields() async throws {
     let after = try await Self.result {
       try await $0.setData(
         ["m": ["x": 5], "n": 7, "t": FieldValue.delete(), "c": FieldValue.increment(2), "d": 4],
@@ -72,7 +72,7 @@ import Testing
     #expect(after == ["n": 2.5, "m": ["c": 3], "l": [1, 2], "t": "text"] as NSDictionary)
   }
 
-  @Test func transformsComputeFromWhatIsStored() async throws {
+  @Test func transformsApplyToStoredValues() async throws {
     let after = try await Self.result {
       try await $0.updateData([
         "n": FieldValue.increment(Int64.max), "m.x": FieldValue.minimum(0), "m.y": FieldValue.maximum(7.5),
@@ -85,7 +85,7 @@ import Testing
       ] as NSDictionary)
   }
 
-  @Test func aSetComputesFromNothing() async throws {
+  @Test func aSetAppliesTransformsToAbsentFields() async throws {
     let after = try await Self.result {
       try await $0.setData(["n": FieldValue.increment(5), "v": FieldValue.vector([1, 2.5] as [Float])])
     }
@@ -109,7 +109,7 @@ import Testing
     await database.close()
   }
 
-  @Test func anUpdateOfNoDocumentFailsTheWholeBatch() async throws {
+  @Test func anUpdateOfAnAbsentDocumentFailsTheWholeBatch() async throws {
     let database = try TestDatabase()
     let batch = database.firestore.batch()
     batch.setData(["n": 1], forDocument: database.firestore.document("a/b"))
@@ -174,7 +174,7 @@ import Testing
     await database.close()
   }
 
-  @Test func fieldValuesAreEqualByWhatTheySay() {
+  @Test func fieldValuesAreComparedByTheirContent() {
     #expect(FieldValue.delete() == FieldValue.delete())
     #expect(FieldValue.delete() != FieldValue.serverTimestamp())
     #expect(FieldValue.increment(1) == FieldValue.increment(Int64(1)))

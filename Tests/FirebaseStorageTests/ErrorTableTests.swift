@@ -292,7 +292,7 @@ struct ErrorTableTests {
     }
   }
 
-  @Test func aPageTokenThatIsNoneIsRefused() async throws {
+  @Test func anInvalidPageTokenIsRefused() async throws {
     let error = try await storageError {
       _ = try await bucket.root.list(maxResults: 1, pageToken: "no token")
     }
@@ -386,7 +386,7 @@ struct ErrorTableTests {
   }
 
   /// It said that the remote had not answered.
-  @Test func whatIsOverdueBecauseOfThisDiskSaysSo() {
+  @Test func aTimeoutCausedByTheLocalDiskSaysSo() {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28
     let error = StorageErrors.translate(.overdue(.store(.full(evidence))), "b", "o") as NSError

@@ -11,7 +11,7 @@ struct ListTests {
     for name in names { _ = try await bucket.root.child(name).putDataAsync(Data(name.utf8)) }
   }
 
-  @Test func foldersAndObjectsAreApartAndInTheOrderOfBytes() async throws {
+  @Test func foldersAndObjectsAreSeparateAndInByteOrder() async throws {
     try await put(["b", "a/x", "a/y/z", "a-b/c", "a", "Z", "a.b", "ä"])
     let result = try await bucket.root.listAll()
     #expect(result.items.map(\.fullPath) == ["Z", "a", "a.b", "b", "ä"])
@@ -42,7 +42,7 @@ struct ListTests {
     #expect(prefixes == all.prefixes.map(\.fullPath))
   }
 
-  @Test func pagesStayWhereTheyWereWhileObjectsCome() async throws {
+  @Test func pagesAreStableWhileObjectsAreAdded() async throws {
     try await put(["b", "d", "f", "h"])
     let first = try await bucket.root.list(maxResults: 2)
     #expect(first.items.map(\.fullPath) == ["b", "d"])
@@ -62,7 +62,7 @@ struct ListTests {
       error.localizedDescription == "Argument 'maxResults' must be between 1 and 1000 inclusive.")
   }
 
-  @Test func aTokenThatIsNoneIsRefused() async throws {
+  @Test func anInvalidTokenIsRefused() async throws {
     let error = try await storageError {
       _ = try await bucket.root.list(maxResults: 1, pageToken: "no token")
     }

@@ -52,7 +52,7 @@ struct ManyTransfersTests {
   }
 
   /// Deleted contents of packs used to stay until a process died.
-  @Test(.timeLimit(.minutes(2))) func deletedContentsAreGivenBackWhileTheAppRuns() async throws {
+  @Test(.timeLimit(.minutes(2))) func deletedContentsAreReclaimedWhileTheAppRuns() async throws {
     let references = (0..<24).map { bucket.root.child("\($0)") }
     for (number, reference) in references.enumerated() {
       _ = try await reference.putDataAsync(noise(1 << 20, seed: UInt64(number) + 1))

@@ -18,7 +18,7 @@ struct MetadataTests {
     return metadata
   }
 
-  @Test func everySettableFieldGoesThereAndBack() async throws {
+  @Test func everySettableFieldSurvivesARoundTrip() async throws {
     let reference = bucket.root.child("a")
     let start = Date()
     let put = try await reference.putDataAsync(Data("x".utf8), metadata: full())

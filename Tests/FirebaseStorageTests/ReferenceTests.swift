@@ -16,7 +16,7 @@ struct ReferenceTests {
     #expect(bucket.storage.reference(withPath: path).fullPath == expected)
   }
 
-  @Test func oneGoesUpToTheRootAndNoFurther() throws {
+  @Test func theRootReferenceHasNoParent() throws {
     let reference = bucket.root.child("a/b/c.txt")
     #expect(reference.name == "c.txt")
     #expect(reference.parent()?.fullPath == "a/b")

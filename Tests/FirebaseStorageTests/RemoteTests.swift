@@ -69,7 +69,7 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aCancelledUploadThatWaitsIsTakenBack() async throws {
+  @Test(.timeLimit(.minutes(5))) func aCancelledPendingUploadIsReverted() async throws {
     let bucket = makeBucket()
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("before".utf8))
@@ -87,7 +87,7 @@ struct RemoteTests {
     #expect(contentOfRemote("a") == Data("before".utf8))
   }
 
-  @Test func aPendingChangeCanBeTakenOutOfTheQueue() async throws {
+  @Test func aPendingChangeCanBeCancelled() async throws {
     let bucket = makeBucket(.local)
     remote.isReachable = false
     _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
@@ -100,7 +100,7 @@ struct RemoteTests {
     #expect(error.localizedDescription == "The loopback remote was disconnected.")
   }
 
-  @Test func aRefusedUploadFailsAndWhatWasThereComesBack() async throws {
+  @Test func aRefusedUploadFailsAndTheEarlierObjectReappears() async throws {
     let bucket = makeBucket()
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("before".utf8))
@@ -130,7 +130,7 @@ struct RemoteTests {
   }
 
   /// All of it was downloaded before it was refused; and to change its metadata, too.
-  @Test func whatIsNotWantedIsNotBrought() async throws {
+  @Test func unneededContentsAreNotDownloaded() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
     let reference = second.root.child("a")
@@ -144,7 +144,7 @@ struct RemoteTests {
     #expect(try await first.root.child("a").getMetadata().contentType == "text/plain")
   }
 
-  @Test func whatIsDeletedAlreadyIsNotFoundAlsoOffline() async throws {
+  @Test func aDeletedObjectIsNotFoundOffline() async throws {
     let bucket = makeBucket(.local)
     remote.isReachable = false
     _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
@@ -153,7 +153,7 @@ struct RemoteTests {
   }
 
   /// It had no progress, and only the end of it noticed that it was paused.
-  @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteTellsOfItsProgressAndCanBePaused() async throws {
+  @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteReportsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 60
@@ -184,7 +184,7 @@ struct RemoteTests {
   }
 
   /// What had come was thrown away when the process ended.
-  @Test(.timeLimit(.minutes(5))) func aDownloadThatARestartCutOffGoesOn() async throws {
+  @Test(.timeLimit(.minutes(5))) func anInterruptedDownloadResumesAfterARestart() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 600
@@ -205,7 +205,7 @@ struct RemoteTests {
     #expect(second.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })
   }
 
-  @Test(.timeLimit(.minutes(5))) func aCancelledDownloadLeavesNothingOfWhatHasCome() async throws {
+  @Test(.timeLimit(.minutes(5))) func aCancelledDownloadLeavesNoStagedPart() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 600
@@ -221,7 +221,7 @@ struct RemoteTests {
   }
 
   /// It said that the time was over, and nothing of why.
-  @Test(.timeLimit(.minutes(5))) func anUploadThatIsNotAnsweredInTimeSaysWhy() async throws {
+  @Test(.timeLimit(.minutes(5))) func anUploadThatTimesOutReportsTheCause() async throws {
     let bucket = makeBucket()
     // The remote has a second all the same.
     bucket.storage.maxUploadRetryTime = 0
@@ -233,7 +233,7 @@ struct RemoteTests {
     #expect(try await bucket.storage.pendingChanges().count == 1)
   }
 
-  @Test func whatOneAppPutsAnotherOneReads() async throws {
+  @Test func oneAppReadsAnotherAppsUploads() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
     let reference = second.root.child("a")
@@ -261,7 +261,7 @@ struct RemoteTests {
     #expect(try await storageError { _ = try await reference.data(maxSize: 9) }.code == .objectNotFound)
   }
 
-  @Test func listsAreThoseOfTheRemoteAndWithoutAWayOfWhatIsHere() async throws {
+  @Test func listingsComeFromTheRemoteOrOfflineFromTheLocalStore() async throws {
     let (first, second) = (makeBucket(), makeBucket(.local))
     for name in ["a", "b/1", "b/2", "c"] {
       _ = try await first.root.child(name).putDataAsync(Data(name.utf8))
@@ -295,7 +295,7 @@ struct RemoteTests {
     #expect(try await first.root.listAll().items.map(\.name) == ["a", "c", "d"])
   }
 
-  @Test(.timeLimit(.minutes(5))) func anUploadThatWaitsCanBePausedAndGoesOn() async throws {
+  @Test(.timeLimit(.minutes(5))) func aWaitingUploadCanBePausedAndResumed() async throws {
     let bucket = makeBucket()
     remote.isReachable = false
     let reference = bucket.root.child("a")
@@ -311,7 +311,7 @@ struct RemoteTests {
   }
 
   /// The answer came between the run that was paused and the next one, which was not told, and waited for ever.
-  @Test(.timeLimit(.minutes(5))) func pausingAndResumingMissesNoAnswer() async throws {
+  @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
     let bucket = makeBucket()
     for round in 0..<200 {
       let task = bucket.root.child("\(round)").putData(Data("\(round)".utf8))

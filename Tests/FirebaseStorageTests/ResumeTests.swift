@@ -32,7 +32,7 @@ struct ResumeTests {
     }
   }
 
-  @Test func aPausedUploadIsListedAfterARestartAndGoesOn() async throws {
+  @Test func aPausedUploadIsListedAfterARestartAndResumes() async throws {
     let bytes = noise(40_000_000)
     let url = try bucket.file("source.bin", bytes)
     try await leaveUpload(of: url, to: "a")

@@ -123,7 +123,7 @@ struct TaskTests {
     #expect(task.snapshot.error == nil)
   }
 
-  @Test func anObserverOfTheEndThatComesLateIsToldOnce() async {
+  @Test func aLateObserverOfTheEndIsNotifiedOnce() async {
     let diary = Diary()
     let task = bucket.root.child("a").putData(Data("x".utf8)) { _, _ in diary.note("done") }
     await diary.wait(for: "done")
@@ -133,7 +133,7 @@ struct TaskTests {
     #expect(!diary.all.contains("late progress"))
   }
 
-  @Test func removedObserversHearNothing() async {
+  @Test func removedObserversAreNotNotified() async {
     let diary = Diary()
     let task = bucket.root.child("a").putData(noise(30_000_000)) { _, _ in diary.note("done") }
     task.pause()
@@ -198,7 +198,7 @@ struct TaskTests {
     #expect(try await storageError { _ = try await reference.getMetadata() }.code == .objectNotFound)
   }
 
-  @Test func eightTasksPauseResumeAndCancelAtWill() async throws {
+  @Test func eightTasksPauseResumeAndCancelConcurrently() async throws {
     let reference = bucket.root.child("a")
     for round in 0..<4 {
       let diary = Diary()

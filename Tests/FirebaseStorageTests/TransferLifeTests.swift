@@ -42,7 +42,7 @@ struct TransferLifeTests {
       self.failure = failure
     }
 
-    func letGo() {
+    func releaseAll() {
       isHeld.withLock { $0 = false }
       isHeld.wakeAll()
     }
@@ -71,7 +71,7 @@ struct TransferLifeTests {
   }
 
   /// What was paused, and resumed just when the app went, was thrown away.
-  @Test func anAppThatGoesNeverThrowsAPausedUploadAway() async {
+  @Test func deletingAnAppKeepsItsPausedUpload() async {
     let worker = HeldWorker(notes)
     let task = begin(worker)
     task.pause()
@@ -79,7 +79,7 @@ struct TransferLifeTests {
     let (client, app) = (bucket.storage.client, bucket.app)
     async let closing = app.delete()
     while client.doing({}) { await Task.yield() }
-    worker.letGo()
+    worker.releaseAll()
     _ = await closing
     #expect(!notes.all.contains("discard"))
     #expect(notes.all.contains("leave"))
@@ -87,7 +87,7 @@ struct TransferLifeTests {
   }
 
   /// The store went while what a cancelled transfer had staged was still being removed.
-  @Test func closingWaitsForWhatCleansUp() async {
+  @Test func closingWaitsForTheCleanup() async {
     let worker = HeldWorker(notes)
     let task = begin(worker)
     task.cancel()
@@ -97,14 +97,14 @@ struct TransferLifeTests {
       notes.add("closed")
     }
     while client.doing({}) { await Task.yield() }
-    worker.letGo()
+    worker.releaseAll()
     await closing.value
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
   }
 
   /// What had come from the remote for a transfer that was cancelled stayed: its end came from the app before who cleaned
   /// up had said that nobody wants it.
-  @Test(.timeLimit(.minutes(5))) func closingEndsWhatAsksTheRemoteBehindWhatCleansUp() async throws {
+  @Test(.timeLimit(.minutes(5))) func closingEndsSearchesAfterTheCleanup() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
     bucket.storage.remote = remote
@@ -131,18 +131,18 @@ struct TransferLifeTests {
     #expect(notes.all == ["cancelled", "closed"])
   }
 
-  @Test func whatCannotBeginTellsOfItsFailureAlone() async {
+  @Test func aTransferThatCannotStartReportsOnlyItsFailure() async {
     let worker = HeldWorker(notes, failing: .unknown(message: "no such file", serverError: [:]))
     let task = begin(worker)
     for status in StorageTaskStatus.allCases where status != .unknown {
       task.observe(status) { [notes] in notes.add("told \(status) \($0.error != nil)") }
     }
-    worker.letGo()
+    worker.releaseAll()
     notes.wait(for: "told failure true")
     #expect(notes.all.filter { $0.hasPrefix("told") } == ["told failure true"])
   }
 
-  @Test func whoObservesAfterACancelIsToldAtOnce() {
+  @Test func anObserverAddedAfterACancelIsNotifiedImmediately() {
     let worker = HeldWorker(notes)
     let task = begin(worker)
     task.cancel()
@@ -150,7 +150,7 @@ struct TransferLifeTests {
     task.observe(.success) { [notes] _ in notes.add("late success") }
     task.observe(.progress) { [notes] _ in notes.add("late progress") }
     notes.wait(for: "late true")
-    worker.letGo()
+    worker.releaseAll()
     #expect(notes.all.filter { $0.hasPrefix("late") } == ["late true"])
   }
 
@@ -213,7 +213,7 @@ struct TransferLifeTests {
   }
 
   /// All began at once, each with its files open, however few a process may have.
-  @Test(.timeLimit(.minutes(5))) func onlySoManyTransfersAreAtWorkAtATime() async throws {
+  @Test(.timeLimit(.minutes(5))) func theNumberOfActiveTransfersIsLimited() async throws {
     let lane = TransferLane("dugout.test.lane", places: 2)
     let crowd = Crowd()
     let storage = bucket.storage
@@ -251,7 +251,7 @@ struct TransferLifeTests {
   // MARK: Ends
 
   /// The answer was told to a run that was over, and the next one was told of nothing more.
-  @Test func whoWaitsForAnAnswerThatHasComeIsTold() {
+  @Test func aLateWaiterGetsAnEarlierAnswer() {
     let answer = RemoteAnswer<Int>()
     answer.whenNew { [notes] in notes.add("first run") }
     answer.end(1)
@@ -278,7 +278,7 @@ struct TransferLifeTests {
   }
 
   /// It has no file open, and what it read may be gone when it goes on.
-  @Test func aPausedDownloadWhoseObjectGetsAnotherContentBeginsAnew() async throws {
+  @Test func aPausedDownloadOfAReplacedObjectRestarts() async throws {
     let reference = bucket.root.child("a")
     let later = noise((2 << 20) + 5, seed: 2)
     _ = try await reference.putDataAsync(noise(3 << 20))
@@ -304,7 +304,7 @@ struct TransferLifeTests {
 
   #if os(Linux)
   /// Each of any number of paused ones kept two or three.
-  @Test func whatIsPausedHasNoFileOpen() throws {
+  @Test func pausedTransfersHaveNoOpenFiles() throws {
     let bytes = noise((2 << 20) + 1000)
     let source = try bucket.file("source", bytes)
     try transferAll(uploader("a", source))
@@ -344,7 +344,7 @@ struct TransferLifeTests {
   }
 
   /// Whoever kept a task that had ended kept its files open.
-  @Test(.timeLimit(.minutes(5))) func aDownloadThatIsOverHasNoFileOpen() async throws {
+  @Test(.timeLimit(.minutes(5))) func aCompletedDownloadHasNoOpenFile() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(noise(3_000_000))
     let url = try bucket.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
@@ -366,7 +366,7 @@ struct TransferLifeTests {
   #endif
 
   /// Whoever cancelled when the patience was just over was told that nothing was left, and the change went on waiting.
-  @Test(.timeLimit(.minutes(5))) func aCancelThatMeetsTheEndOfThePatienceLeavesNothing() async throws {
+  @Test(.timeLimit(.minutes(5))) func aCancellationRightAfterTheTimeoutLeavesNothing() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
     bucket.storage.remote = remote
@@ -402,7 +402,7 @@ struct TransferLifeTests {
   // MARK: Going on
 
   /// All that was staged was compared before anything else got its turn, also behind the first difference.
-  @Test func goingOnTakesOnePieceAtATimeAndEndsWithTheFirstDifference() throws {
+  @Test func resumingComparesOnePieceAtATimeAndStopsAtTheFirstDifference() throws {
     let client = bucket.storage.client
     let objects = try client.objects()
     let bytes = noise(3 << 20)
@@ -435,7 +435,7 @@ struct TransferLifeTests {
   }
 
   /// Its record kept the metadata of the first attempt, with which the next one to go on made the object.
-  @Test func whoGoesOnWithOtherMetadataHasItRecorded() throws {
+  @Test func resumingWithOtherMetadataRecordsIt() throws {
     let client = bucket.storage.client
     let objects = try client.objects()
     let bytes = noise(3 << 20)
@@ -469,7 +469,7 @@ struct TransferLifeTests {
   }
 
   /// Others could read it from the beginning; and what its user had forbidden with the file before was permitted again.
-  @Test func aDownloadIsPrivateUntilItIsWholeAndThenAsPermittedAsAnyFile() throws {
+  @Test func aDownloadIsPrivateUntilItIsCompleteAndThenHasTheUsualPermissions() throws {
     let objects = try bucket.storage.client.objects()
     let old = try bucket.file("old", Data())
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: old.path)
@@ -524,7 +524,7 @@ struct TransferLifeTests {
     #expect(disk.image.after(.powerLoss(.nothing, seed: 1)).contents(of: "/folder/out")?.bytes == [1, 2, 3])
   }
 
-  @Test func whatADeadProcessLeftOfADownloadIsRemovedByTheNextOne() async throws {
+  @Test func partialDownloadsOfADeadProcessAreRemovedAtTheNextStart() async throws {
     let objects = try bucket.storage.client.objects()
     let folder = try bucket.file("other", Data()).deletingLastPathComponent()
     let number = objects.beginDownload(in: folder.path)

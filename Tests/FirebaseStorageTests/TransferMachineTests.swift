@@ -32,7 +32,7 @@ struct TransferMachineTests {
     #expect(download.state == .paused)
   }
 
-  @Test func resumingFiresAndRunsAgain() {
+  @Test func resumingNotifiesAndRestarts() {
     var paused = machine([.enqueue, .start, .pause])
     #expect(paused.handle(.resume) == [.fire(.resume), .run])
     #expect(paused.handle(.resume) == nil)
@@ -53,7 +53,7 @@ struct TransferMachineTests {
     }
   }
 
-  @Test func cancellingWorksFromAnyStateBeforeTheObjectIsMade() {
+  @Test func cancellingWorksInAnyStateBeforeTheObjectIsCreated() {
     for events: [TransferMachine.Event] in [[], [.enqueue], [.enqueue, .start], [.enqueue, .start, .pause]] {
       var machine = machine(events)
       #expect(machine.handle(.cancel) == [.fire(.failure), .cleanUp])

@@ -82,7 +82,7 @@ struct TransferTests {
     #expect(try await bucket.root.child("p").data(maxSize: .max) == noise(1_500_000))
   }
 
-  @Test func whatIsNoRegularFileIsRefused() async throws {
+  @Test func anUploadOfAnIrregularFileIsRefused() async throws {
     let link = bucket.folder.appendingPathComponent("link")
     let file = try bucket.file("file", Data("x".utf8))
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
@@ -191,7 +191,7 @@ struct TransferTests {
   }
 
   /// The bytes that came were thrown away, as nobody looked behind the first mebibyte.
-  @Test func whoPutsAContentAgainMendsDamageThatAReadHasMet() async throws {
+  @Test func anotherUploadRepairsDamageFoundByARead() async throws {
     let bytes = noise(3 << 20)
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(bytes)
@@ -254,7 +254,7 @@ struct TransferTests {
     "?#%+ ", "ü/ö/ä.txt", "日本語", "a+b&c=d", "~!$'()*,=:@", "a/../b", "..a",
     String(repeating: "n", count: 1024),
   ])
-  func anyNameGoesUpIsListedAndHasAURL(name: String) async throws {
+  func anyNameCanBeUploadedAndListedAndHasAURL(name: String) async throws {
     let reference = bucket.root.child(name)
     _ = try await reference.putDataAsync(Data(name.utf8))
     #expect(try await reference.data(maxSize: 2000) == Data(name.utf8))
@@ -264,7 +264,7 @@ struct TransferTests {
     #expect(try await parent.listAll().items == [reference])
   }
 
-  @Test func whoHasADownloadURLReadsTheObjectUntilItIsRevoked() async throws {
+  @Test func aDownloadURLIsValidUntilItIsRevoked() async throws {
     let reference = bucket.root.child("a b")
     _ = try await reference.putDataAsync(Data("abc".utf8))
     let url = try await reference.downloadURL()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct RankTreeTests {
   @Test(arguments: [1 as UInt64, 2, 3, 4]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     var tree = RankTree<Int>()
     var array: [Int] = []
     var handles: [Int: RankTree<Int>.Handle] = [:]
@@ -91,7 +91,7 @@ import Testing
 }
 
 /// Dice with a seed.
-private struct Dice {
+private struct SeededRNG {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }

@@ -271,7 +271,7 @@ struct ObjectStoreTests {
 
   // MARK: Objects and documents
 
-  @Test func objectsAreNoDocumentsOfUsers() throws {
+  @Test func objectsAreNotUserDocuments() throws {
     let store = try open()
     let document = try DocumentPath(["rooms", "eros"])
     try store.commit([.set(document, StoredMap([("a", .integer(1))]))])

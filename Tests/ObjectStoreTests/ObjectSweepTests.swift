@@ -238,10 +238,10 @@ struct ObjectSweepTests {
         return true
       }.value
       async let cancelled = Task.detached { try store.objects.cancel(stored) }.value
-      let (goesOn, isGone) = try await (resumed, cancelled)
+      let (resume, isGone) = try await (resumed, cancelled)
       // If it was resumed and left first, it could be cancelled after that; then nothing is left.
       if isGone { #expect(try store.objects.uploads().isEmpty, "round \(round)") }
-      if !isGone { #expect(goesOn, "round \(round)") }
+      if !isGone { #expect(resume, "round \(round)") }
       #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
       if !isGone { try store.objects.cancel(stored) }
     }
@@ -265,7 +265,7 @@ struct ObjectSweepTests {
     #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func aSweepLeavesUploadsAloneThatComeAndGo() async throws {
+  @Test func aSweepKeepsConcurrentUploads() async throws {
     let store = try open()
     let isOver = Locked(false)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -326,7 +326,7 @@ struct ObjectSweepTests {
     #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func anArrivalIsLeftAloneUntilItIsSevenDaysOld() throws {
+  @Test func aStagedDownloadIsSweptAfterSevenDays() throws {
     let store = try open()
     let arrival = try arrive(300_000, in: store)
     #expect(try store.objects.sweep(.everything) == ObjectSweep())
@@ -347,7 +347,7 @@ struct ObjectSweepTests {
     #expect(try next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func anArrivalWithAFutureStartIsStillSwept() throws {
+  @Test func aStagedDownloadWithAFutureStartIsStillSwept() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
     try store.close()
@@ -361,7 +361,7 @@ struct ObjectSweepTests {
     #expect(try next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func recordsOfArrivalsAndTheirFilesGoTogether() throws {
+  @Test func recordsAndFilesOfStagedDownloadsAreDeletedTogether() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
     let number = try #require(try store.objects.arrivals().first).number
@@ -388,7 +388,7 @@ struct ObjectSweepTests {
 
   // MARK: Downloads
 
-  @Test func partsOfDownloadsAreRememberedUntilTheyAreGone() throws {
+  @Test func partsOfDownloadsAreRecordedUntilTheyAreDeleted() throws {
     let store = try open()
     let first = store.objects.beginDownload(in: "/somewhere")
     let second = store.objects.beginDownload(in: "/elsewhere")

@@ -235,7 +235,7 @@ extension PringTests {
 
     private let failure = DocumentError(kind: .lostCompletion, description: "a test")
 
-    @Test func whatAnUpdateUnderWayWritesAgainIsNotWrittenByTheOneBehindIt() async throws {
+    @Test func anUpdateDoesNotRewriteTheFieldsOfTheOneInProgress() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"

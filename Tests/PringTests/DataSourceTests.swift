@@ -110,7 +110,7 @@ extension PringTests {
 
     /// The story: no page can begin at a time that a remote has still to set, and to ask for one ended the program.
     @Test(arguments: [false, true])
-    func pagesGoOnBesideTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
+    func pagesContinueNextToTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
       let firestore = try app.storeWithRemote()
       try await firestore.disableNetwork()
       let items = firestore.collection("items")

@@ -107,7 +107,7 @@ extension PringTests {
       #expect(isGone(await watched.next()))
     }
 
-    @Test func aListeningSourceEndsWhenItIsLetGo() async throws {
+    @Test func aListeningSourceEndsWhenItIsReleased() async throws {
       let room = try await room("ada")
       let heard = Heard<Int>()
       var source: DataSource<Member>? = room.members.query.dataSource()

@@ -126,7 +126,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "c"])
     }
 
-    @Test func inTheOrderByAChildAKeyOfTheStreamSaysWhereToGoOn() async throws {
+    @Test func inTheOrderByAChildAKeyOfTheStreamIsTheCursor() async throws {
       try await world.put([("a", 2), ("b", 1), ("c", 2), ("d", 2), ("e", 3)])
       let (stream, _) = await world.stream(limit: 1, .child("rank"))
       #expect(world.keys(stream) == ["b", "a"])
@@ -278,7 +278,7 @@ extension StreamBaseKitTests {
     }
 
     /// The story: no query can begin or end at what was just sent, and the program ended where a page did.
-    @Test func aPageGoesOnBehindMoreThanOnePageOfWhatWasJustSent() async throws {
+    @Test func aPageContinuesAfterMoreThanOnePageOfJustSentItems() async throws {
       let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000), ("c", 4_102_444_800)])
       let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
       send(sent, in: world)
@@ -327,10 +327,10 @@ extension StreamBaseKitTests {
     // MARK: The end
 
     /// What was asked before the end is answered, and leads to more that is asked.
-    @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(goesOn: Bool) async throws {
+    @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(resume: Bool) async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1) {
-        guard goesOn else { return }
+        guard resume else { return }
         $0.predicate = { ["a", "b"].contains($0.key) }
         $0.autoFetch = true
       }

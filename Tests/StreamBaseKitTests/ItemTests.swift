@@ -182,7 +182,7 @@ extension StreamBaseKitTests {
       #expect(stream.delegate == nil)
     }
 
-    @Test func operationsUnderWayAreCounted() {
+    @Test func operationsInProgressAreCounted() {
       let before = Inflight.count
       let one = Inflight()
       #expect(Inflight.count > before || Inflight.count > 0)

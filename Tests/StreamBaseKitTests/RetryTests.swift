@@ -158,7 +158,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    @Test func ifItCannotBeReadAgainTheLastHookHearsOfIt() async throws {
+    @Test func ifItCannotBeReadAgainTheLastHookIsCalled() async throws {
       try begin()
       let client = Client(remote, .server)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")

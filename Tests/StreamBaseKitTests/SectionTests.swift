@@ -102,7 +102,7 @@ extension StreamBaseKitTests {
       #expect(world.on { sections(partitioned) } == [["e", "d", "c", "b", "a"]])
     }
 
-    @Test func whoeverHearsOfABatchFindsItDone() {
+    @Test func listenersOfABatchSeeItDone() {
       final class Watcher: StreamBaseDelegate {
         weak var stream: PartitionedStream?
         var counts: [Int] = []

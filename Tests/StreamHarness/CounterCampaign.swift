@@ -45,7 +45,7 @@ package enum CounterCampaign {
   }
 
   private final class Base: ResourceBase {
-    var underWay = 0
+    var inProgress = 0
 
     override func didCreateAndPersistInstance(
       _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
@@ -59,7 +59,7 @@ package enum CounterCampaign {
       _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
     ) { end(error) }
 
-    private func end(_ error: NSError?) { if !Self.isUnread(error) { underWay -= 1 } }
+    private func end(_ error: NSError?) { if !Self.isUnread(error) { inProgress -= 1 } }
 
     /// A read that finds nothing offline. The error handler is told, whether or not a hook is.
     static func isUnread(_ error: NSError?) -> Bool {
@@ -98,7 +98,7 @@ package enum CounterCampaign {
       base.counter(Board.self, name: "high", countingType: Note.self) {
         ($0 as? Note).map { Note.isHigh($0.rank) } ?? false
       }
-      base.errorHandler = { [unowned base] error in if Base.isUnread(error) { base.underWay -= 1 } }
+      base.errorHandler = { [unowned base] error in if Base.isUnread(error) { base.inProgress -= 1 } }
       let root = ResourceContext(base: base, resources: nil)
       contexts = CounterCampaign.boards.map { root.push(["board": Board(key: $0)]) }
       firestore.addWriteQueueListener { [unowned self] progress, _ in
@@ -113,7 +113,7 @@ package enum CounterCampaign {
 
     /// Until no more operations than these are under way. Offline, those that wait for answers would be so for ever.
     func settle(_ most: Int) async throws {
-      while queue.sync(execute: { base.underWay > most }) {
+      while queue.sync(execute: { base.inProgress > most }) {
         if !isOnline { try await setOnline(true) }
         await Task.yield()
       }
@@ -150,7 +150,7 @@ package enum CounterCampaign {
       let rank = random.below(20)
       client.queue.sync {
         if kind == 6 { return client.mark(board, key, done) }
-        client.base.underWay += 1
+        client.base.inProgress += 1
         let note = Note(key: "\(key)")
         (note.text, note.rank) = (done, rank)
         switch kind {

@@ -31,7 +31,7 @@ enum LayerKillWorker {
 struct LayerKills {
   private(set) var rounds = 0
   private(set) var stepsDone = 0
-  private(set) var stepsUnderWayFound = 0
+  private(set) var stepsInProgressFound = 0
   private(set) var failure: String?
   private var model = LayerModel()
   private var random: SeededRandom
@@ -66,7 +66,7 @@ struct LayerKills {
         + (found.difference(from: model) ?? "")
       return
     }
-    stepsUnderWayFound += 1
+    stepsInProgressFound += 1
     model = next
   }
 

@@ -50,7 +50,7 @@ enum Layers: Campaign {
       }
       result.details += [
         ("kills\(name)", kills.rounds), ("stepsBeforeKills\(name)", kills.stepsDone),
-        ("stepsUnderWayFound\(name)", kills.stepsUnderWayFound),
+        ("stepsUnderWayFound\(name)", kills.stepsInProgressFound),
       ]
     }
     // A run of this size meets everything, or the campaign has lost its teeth.

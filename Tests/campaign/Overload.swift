@@ -168,9 +168,9 @@ final class OverloadRun: Sendable {
       do {
         let clock = ContinuousClock()
         let start = clock.now
-        let underWay = try store.begin(batch)
+        let inProgress = try store.begin(batch)
         let placed = clock.now
-        try store.finish(underWay)
+        try store.finish(inProgress)
         let end = clock.now
         note(
           Commit(

@@ -450,10 +450,10 @@ package final class BlobSync: @unchecked Sendable {
     case .remote: revert(sending.change, error)
     case .store(.corrupted):
       // The change was acknowledged and most of the content may be intact, so only its user may cancel it.
-      putAside(sending.change, error)
+      deferChange(sending.change, error)
     case .store(let reason):
       guard reason.mayBeTransient else { return fail(error) }
-      guard reason.isProcessWide else { return putAside(sending.change, error) }
+      guard reason.isProcessWide else { return deferChange(sending.change, error) }
       lastFailure = error
       scheduleRetry()
     case .cancelled, .overdue, .stopped: break
@@ -468,7 +468,7 @@ package final class BlobSync: @unchecked Sendable {
     known.count += 1
     sessionErrors[change.number] = known
     guard known.count <= Self.sessionErrorsMax + 1 else {
-      return putAside(change, .remote(.unavailable("The remote loses the upload again and again.")))
+      return deferChange(change, .remote(.unavailable("The remote loses the upload again and again.")))
     }
     if known.count > Self.sessionErrorsMax {
       if change.put != nil { try? remote.abandon(upload: change.session) }
@@ -483,7 +483,7 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   /// Defers a change until its next attempt. Other objects are not affected.
-  private func putAside(_ change: QueuedChange, _ error: BlobSyncError) {
+  private func deferChange(_ change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     var known = changeFailures[number] ?? ChangeFailure(error: error, backoff: Backoff(seed: rng.next()))
     known.error = error
@@ -566,7 +566,7 @@ package final class BlobSync: @unchecked Sendable {
     } catch {
       outcomes[change.number] = outcome
       // A damaged record of this object does not affect other objects.
-      if case .corrupted = error { return putAside(change, .store(error)) }
+      if case .corrupted = error { return deferChange(change, .store(error)) }
       guard error.mayBeTransient else { return fail(.store(error)) }
       lastFailure = .store(error)
       scheduleRetry()

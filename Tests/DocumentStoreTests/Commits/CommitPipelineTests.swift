@@ -19,9 +19,9 @@ import Testing
     let store = machine.store
     try store.commit([increment(place)])
     let syncs = machine.disk.counters.fileSyncs
-    let underWay = try (0..<8).map { _ in try store.begin([increment(place)]) }
+    let inProgress = try (0..<8).map { _ in try store.begin([increment(place)]) }
     #expect(try number(store, place) == .integer(1), "nobody reads what is not durable")
-    let times = try underWay.map { try store.finish($0) }
+    let times = try inProgress.map { try store.finish($0) }
     #expect(try number(store, place) == .integer(9))
     #expect(machine.disk.counters.fileSyncs - syncs == 1)
     #expect(times == times.sorted() && Set(times).count == 8)
@@ -61,13 +61,13 @@ import Testing
   @Test func eachStateOfADocumentIsInTheIndexesInTurn() throws {
     let store = try SimulatedStore().store
     try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
-    let underWay = try (0..<5).flatMap { round in
+    let inProgress = try (0..<5).flatMap { round in
       [
         try store.begin([increment(place), increment(other)]),
         try store.begin(round % 2 == 0 ? [.delete(other)] : [increment(other), increment(other)]),
       ]
     }
-    for commit in underWay { try store.finish(commit) }
+    for commit in inProgress { try store.finish(commit) }
     try store.checkInvariants()
     #expect(try store.count(StructuredQuery(.collection(place.parent))) == 1)
     #expect(try number(store, place) == .integer(5))

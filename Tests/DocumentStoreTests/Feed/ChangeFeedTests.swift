@@ -195,9 +195,9 @@ import Testing
     let consumer = try store.feedConsumer("a")
     let empty = keys()
     // The commit gets its place before the consumer leaves, and becomes visible after that.
-    let underWay = try store.begin([set("a", 1)])
+    let inProgress = try store.begin([set("a", 1)])
     store.pipeline.withFeed { $0.consumers["a"] = nil }
-    try store.finish(underWay)
+    try store.finish(inProgress)
     #expect(keys() == empty)
     #expect(consumer.name == "a")
   }
@@ -222,9 +222,9 @@ import Testing
   @Test func pendingCommitsAreNoGaps() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
-    let underWay = try store.begin([set("a", 1)])
+    let inProgress = try store.begin([set("a", 1)])
     #expect(try consumer.read().isEmpty)
-    try store.finish(underWay)
+    try store.finish(inProgress)
     #expect(try consumer.read().count == 1)
   }
 

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Often equal in the first parts, so that later parts decide.
-  private func any(_ rng: inout Dice) -> StoredValue {
+  private func any(_ rng: inout SeededRNG) -> StoredValue {
     switch rng.roll(4) {
     case 0: return rng.pick(Self.rungs)
     case 1: return Values.any(&rng, depthLeft: 2)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func keysOfSeveralValuesSortFieldByField(seed: UInt64) {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     for _ in 0..<10_000 {
       let count = 1 + rng.roll(3)
       let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func aReaderGoesFromValueToValue(seed: UInt64) {
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     for _ in 0..<5_000 {
       let count = 1 + rng.roll(4)
       let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func aReaderTrapsOnNoBytes() {
-    var rng = Dice(seed: 3)
+    var rng = SeededRNG(seed: 3)
     for _ in 0..<20_000 {
       let tag = rng.pick([0x10, 0x30, 0x40, 0x50, 0x70, 0x80, 0x90, 0xA0, 0xB0] as [UInt8])
       let key = [tag] + (0..<rng.roll(40)).map { _ in rng.pick([0, 1, 2, 0x30, 0x50, 0x90, 0xFF]) }
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func integersAndDoublesMeetAtAnySize() {
-    var rng = Dice(seed: 5)
+    var rng = SeededRNG(seed: 5)
     for _ in 0..<20_000 {
       let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(14), significand: 1)
       let double = power + Double(rng.roll(9) - 4) / 4

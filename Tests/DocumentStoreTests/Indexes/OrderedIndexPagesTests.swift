@@ -72,7 +72,7 @@ import Testing
 
   /// Random writes to an index on disk, with checkpoints in between.
   @Test func anIndexLoadedFromPagesCanBeChanged() throws {
-    var rng = Dice(seed: 11)
+    var rng = SeededRNG(seed: 11)
     var index = OrderedIndex()
     var model: [[UInt8]: UInt32] = [:]
     for round in 0..<30 {
@@ -144,7 +144,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func bytesThatChangeAtRandomAreAnErrorOrAnotherIndex(pagesAreSmall: Bool) throws {
-    var rng = Dice(seed: 12)
+    var rng = SeededRNG(seed: 12)
     let index = pagesAreSmall ? smallIndexOfThreeFloors() : OrderedIndex(sorted: numbered(120))
     for page in 0..<(try OrderedIndexPages(index).count) {
       try damage(page, of: index) { payload, open in

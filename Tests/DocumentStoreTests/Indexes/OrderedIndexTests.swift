@@ -67,7 +67,7 @@ private enum Keys: CaseIterable {
   /// All lengths.
   case mixed
 
-  func any(_ rng: inout Dice) -> [UInt8] {
+  func any(_ rng: inout SeededRNG) -> [UInt8] {
     switch self {
     case .usual:
       var key = Array("users/by-score/".utf8)
@@ -97,7 +97,7 @@ private enum Keys: CaseIterable {
   /// created.
   @Test(arguments: Keys.allCases)
   private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
-    var rng = Dice(seed: 1)
+    var rng = SeededRNG(seed: 1)
     var index = OrderedIndex()
     var model = Model()
     var frozen: [(index: OrderedIndex, model: Model)] = []
@@ -126,7 +126,7 @@ private enum Keys: CaseIterable {
   }
 
   private func look(
-    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout Dice
+    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout SeededRNG
   ) throws {
     #expect(index.invariantBroken() == nil)
     let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
@@ -140,7 +140,7 @@ private enum Keys: CaseIterable {
   }
 
   private func bound(
-    _ model: Model, _ kind: Keys, _ rng: inout Dice
+    _ model: Model, _ kind: Keys, _ rng: inout SeededRNG
   ) -> OrderedIndexRange.Bound {
     let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
     return rng.pick([.open, .including(key), .excluding(key)])
@@ -149,7 +149,7 @@ private enum Keys: CaseIterable {
   /// Moves a cursor around at random.
   private func walk(
     _ index: OrderedIndex, _ model: Model, _ range: OrderedIndexRange, _ ranks: Range<Int>, _ key: [UInt8],
-    _ rng: inout Dice
+    _ rng: inout SeededRNG
   ) throws {
     var cursor = try index.cursor(over: range)
     var place = ranks.lowerBound
@@ -213,7 +213,7 @@ private enum Keys: CaseIterable {
   func removedKeysLeaveNoNodes(way: Int) throws {
     let end = [UInt8](repeating: 0x78, count: 100)
     var keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/".utf8) + end }
-    var rng = Dice(seed: 2)
+    var rng = SeededRNG(seed: 2)
     var index = OrderedIndex(sorted: keys.map { ($0, 5) })
     #expect(index.depth == 3)
     if way == 1 { keys.reverse() }
@@ -280,7 +280,7 @@ private enum Keys: CaseIterable {
 
   @Test(arguments: Keys.allCases)
   private func aSorterBuildsWhatInsertsBuild(kind: Keys) throws {
-    var rng = Dice(seed: 3)
+    var rng = SeededRNG(seed: 3)
     for count in [0, 1, 2, 20, 500, 30_000] {
       var model = Model()
       var sorter = OrderedIndexSorter()
@@ -301,7 +301,7 @@ private enum Keys: CaseIterable {
   }
 
   @Test func aBuildReportsProgressAndCanBeCancelled() throws {
-    var rng = Dice(seed: 4)
+    var rng = SeededRNG(seed: 4)
     var progress: [Double] = []
     for round in 0..<3 {
       var sorter = OrderedIndexSorter()
@@ -361,7 +361,7 @@ private enum Keys: CaseIterable {
     let threads = DispatchGroup()
     for reader in 0..<3 {
       run(in: threads) {
-        var rng = Dice(seed: UInt64(reader))
+        var rng = SeededRNG(seed: UInt64(reader))
         while !isDone.withLock({ $0 }) { try Self.look(shared.withLock { $0 }, &rng) }
       }
     }
@@ -382,7 +382,7 @@ private enum Keys: CaseIterable {
   }
 
   /// The writer assigns new ordinals to the keys, from the first to the last, then larger ones.
-  private static func look(_ copy: OrderedIndex, _ rng: inout Dice) throws {
+  private static func look(_ copy: OrderedIndex, _ rng: inout SeededRNG) throws {
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()
     #expect(try cursor.next(copy.count, into: &ordinals) == 5000)

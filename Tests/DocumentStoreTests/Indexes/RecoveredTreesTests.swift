@@ -24,7 +24,7 @@ import Testing
     return try machine.afterPowerLoss()
   }
 
-  private func place(_ rng: inout Dice) -> DocumentPath {
+  private func place(_ rng: inout SeededRNG) -> DocumentPath {
     let id = "d\(Int.random(in: 0..<40, using: &rng))"
     switch Int.random(in: 0..<5, using: &rng) {
     case 0: return path("other", id)
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  private func fields(_ rng: inout Dice) -> StoredMap {
+  private func fields(_ rng: inout SeededRNG) -> StoredMap {
     let number = Int64.random(in: 0..<20, using: &rng)
     var fields = StoredMap([
       ("n", Bool.random(using: &rng) ? .integer(number) : .double(Double(number) / 2)),
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: 0..<8) func recoveredTreesEqualAScan(seed: Int) throws {
-    var rng = Dice(seed: UInt64(seed))
+    var rng = SeededRNG(seed: UInt64(seed))
     var machine = try emptyStore()
     // Repeated power losses: first without a checkpoint, then with a checkpoint that has documents.
     for round in 0..<6 {
@@ -69,7 +69,7 @@ import Testing
 
   /// Keys after the limit are inserted into the trees that were built from the first ones.
   @Test(arguments: [0, 1, 1000, 5000, .max]) func recoveredTreesDoNotDependOnTheLimit(bytesMax: Int) throws {
-    var rng = Dice(seed: 1)
+    var rng = SeededRNG(seed: 1)
     func empty() throws -> IndexSet.State {
       var state = IndexSet.State()
       state.names = IndexSet.NameTree()
@@ -126,7 +126,7 @@ import Testing
   @Test func theirKeysAreSortedBeforeThereIsATree() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
-    var rng = Dice(seed: 1)
+    var rng = SeededRNG(seed: 1)
     numbers.shuffle(using: &rng)
     for start in stride(from: 0, to: numbers.count, by: 500) {
       try machine.store.commit(

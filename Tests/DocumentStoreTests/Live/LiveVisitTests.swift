@@ -211,9 +211,9 @@ import Testing
     _ = try listen(StructuredQuery(.collection(path("halls", "x").parent)))
     try store.commit([.set(path("halls", "a"), StoredMap())])
     let isKnown = { (path: DocumentPath) in
-      let underWay = try store.begin([.delete(path)])
-      try store.finish(underWay)
-      return underWay.changes.map(\.isBeforeKnown)
+      let inProgress = try store.begin([.delete(path)])
+      try store.finish(inProgress)
+      return inProgress.changes.map(\.isBeforeKnown)
     }
     // Nothing has built an index of rooms, and they have no listeners.
     #expect(try isKnown(path("rooms", "m100")) == [false])

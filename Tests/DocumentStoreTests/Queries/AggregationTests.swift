@@ -59,7 +59,7 @@ import Testing
       1,
       .double(.leastNonzeroMagnitude), -1e16, .integer(.max), 0.2,
     ]
-    var rng = Dice(seed: 3)
+    var rng = SeededRNG(seed: 3)
     let expected = results([.sum("a"), .average("a")], values)
     for _ in 0..<50 {
       #expect(results([.sum("a"), .average("a")], values.shuffled(using: &rng)) == expected)
@@ -79,7 +79,7 @@ import Testing
     #expect(sum(1.0, half, .double(-.leastNonzeroMagnitude)) == 1.0)
     #expect(sum(.double(next), half) == .double(next.nextUp))
     #expect(sum(-1.0, .double(-0x1p-53), .double(-.leastNonzeroMagnitude)) == .double(-next))
-    var rng = Dice(seed: 13)
+    var rng = SeededRNG(seed: 13)
     for _ in 0..<500 {
       // Of all magnitudes, and close to each other, so that rounding is critical.
       let numbers: [StoredValue] = (0..<(1 + rng.roll(6))).map { _ in

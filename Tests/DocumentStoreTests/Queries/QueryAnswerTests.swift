@@ -81,7 +81,7 @@ struct QueryAnswerTests {
 
   /// A query run pins a snapshot; a leaked run would keep files and old versions forever.
   @Test("leave nothing of their carrying out behind")
-  func letGo() throws {
+  func releaseAll() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
     options.scanMax = 0

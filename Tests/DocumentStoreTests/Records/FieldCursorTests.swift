@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func theCursorPassesTheFieldsInTheOrderOfTheirNames() throws {
-    var rng = Dice(seed: 61)
+    var rng = SeededRNG(seed: 61)
     let shapes = ShapeDictionary()
     shapes.begin(from: 0)
     var different: [String] = []

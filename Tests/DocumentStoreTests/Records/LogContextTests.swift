@@ -94,12 +94,12 @@ import Testing
     var written: [StoredMap] = []
     var round = 0
     while try logs(directory).count < 3 {
-      let underWay = try Self.shapeNames(ofRound: round).map { shape in
+      let inProgress = try Self.shapeNames(ofRound: round).map { shape in
         let fields = Self.fields(written.count, shape: shape)
         written.append(fields)
         return try store.begin([.set(Self.path(written.count - 1), fields)])
       }
-      for commit in underWay.reversed() { try store.finish(commit) }
+      for commit in inProgress.reversed() { try store.finish(commit) }
       round += 1
     }
     try store.close()

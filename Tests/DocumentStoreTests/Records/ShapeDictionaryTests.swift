@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func noDocumentHasTheKeyOfAShape() {
-    var rng = Dice(seed: 41)
+    var rng = SeededRNG(seed: 41)
     for _ in 0..<1000 {
       #expect(id(of: DocumentKey.encode(DocumentPath.any(&rng))) == nil)
     }
@@ -147,7 +147,7 @@ import Testing
   // MARK: Records
 
   /// The records of random documents, encoded after their maps have occurred before.
-  private func shaped(_ rng: inout Dice, _ count: Int) -> (
+  private func shaped(_ rng: inout SeededRNG, _ count: Int) -> (
     records: [[UInt8]], documents: [StoredDocument], ShapeTable
   ) {
     let shapes = empty()
@@ -175,7 +175,7 @@ import Testing
 
   @Test func everyDocumentComesBackFromARecordWithShapes() throws {
     let seed: UInt64 = 42
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let (records, documents, table) = shaped(&rng, 2000)
     #expect(table.shapes.count > 200)
     var saved = 0
@@ -226,7 +226,7 @@ import Testing
 
   @Test func aDamagedRecordWithShapesIsRefusedOrDecodes() throws {
     let seed: UInt64 = 43
-    var rng = Dice(seed: seed)
+    var rng = SeededRNG(seed: seed)
     let (all, _, table) = shaped(&rng, 600)
     let records = all.filter { $0.count < 500 }
     var accepted = 0
@@ -258,7 +258,7 @@ import Testing
   }
 
   @Test func aViewEqualsTheDecodedDocument() throws {
-    var rng = Dice(seed: 44)
+    var rng = SeededRNG(seed: 44)
     let (records, documents, table) = shaped(&rng, 500)
     let (key, shapeBytes): ([UInt8], [UInt8]) = ([], table.bytes)
     for (record, document) in zip(records, documents) {

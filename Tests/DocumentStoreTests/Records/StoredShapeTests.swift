@@ -90,9 +90,9 @@ import Testing
 
   @Test func concurrentCommitsDoNotRelyOnEachOthersShapes() throws {
     var machine = try SimulatedStore()
-    let underWay = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
+    let inProgress = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
     // The last commit alone would be enough for all.
-    for commit in underWay.reversed() { try machine.store.finish(commit) }
+    for commit in inProgress.reversed() { try machine.store.finish(commit) }
     try expectAll(machine.store, 0..<4)
     machine = try machine.afterPowerLoss()
     try expectAll(machine.store, 0..<4)

@@ -89,7 +89,7 @@ import Testing
 
   @Test func aPendingCommitIsAConflict() throws {
     try store.commit([setting(place, 1)])
-    let underWay = try store.begin([setting(place, 2)])
+    let inProgress = try store.begin([setting(place, 2)])
     let transaction = try store.beginTransaction()
     #expect(number(try transaction.document(at: place)) == 1, "nobody reads what is not durable")
     try transaction.write(setting(other, 1))
@@ -97,25 +97,25 @@ import Testing
       Issue.record("a write that is under way was missed")
       return
     }
-    try store.finish(underWay)
+    try store.finish(inProgress)
     #expect(try store.document(at: other) == nil)
   }
 
   @Test func aPendingCommitThatUndoesAnotherIsAConflict() throws {
     let transaction = try store.beginTransaction()
     #expect(try transaction.document(at: place) == nil)
-    let underWay = [try store.begin([setting(place, 1)]), try store.begin([.delete(place)])]
+    let inProgress = [try store.begin([setting(place, 1)]), try store.begin([.delete(place)])]
     try transaction.write(setting(other, 1))
     guard case .aborted = failure(of: { try transaction.commit() }) else {
       Issue.record("the transaction stands if the removal is refused, and the document is there")
       return
     }
-    for commit in underWay { try store.finish(commit) }
+    for commit in inProgress { try store.finish(commit) }
     #expect(try store.document(at: other) == nil)
   }
 
   @Test func aCommitInTheSnapshotIsNoConflict() throws {
-    let underWay = try store.begin([setting(place, 2)])
+    let inProgress = try store.begin([setting(place, 2)])
     let second = try store.begin([setting(other, 2)])
     // Publishes both; the first is not settled when the transaction begins.
     try store.finish(second)
@@ -124,7 +124,7 @@ import Testing
     #expect(try transaction.documents(try atLeast(0)).count == 2)
     try transaction.write(setting(place, 3))
     #expect(try transaction.commit() != nil)
-    try store.finish(underWay)
+    try store.finish(inProgress)
     #expect(number(try store.document(at: place)) == 3)
   }
 

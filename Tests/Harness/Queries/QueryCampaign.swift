@@ -44,7 +44,7 @@ package struct QueryCampaign {
     case indexesMadeBefore
     /// Indexes that cover only some of the query's equality filters.
     case partialIndexes
-    case indexesLetGo
+    case evictedIndexes
     case commits
     case deletes
     case closes

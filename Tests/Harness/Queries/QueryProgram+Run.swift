@@ -233,7 +233,7 @@ private struct QueryProgramRun {
       if: plan.isFiltered && plan.isSorted && plan.branches.joined().contains { $0.index != nil }
     )
     summary.count(
-      .indexesLetGo,
+      .evictedIndexes,
       if: !plan.built.isEmpty
         && store.indexList.count(where: \.isAutomatic) == DocumentStore.automaticIndexesMax)
   }

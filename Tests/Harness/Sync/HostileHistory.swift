@@ -40,7 +40,7 @@ struct HostileHistory {
     var result = HostileCampaign.Result()
     do {
       var history = try HostileHistory(seed: seed)
-      defer { history.letGo() }
+      defer { history.releaseAll() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
       result.invalidCounts = history.remote.sentCounts
       result.refusals = history.clients.reduce(0) { $0 + $1.refusalCount }
@@ -50,7 +50,7 @@ struct HostileHistory {
     return result
   }
 
-  private func letGo() {
+  private func releaseAll() {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
     scheduler.clear()

@@ -62,7 +62,7 @@ package struct SyncHistory {
     var result = Result()
     do {
       var history = try SyncHistory(seed: seed)
-      defer { history.letGo() }
+      defer { history.releaseAll() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
       result.counts = history.counts
       result.trace = history.trace
@@ -73,7 +73,7 @@ package struct SyncHistory {
   }
 
   /// Releases everything. Scheduled work and open streams would keep the objects alive.
-  private func letGo() {
+  private func releaseAll() {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
     scheduler.clear()

@@ -12,7 +12,7 @@ package struct FilesInUse {
 
 extension ByteStore {
   /// Registers a backup for as long as `body` runs. A close waits for it, and ends it early through `isClosing`.
-  package func withBackupUnderWay<Result>(
+  package func withBackupInProgress<Result>(
     _ body: () throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
     guard !isForked else { throw .forked(directory: path) }

@@ -69,7 +69,7 @@ extension ByteStore {
   ) throws(ByteStoreError) -> BackupReport {
     guard !isForked else { throw .forked(directory: path) }
     try StorePath.check(target)
-    return try withBackupUnderWay { () throws(ByteStoreError) in
+    return try withBackupInProgress { () throws(ByteStoreError) in
       guard !StorePath.isInside(target, path) else { throw .insideStore(directory: target, store: path) }
       let target = try BackupTarget.prepare(target, platform)
       defer { target.release() }

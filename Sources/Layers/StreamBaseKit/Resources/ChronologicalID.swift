@@ -11,7 +11,7 @@ import Foundation
 struct ChronologicalID: Sendable {
   private static let alphabet = Array(
     "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
-  private static let diceCount = 12
+  private static let randomCount = 12
 
   private static let shared = Guarded(ChronologicalID())
 
@@ -27,7 +27,7 @@ struct ChronologicalID: Sendable {
   mutating func next(at now: Int64, _ roll: () -> Int) -> String {
     if now > time {
       time = now
-      rng = (0..<Self.diceCount).map { _ in roll() }
+      rng = (0..<Self.randomCount).map { _ in roll() }
     } else {
       countUp()
     }

@@ -407,13 +407,13 @@ package final class SyncDriver: @unchecked Sendable {
     failure = end
     for id in reads.all { listeners[id]?(.failure(end)) }
     for completion in Array(writes.values) + Array(waits.values) { completion(end) }
-    letGo()
+    releaseAll()
   }
 
   /// Simulates a crash: all work stops, and the store stays as it is.
   package func abandon() {
     failure = .remote(RemoteError(.cancelled, "The client is gone."))
-    letGo()
+    releaseAll()
   }
 
   private func number() -> Int {
@@ -543,10 +543,10 @@ package final class SyncDriver: @unchecked Sendable {
     for listener in queueListeners.values { listener(.failure(error)) }
     for listener in rejectionListeners.values { listener(.failure(error)) }
     for completion in Array(writes.values) + Array(waits.values) { completion(error) }
-    letGo()
+    releaseAll()
   }
 
-  private func letGo() {
+  private func releaseAll() {
     watchStream?.stream.close()
     writeStream?.stream.close()
     watchStream = nil

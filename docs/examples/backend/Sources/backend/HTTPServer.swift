@@ -49,7 +49,7 @@ final class HTTPServer: Sendable {
   private let source: any DispatchSourceRead
   private let connections = DispatchQueue(label: "backend.connections", attributes: .concurrent)
   /// Of the requests under way.
-  private let underWay = DispatchGroup()
+  private let inProgress = DispatchGroup()
 
   init(port: UInt16, _ handler: @escaping Handler) throws {
     (listener, self.port) = try Self.listen(port)
@@ -58,7 +58,7 @@ final class HTTPServer: Sendable {
     source.setEventHandler { [unowned self] in
       let connection = accept(listener, nil, nil)
       guard connection >= 0 else { return }
-      underWay.enter()
+      inProgress.enter()
       connections.async { self.serve(connection, handler) }
     }
     source.setCancelHandler { [listener] in close(listener) }
@@ -68,7 +68,7 @@ final class HTTPServer: Sendable {
   /// No connection is taken any more, and those that are there have been answered.
   func stop() async {
     source.cancel()
-    await withCheckedContinuation { done in underWay.notify(queue: .global()) { done.resume() } }
+    await withCheckedContinuation { done in inProgress.notify(queue: .global()) { done.resume() } }
   }
 
   private static func listen(_ port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
@@ -116,7 +116,7 @@ final class HTTPServer: Sendable {
       connections.async {
         Self.write(response.bytes, to: connection)
         close(connection)
-        self.underWay.leave()
+        self.inProgress.leave()
       }
     }
   }
