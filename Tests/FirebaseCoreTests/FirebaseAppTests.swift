@@ -1,5 +1,4 @@
-// FirebaseApp: configuring, finding, deleting. The default app lives only in exit tests, which have a
-// process of their own.
+// Configuring, finding and deleting apps. Tests of the default app run in their own process (exit tests).
 
 import FirebaseCore
 import Testing
@@ -280,7 +279,7 @@ import Testing
   }
 }
 
-/// What happened, in order, from whatever thread.
+/// Lines in order, appended by any thread.
 private final class Log: Sendable {
   private let guarded = Guarded<[String]>([])
 

@@ -1,4 +1,4 @@
-// FirebaseOptions: defaults, property lists, copies.
+// The options of an app: defaults, property lists and copies.
 
 import FirebaseCore
 import Testing

@@ -1,4 +1,4 @@
-// The trap of the API band and its replaceable hook.
+// The trap for misuse of the API, and its replaceable hook.
 
 import FirebaseCore
 import Testing

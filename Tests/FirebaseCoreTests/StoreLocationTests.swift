@@ -1,4 +1,4 @@
-// StoreLocation: the place of a store, and the safety of every name in it.
+// The directory of a store, and path safety of every name in it.
 
 import FirebaseCore
 import Testing

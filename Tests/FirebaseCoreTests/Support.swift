@@ -1,14 +1,14 @@
-// What the tests of this module share: names nobody else uses, a folder that goes away, a message.
+// Shared helpers: unique app names, temporary folders and expected messages.
 
 import FirebaseCore
 import Testing
 
-/// An app name that no other test has, since the registry of apps belongs to the whole process.
+/// Returns a unique app name, because the registry of apps belongs to the whole process.
 func freshName() -> String { "app-\(UUID().uuidString)" }
 
 func plainOptions() -> FirebaseOptions { FirebaseOptions(googleAppID: "id", gcmSenderID: "sender") }
 
-/// Configures an app under a fresh name, and deletes it when `body` is done.
+/// Configures an app with a unique name, and deletes it after `body`.
 func withApp<Result>(
   _ options: FirebaseOptions = plainOptions(), _ body: (FirebaseApp) throws -> Result
 ) throws -> Result {
@@ -19,7 +19,7 @@ func withApp<Result>(
   return try body(app)
 }
 
-/// A new folder, which is gone when `body` is done.
+/// Creates a folder, and deletes it after `body`.
 func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -27,7 +27,7 @@ func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Resul
   return try body(folder)
 }
 
-/// Expects that the process of an exit test said `message` before it died.
+/// Expects that the process of an exit test printed `message` before it ended.
 func expectMessage(
   _ message: String, from result: ExitTest.Result?,
   at location: SourceLocation = #_sourceLocation

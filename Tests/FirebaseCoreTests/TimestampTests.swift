@@ -1,4 +1,4 @@
-// Timestamp: its range, its order, its text, its conversions.
+// Timestamps: range, order, text and conversions.
 
 import FirebaseCore
 import Testing
@@ -97,7 +97,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
   }
 
   @Test func theFractionOfADateIsTruncatedToNanoseconds() {
-    // 2^-22 s is 238.4 ns, and exact in a Date near 1970; its negative leaves 761.6 ns of a microsecond.
+    // 2^-22 s is 238.4 ns and exact in a Date near 1970; its negative leaves 761.6 ns of a microsecond.
     let fraction = 1 / Double(1 << 22)
     #expect(Timestamp(date: Date(timeIntervalSince1970: fraction)).nanoseconds == 238)
     #expect(Timestamp(date: Date(timeIntervalSince1970: 1 - fraction)).nanoseconds == 999_999_761)

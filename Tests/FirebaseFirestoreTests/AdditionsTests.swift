@@ -1,4 +1,4 @@
-// What the original has not.
+// Dugout's additions to the Firestore API.
 
 import DocumentStore
 import FirebaseFirestore
@@ -86,7 +86,7 @@ import Testing
     await database.close()
   }
 
-  /// All pages of the checkpoint that belong to one; how pages end, docs/format.md says.
+  /// Corrupts every index page of the checkpoint; docs/format.md describes how a page ends.
   private static func damageIndexes(in directory: String) throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: directory)
     let name = try #require(names.first { $0.hasPrefix("checkpoint-") })
@@ -150,7 +150,7 @@ import Testing
     let statistics = try await database.firestore.statistics()
     #expect(statistics.documentCount == 300)
     #expect(statistics.byteCount > 10_000)
-    // The story: none of them had moved to a segment, and all together took no space.
+    // Guards against a size of zero while all documents are still in the memtable.
     #expect(statistics.documentByteCount > 300 * 4 && statistics.documentByteCount < statistics.byteCount)
     #expect(statistics.contentByteCount == 0)
     await database.close()

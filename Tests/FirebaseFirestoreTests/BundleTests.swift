@@ -1,4 +1,4 @@
-// Loading what was packed elsewhere.
+// Loading bundles.
 
 import FirebaseFirestore
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @Suite struct BundleTests {
   private static let root = "projects/elsewhere/databases/(default)/documents"
 
-  /// The elements with their lengths.
+  /// Prefixes each element with its length.
   private static func bundle(_ elements: [String]) -> Data {
     Data(elements.map { "\($0.utf8.count)\($0)" }.joined().utf8)
   }
@@ -103,7 +103,7 @@ import Testing
     #expect(try await load(3, "other", createTime: march, updateTime: january) == 2, "an older document")
     try await firestore.document("a/one").updateData(["n": 10])
     #expect(try await load(4, "b", createTime: march, updateTime: march) == 10, "the user was later")
-    // The time that says that a write is pending is nobody's version.
+    // Time zero marks a pending write, so a bundle may use it as a version too.
     try await firestore.document("a/one").delete()
     #expect(try await load(5, "c", createTime: march, updateTime: "1970-01-01T00:00:00Z") == 5)
     #expect(try await !firestore.document("a/one").getDocument().metadata.hasPendingWrites)
@@ -150,7 +150,8 @@ import Testing
     await database.close()
   }
 
-  /// There is no time to compare with, whoever deleted the document.
+  /// After a deletion no update time remains to compare with, whether a bundle or the user deleted the
+  /// document.
   @Test func aDeletionIsNotRemembered() async throws {
     let firestore = Firestore.memory()
     func load(_ element: [String], _ id: String) async throws -> Bool {
@@ -182,7 +183,7 @@ import Testing
     #expect(try await load(4, "two", updateTime: "2096-01-01T00:00:00Z") == 3, "the user was later")
     #expect(try await load(5, "three", updateTime: "2096-01-01T00:00:00.000001Z") == 3, "and later again")
     #expect(try await load(6, "four", updateTime: "2096-01-02T00:00:00Z") == 6)
-    // The last moment that there is has none behind it: that is no reason to refuse a write.
+    // The greatest timestamp has no successor. A write must succeed nevertheless.
     #expect(try await load(7, "five", updateTime: "9999-12-31T23:59:59.999999Z") == 7)
     try await firestore.document("a/one").updateData(["n": 8])
     #expect(try await firestore.document("a/one").getDocument()["n"] as? Int == 8)
@@ -220,7 +221,7 @@ import Testing
     [metadata(documents: 1), document("one", "")[0]],
     [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
     [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
-    // What could not be read again.
+    // Values that could not be decoded again.
     [metadata(documents: 1)] + document("one", "\"n\": \(nested(21))"),
     [metadata(documents: 1)]
       + document("one", "\"\(String(repeating: "n", count: 1501))\": {\"nullValue\": null}"),
@@ -234,7 +235,8 @@ import Testing
     ],
   ]
 
-  /// The story: a bundle with a query of thousands of orders, or filters, took minutes to be read.
+  /// Guards against a bundle that takes minutes to parse because its query has thousands of orders or
+  /// filters.
   @Test(arguments: [(50, 50, true), (51, 50, false), (0, 101, false), (101, 0, false)])
   func aBundleHasNoQueryOfMoreThanAHundredParts(filters: Int, orders: Int, isLoaded: Bool) async throws {
     let field = "{\"fieldPath\": \"n\"}"

@@ -1,4 +1,4 @@
-// What `FirestoreSettings.cacheBudgets` makes of the cache of a database with a remote.
+// The effect of `FirestoreSettings.cacheBudgets` on the cache of a database with a remote.
 
 import DocumentStore
 import Foundation
@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CacheBudgetTests {
   private let authority: DocumentStore
 
-  /// Twenty documents of a thousand bytes and some in each of two collections, the later ones with greater names.
+  /// Creates twenty documents of just over a thousand bytes in each of two collections, with ascending
+  /// names.
   init() throws {
     authority = try DocumentStore.openInMemory()
     let fields = StoredMap([("text", .string(String(repeating: "x", count: 1000)))])
@@ -21,7 +22,7 @@ import Testing
     }
   }
 
-  /// Has read everything; sees message 10, and has changed message 11 while offline.
+  /// A client that has read everything, listens to message 10, and has changed message 11 while offline.
   private func client(budgets: [String: Int64]) async throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
@@ -45,7 +46,7 @@ import Testing
     try await firestore.collection(collection).getDocuments(source: .cache).documents.map(\.documentID)
   }
 
-  /// As its timer does, a minute after the start.
+  /// Sends the event that the collection timer sends a minute after the start.
   private func collect(_ firestore: Firestore) async throws {
     try await firestore.client().send(.timer(.collection))
   }
@@ -62,7 +63,7 @@ import Testing
       _ = try await firestore.document("messages/12").getDocument(source: .cache)
       Issue.record("it is still known")
     } catch FirestoreErrorCode.unavailable {}
-    // Whoever asks for the others again gets them.
+    // A read from the server fetches the evicted documents again.
     try await firestore.enableNetwork()
     #expect(try await firestore.collection("messages").getDocuments(source: .server).count == 20)
     try await firestore.terminate()

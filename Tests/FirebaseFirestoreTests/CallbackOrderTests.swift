@@ -1,4 +1,4 @@
-// In which order callers hear of what they have asked for, and that they hear of it whatever their threads do.
+// The order of completions, and their delivery while all threads are blocked.
 
 import ByteStore
 import FirebaseFirestore
@@ -17,7 +17,7 @@ import Testing
     func all(_ count: Int) -> [String] { lines.withLock(when: { $0.count >= count }) { $0 } }
   }
 
-  /// So deep that it cannot even be looked at: it fails before it is written.
+  /// Exceeds the depth limit of the encoder, so the call fails before anything is written.
   private static var tooDeep: [String: Any] { (0..<120).reduce(["n": 1]) { map, _ in ["m": map] } }
 
   @Test func waitingForWritesEndsAfterTheirCompletions() async throws {
@@ -64,7 +64,7 @@ import Testing
     let isEnding = DispatchSemaphore(value: 0)
     firestore.runTransaction({ transaction, _ in
       isEnding.wait()
-      // As long as an end takes that does not wait for it.
+      // Long enough for `terminate` to finish if it did not wait for the transaction.
       Thread.sleep(forTimeInterval: 0.2)
       return (try? transaction.getDocument(document))?.get("n")
     }) { value, _ in heard.note("transaction \(value as? Int ?? -1)") }

@@ -1,5 +1,4 @@
-// What hand-written and inherited encode(to:) and init(from:) ask of the containers, and the paths in
-// the errors.
+// Containers in hand-written and inherited `encode(to:)` and `init(from:)`, and coding paths in errors.
 
 import DocumentStore
 import FirebaseCore
@@ -82,7 +81,7 @@ private enum Keys: String, CodingKey {
         var inner = list.nestedContainer(keyedBy: Keys.self)
         try inner.encode(2, forKey: .c)
         try map.encodeNil(forKey: .b)
-        // The same place once more: it goes on where it was.
+        // A second container for the same key continues the first one.
         var again = container.nestedContainer(keyedBy: Keys.self, forKey: .a)
         try again.encode(3, forKey: .c)
         var listAgain = container.nestedUnkeyedContainer(forKey: .b)

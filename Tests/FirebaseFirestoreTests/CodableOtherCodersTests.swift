@@ -1,4 +1,4 @@
-// The value types at coders that are not ours.
+// The value types with coders other than Firestore's.
 
 import FirebaseCore
 import FirebaseFirestore

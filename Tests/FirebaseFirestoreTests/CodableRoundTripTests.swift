@@ -1,11 +1,11 @@
-// Random values there and back, by every way that leads through the coders.
+// Random values, encoded and decoded again by every entry point of the coders.
 
 import DocumentStore
 import FirebaseCore
 import FirebaseFirestore
 import Testing
 
-/// A repeatable source of random numbers.
+/// A reproducible random source.
 private struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
@@ -58,7 +58,7 @@ extension StoredValue {
 extension StoredMap {
   fileprivate static func random(depth: Int, _ random: inout SplitMix) -> StoredMap {
     var map = StoredMap()
-    // Of names that look the same only the first is taken: a dictionary has place for one.
+    // Names that are canonically equal are used once, because a Swift dictionary has one entry for them.
     var used: Set<String> = []
     for _ in 0..<Int.random(in: 0..<8, using: &random) {
       let name = nastyStrings.randomElement(using: &random) ?? ""
@@ -69,7 +69,7 @@ extension StoredMap {
   }
 }
 
-/// A model with a field of most kinds, and with itself inside.
+/// A recursive model with fields of most kinds.
 private struct Model: Codable, Equatable {
   var boolean: Bool
   var integer: Int
@@ -126,7 +126,7 @@ private struct Model: Codable, Equatable {
   }
 }
 
-/// Fields with names that are data, in the order given, some of them asked for and not there.
+/// Fields whose names are data, decoded in the requested order. Some requested names are absent.
 private struct Names: Codable {
   struct Name: CodingKey {
     var stringValue: String
@@ -204,7 +204,7 @@ private struct Names: Codable {
       share: 0.25, isOpen: false)
     try document.setData(from: lists)
     #expect(try document.read(as: Lists.self) == lists)
-    // What is not of one type goes another way.
+    // Arrays with elements of mixed types take another path through the decoder.
     let mixed: [String: Any] = [
       "doubles": [1, 0.5] as [Any], "numbers": [1.0, 2] as [Any], "name": NSNull(), "share": 2,
     ]

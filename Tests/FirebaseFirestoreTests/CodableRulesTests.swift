@@ -1,4 +1,4 @@
-// The rules of the coders, as users of Firestore know them.
+// The rules of the coders, as Firestore users know them.
 
 import DocumentStore
 import FirebaseCore
@@ -23,7 +23,7 @@ import Testing
         == ": Top-level FieldValue is not allowed.")
   }
 
-  /// The story: each of these ended the process. Not all that writes can throw, so what encodes the value does.
+  /// Guards against a crash. Some encoding calls cannot throw, so the outer `encode` reports the error.
   @Test func aValueThatIsEncodedTwiceIsAnError() {
     struct Twice: Encodable {
       func encode(to encoder: any Encoder) throws {
@@ -251,7 +251,7 @@ import Testing
     #expect(read.time == Timestamp(seconds: 1, nanoseconds: 123_456_000))
   }
 
-  /// Encodes whatever it holds in its own place, as enums with payloads do.
+  /// Encodes its value directly into its own encoder, as enums with associated values do.
   private struct Transparent<Value: Codable & Equatable>: Codable, Equatable {
     var value: Value
     init(_ value: Value) { self.value = value }
@@ -318,7 +318,8 @@ import Testing
     let encoded = try encoder.encodeFields(Model())
     #expect(encoded.sentinels.map(\.path) == [["a", "b"], ["only", "d"], ["z"]])
     #expect(encoded.sentinels.allSatisfy { $0.value == FieldValue.serverTimestamp() })
-    // A map of sentinels only is left to them; a map that was empty is a value.
+    // A map that holds only sentinels is omitted, because they create it. An empty map is kept as a
+    // value.
     #expect(
       encoded.fields
         == StoredMap([("a", .map(StoredMap([("c", .integer(1))]))), ("empty", .map(StoredMap()))]))
@@ -516,7 +517,8 @@ import Testing
     #expect(
       encodingFailure { _ = try stored(["k": UInt128.max]) }
         == "value.k: NSNumber (\(UInt128.max)) is too large")
-    // In a dictionary that is read, every number may be, and counts for whoever has room for it.
+    // The decoder accepts every number in a dictionary and converts it to each type that can represent
+    // it.
     #expect(try decoder.field(Int128.self, from: Int128.min) == .min)
     #expect(try decoder.field(UInt128.self, from: UInt128.max) == .max)
     #expect(try decoder.field(Double.self, from: Int128.min) == -0x1p127)

@@ -1,4 +1,4 @@
-// The strategies of the coders, each both ways.
+// The strategies of the coders, for encoding and for decoding.
 
 import DocumentStore
 import FirebaseCore
@@ -245,7 +245,7 @@ import Testing
     ("_one_two", "_oneTwo"), ("__one_two", "__oneTwo"), ("one_two_", "oneTwo_"), ("one__two", "oneTwo"),
     ("_", "_"), ("___", "___"), ("already", "already"), ("URL", "URL"), ("my_URL", "myUrl"),
     ("_already_", "_already_"), ("m_asdf_ćqer", "mAsdfĆqer"),
-    // A mark belongs to the underscore before it, which separates nothing then.
+    // A combining mark joins the underscore before it, and the underscore is then no separator.
     ("one_e\u{301}t", "oneE\u{301}t"), ("a_\u{301}b", "a_\u{301}b"), ("_\u{301}a", "_\u{301}a"),
     ("a_b_\u{301}", "aB_\u{301}"),
   ])
@@ -260,7 +260,8 @@ import Testing
     #expect(try decoder.decode(Keys.self, from: [name: 1]).all == [expected])
   }
 
-  /// The sign for kelvin is canonically the letter K: one key of a dictionary, and two fields.
+  /// The kelvin sign is canonically equal to the letter K, so the two names are one dictionary key but
+  /// two fields.
   @Test func namesThatDifferInTheirNormalisationAloneStayApart() throws {
     struct Keys: Decodable {
       var all: [[UInt8]]

@@ -1,4 +1,4 @@
-// What the tests of the coders share.
+// Shared helpers of the coder tests.
 
 import DocumentStore
 import FirebaseCore
@@ -7,7 +7,7 @@ import Testing
 
 enum Database {
   static let firestore = make(project: "p")
-  /// Another database.
+  /// A reference in another database.
   static let foreign = make(project: "q")
 
   static let room = firestore.document("rooms/eros")
@@ -34,12 +34,12 @@ struct OptionalBox<Value: Codable>: Codable {
 }
 
 extension Firestore.Encoder {
-  /// What the one field of a box becomes.
+  /// Returns the encoded form of `value` as the only field of a box.
   func field<Value: Codable>(_ value: Value) throws -> Any? { try encode(Box(value: value))["value"] }
 }
 
 extension Firestore.Decoder {
-  /// What is read from the one field of a box.
+  /// Decodes `value` as the only field of a box.
   func field<Value: Codable>(_ type: Value.Type, from value: Any) throws -> Value {
     try decode(Box<Value>.self, from: ["value": value]).value
   }
@@ -51,14 +51,14 @@ extension Firestore.Decoder {
   }
 }
 
-/// The stored form of one field.
+/// Returns the stored form of `value` as a single field.
 func stored<Value: Codable>(
   _ value: Value, encoder: Firestore.Encoder = Firestore.Encoder()
 ) throws -> StoredValue? {
   try encoder.encodeFields(Box(value: value)).fields["value"]
 }
 
-/// A coding path as text.
+/// Joins the names of a coding path.
 func text(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
 
 extension DecodingError {
@@ -71,7 +71,7 @@ extension DecodingError {
     }
   }
 
-  /// Which of the four it is.
+  /// The name of the error's case.
   var name: String {
     switch self {
     case .typeMismatch: "typeMismatch"
@@ -83,7 +83,7 @@ extension DecodingError {
   }
 }
 
-/// The case and the path of the error that `body` throws, such as `typeMismatch at a.b`.
+/// Returns the case and the path of the error that `body` throws, such as `typeMismatch at a.b`.
 func decodingFailure(_ body: () throws -> Void) -> String {
   do {
     try body()
@@ -95,7 +95,7 @@ func decodingFailure(_ body: () throws -> Void) -> String {
   }
 }
 
-/// The path and the text of the error that `body` throws.
+/// Returns the path and the message of the error that `body` throws.
 func encodingFailure(_ body: () throws -> Void) -> String {
   do {
     try body()
@@ -107,7 +107,7 @@ func encodingFailure(_ body: () throws -> Void) -> String {
   }
 }
 
-/// Strings that differ in bytes where Swift sees the same, or that trip up who escapes or splits.
+/// Strings that are canonically equal but differ in bytes, and strings that break escaping or splitting.
 let nastyStrings = [
   "", " ", "a", "A", "a.b", "a/b", "`", "\\", "\"", "\u{0}", "a\u{0}b", "\n", "_", "_a", "__a", "a__",
   "e\u{301}", "\u{e9}", "a\u{301}\u{323}", "a\u{323}\u{301}", "\u{1F600}", "\u{FFFF}", "\u{FEFF}",

@@ -1,4 +1,4 @@
-// The dictionaries of users, into stored values and back.
+// Conversion of user dictionaries to stored values and back.
 
 import DocumentStore
 import FirebaseCore
@@ -208,7 +208,7 @@ import Testing
       #expect(message([time], place) == outside)
       #expect(message([1, ["a": [time]]], place) == outside)
     }
-    // An element of an array has no field that a message could name.
+    // The message cannot name a field of an element of an array transform.
     #expect(message(["a": time], .inArray) == outside)
     #expect(message(time, .inArray) == outside)
     #expect(message([1], .inArray) == "Nested arrays are not supported")
@@ -216,7 +216,7 @@ import Testing
     #expect(message(["a": [1]], .inArray) == nil)
   }
 
-  // MARK: Out
+  // MARK: To user data
 
   @Test func storedValuesHaveTheirRuntimeTypes() throws {
     func any(_ value: StoredValue) -> Any { UserData.any(from: value, in: Database.firestore) }

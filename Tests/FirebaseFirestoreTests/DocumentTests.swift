@@ -52,7 +52,7 @@ import Testing
     let database = try TestDatabase()
     let document = database.firestore.document("counters/one")
     for number in 0..<50 {
-      // In a closure that is not async, so that the form without a completion is meant.
+      // A closure that is not async selects the overload without a completion.
       let issue = { document.setData(["number": number]) }
       issue()
       #expect(try await document.getDocument().data()?["number"] as? Int == number)

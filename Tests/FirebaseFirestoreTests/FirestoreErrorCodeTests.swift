@@ -1,4 +1,4 @@
-// The four ways in which existing code looks at errors.
+// The four ways in which existing code inspects errors.
 
 import FirebaseFirestore
 import Foundation

@@ -1,4 +1,4 @@
-// Each error of the engine as callers of the API meet it: its code, its words, its evidence.
+// Errors of the engine as the API reports them: code, message and evidence.
 
 import DocumentStore
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     return evidence
   }()
 
-  /// With the code of each, as Firestore numbers them.
+  /// Each error with Firestore's number for its code.
   static let errors: [(error: DocumentStoreError, code: Int)] = [
     (.invalidArgument("what happened"), 3), (.notFound("what happened"), 5),
     (.alreadyExists("what happened"), 6), (.failedPrecondition("what happened"), 9),
@@ -51,7 +51,7 @@ import Testing
     #expect(information[FirestoreErrorEvidence.holder] as? Int32 == 42)
   }
 
-  /// Does not compile until a new case has its line above.
+  /// An exhaustive switch: a new case does not compile until it also has a line in `errors`.
   private static func hasEvidence(_ error: DocumentStoreError) -> Bool {
     switch error {
     case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: false

@@ -1,4 +1,4 @@
-// Queries that somebody observes: what SwiftUI's wrapper shows.
+// Observable queries, the basis of the property wrapper for SwiftUI.
 
 import FirebaseFirestore
 import Foundation
@@ -21,7 +21,7 @@ import Testing
 
   private var cities: CollectionReference { firestore.collection("cities") }
 
-  /// Looks where the callbacks run, and again when that has changed, until `isEnough`.
+  /// Evaluates `look` on the callback queue, and again after each change, until `isEnough` returns true.
   private func wait<Value>(
     for look: () -> Value, until isEnough: (Value) -> Bool
   ) async -> Value {
@@ -101,7 +101,7 @@ import Testing
     let failed = await wait(
       for: { (raising.items, raising.configuration.error) }, until: { $0.1 != nil })
     #expect(failed.0.isEmpty && failed.1 is DecodingError)
-    // It is told, all the same.
+    // The ignored decoding failure is still available in the configuration.
     #expect(queue.sync { ignoring.configuration.error is DecodingError })
     try await cities.document("b").setData(["name": "Bern"])
     #expect(await wait(for: { raising.items }) { $0.count == 2 }.map(\.name) == ["Aarau", "Bern"])
@@ -120,7 +120,7 @@ import Testing
     let cities = observable("cities")
     let found = await wait(for: { cities.items }, until: { (try? $0.get())?.isEmpty == false })
     #expect(try found.get() == [City(name: "Aarau")])
-    // An error of the database is one with either strategy.
+    // A database error is reported with either strategy.
     let wrong = observable("__reserved__", .ignore)
     let failed = await wait(for: { wrong.items }, until: { (try? $0.get()) == nil })
     #expect(throws: FirestoreErrorCode.self) { try failed.get() }

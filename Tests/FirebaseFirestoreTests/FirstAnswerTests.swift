@@ -1,4 +1,4 @@
-// A remote may answer late, twice or never.
+// Answers of a remote that arrive late, twice or never.
 
 import ByteStore
 import Foundation
@@ -31,7 +31,7 @@ struct FirstAnswerTests {
 
   @Test func aMissingAnswerIsAFailure() {
     let heard = Heard()
-    // Nobody keeps it: it ends all the same.
+    // Without a reference to it, the answer still times out.
     _ = FirstAnswer<Int>(within: 0.01) { heard.note($0) }
     guard case .failure(let error)? = heard.first else {
       Issue.record("an answer out of nothing")

@@ -1,4 +1,4 @@
-// Indexes that are not made before a test says so.
+// A helper that blocks index builds until a test releases them.
 
 import ByteStore
 import Dispatch
@@ -9,23 +9,23 @@ import Testing
 @testable import DocumentStore
 @testable import FirebaseFirestore
 
-/// Holds the making of all indexes up, until it is let go.
+/// Blocks all index builds of a database until `release()`.
 final class HeldBuild: Sendable {
   let store: DocumentStore
   private let released = Mutex(false)
 
-  /// The database is open, and no index is being made.
+  /// Requires that the database is open and that no index build is in progress.
   init(in firestore: Firestore) throws {
     store = try #require(firestore.client().openView).store
     // As if one were being made all the time.
     store.building.withLock { $0.running += 1 }
-    // Nobody waits for ever, whatever goes wrong.
+    // Limits the wait, even if the test fails before it calls `release()`.
     DispatchQueue.global().asyncAfter(deadline: .now() + 30) { [self] in release() }
   }
 
   var isReleased: Bool { released.withLock { $0 } }
 
-  /// How many documents were read to make indexes since the database was opened.
+  /// The number of documents read by index builds since the database was opened.
   var documentsRead: Int { store.documentsReadForIndexes.withLock { $0 } }
 
   func release() {

@@ -1,4 +1,4 @@
-// The first query that needs an index: who waits for it, and who does not.
+// The first query that needs an index: which calls wait for the build, and which do not.
 
 import Foundation
 import Testing
@@ -12,7 +12,7 @@ import Testing
     try await batch.commit()
   }
 
-  /// What somebody on the main actor asks for while an index is made: the main actor is free meanwhile.
+  /// Runs `question` on the main actor during an index build, and checks that the main actor stays free.
   @MainActor private func ask<Value: Sendable>(
     _ question: @escaping @MainActor (Firestore) async throws -> Value
   ) async throws -> Value {
@@ -20,7 +20,7 @@ import Testing
     try await Self.filled(firestore)
     let held = try HeldBuild(in: firestore)
     let asked = Task { @MainActor in try await question(firestore) }
-    // Behind the question, on the same actor.
+    // Runs after `question` has started, because both are on the main actor.
     await Task { @MainActor in }.value
     #expect(!held.isReleased, "the main actor waited for an index")
     held.release()
@@ -85,7 +85,7 @@ import Testing
     let manager = try #require(firestore.persistentCacheIndexManager)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
     let resume = DispatchSemaphore(value: 0)
-    // On the queue of the writes.
+    // Blocks the queue of the writes.
     firestore.client().work(
       after: 0,
       inTurn: { _ in

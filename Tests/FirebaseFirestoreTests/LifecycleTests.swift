@@ -1,4 +1,4 @@
-// Instances: where they come from, and how they end.
+// Creation and termination of instances.
 
 import DocumentStore
 import FirebaseFirestore
@@ -56,7 +56,7 @@ import Testing
       old.document("a/\(round)").setData(["n": round], completion: nil)
       old.terminate(completion: nil)
       #expect(database.firestore !== old)
-      // Behind the closing, which goes on.
+      // The old instance is still closing in the background.
       try await old.clearPersistence()
       database.firestore.settings = settings
     }
@@ -132,7 +132,8 @@ import Testing
     await database.close()
   }
 
-  /// Its app kept it once, with all that its settings hold, until that was deleted.
+  /// Guards against an app that keeps a terminated instance, with everything its settings hold, until
+  /// the app is deleted.
   @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
   func aTerminatedInstanceIsReleased(kind: String) async throws {
     let database = try TestDatabase()
@@ -157,7 +158,7 @@ import Testing
     await database.close()
   }
 
-  // MARK: The end of the app
+  // MARK: Deletion of the app
 
   @Test func anAppIsDeletedInTheBlockOfATransaction() throws {
     let database = try TestDatabase()
@@ -172,7 +173,8 @@ import Testing
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
-  /// As one that waits for a callback on the thread where the app is deleted, also where an end has begun already.
+  /// For example, a block that waits for a callback on the thread that deletes the app, also after
+  /// `terminate` was called.
   @Test(arguments: [false, true])
   func anAppIsDeletedWhileABlockWaitsForTheThreadOfTheCall(isTerminated: Bool) throws {
     let database = try TestDatabase()
@@ -254,12 +256,12 @@ import Testing
   }
 }
 
-/// Something that settings hold.
+/// An object that the settings reference.
 private final class Captive: Sendable {
   var resolution: FirestoreConflict.Resolution { .keepWrites }
 }
 
-/// Has nothing, and says so late.
+/// An empty stream whose `read` blocks before it reports the end.
 private final class SlowStream: InputStream {
   private let isRead: DispatchSemaphore
   private let resume: DispatchSemaphore

@@ -1,4 +1,4 @@
-// A listener whose index has to be made: who waits for that, what it is told first, and how it ends.
+// Listeners whose query needs a new index: which calls wait for it, the first snapshots, removal.
 
 import DocumentStore
 import Foundation
@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ListenerIndexTests {
   private let queue = DispatchQueue(label: "dugout.test.callbacks")
 
-  /// With so many documents that a query has an index made. A remote is away, and writes do not wait for it.
+  /// Creates enough documents for a query to need an index. The remote is unreachable, and writes do not
+  /// wait for it.
   private func filled(hasRemote: Bool) async throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
@@ -31,7 +32,7 @@ import Testing
     firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
   }
 
-  /// Returns when listeners that were added before have been taken up, or left to those who make indexes.
+  /// Returns once earlier listeners have been registered or handed over to the index builder.
   private func passes(_ firestore: Firestore) async {
     let events = Events<DocumentSnapshot>()
     let registration = firestore.document("a/0").addSnapshotListener(events.add)
@@ -39,7 +40,7 @@ import Testing
     registration.remove()
   }
 
-  /// What was on its way to the callbacks has been told.
+  /// Returns once all callbacks that are already queued have run.
   private func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
   @Test(arguments: [false, true]) func callsWithoutAnIndexDoNotWaitForAListenerWithOne(hasRemote: Bool)
@@ -58,7 +59,7 @@ import Testing
     try await firestore.document("a/3").setData(["n": -1, "m": 3])
     let after = await quick.next
     #expect(after?["n"] as? Int == -1)
-    // A remote that is away would be waited for.
+    // With an unreachable remote this call would not return.
     if !hasRemote { try await firestore.waitForPendingWrites() }
     #expect(try await firestore.document("a/3").getDocument(source: .cache)["n"] as? Int == -1)
     #expect(!held.isReleased, "somebody waited for an index that only another one needs")
@@ -76,7 +77,7 @@ import Testing
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
     let (events, told) = (Events<QuerySnapshot>(), Counter())
-    // Nobody waits for this one: that it was issued before is enough.
+    // The test does not wait for this write, because issuing it before the listener is enough.
     firestore.document("a/before").setData(["n": 1000, "m": 3], completion: nil)
     needy(firestore).addSnapshotListener { snapshot, error in
       told.add()
@@ -130,7 +131,7 @@ import Testing
     registration.remove()
     #expect(!held.isReleased)
     held.release()
-    // Behind the making that nobody wants any more.
+    // Waits until the index builder has dropped the build that is no longer needed.
     await withCheckedContinuation { done in firestore.client().prepare { done.resume() } }
     await settle()
     #expect(told.count == 0)
@@ -179,7 +180,7 @@ import Testing
     needy(firestore).getDocuments(source: .cache, completion: slow.add)
     let query = needy(firestore)
     async let found = query.getDocuments(source: .cache).count
-    // The one asks behind the other.
+    // The document is requested after the queries that need the index.
     firestore.document("a/3").getDocument(source: .cache, completion: quick.add)
     let document = await quick.next
     #expect(document?["n"] as? Int == 3)

@@ -1,8 +1,8 @@
-// What listeners of a database with a remote are told, in which order, and what they are not told: rule by rule.
+// Snapshots for listeners of a database with a remote: contents, order and suppression, rule by rule.
 //
-// Each listener writes a line: its documents with their number, `?` behind those with pending writes; what the snapshot
-// says of itself; and the changes, where +, - and * stand for added, removed and modified. That nothing is told is
-// seen by what comes next.
+// A listener writes one line per snapshot: documents with their numbers, metadata of the snapshot, changes.
+// A `?` follows documents with pending writes; +, - and * mean added, removed and modified. The next line
+// shows that no snapshot came in between.
 
 import DocumentStore
 import FirebaseFirestore
@@ -27,7 +27,7 @@ import Testing
     firestore.settings = settings
   }
 
-  /// What others do.
+  /// Commits changes of other clients at the authority.
   private func commit(_ documents: (id: String, n: Int?)...) throws {
     try authority.commit(
       documents.map { id, n in
@@ -96,7 +96,7 @@ import Testing
     listen(metadata: false)
     #expect(await story.next == "a1|cache|+a")
     try commit(("b", 2))
-    // Its metadata are those of now, though nobody was told when they changed.
+    // The metadata are current, although their change alone triggered no snapshot.
     #expect(await story.next == "a1 b2||+b")
     try await firestore.terminate()
   }
@@ -131,7 +131,7 @@ import Testing
     #expect(await confirmed.next == "0")
     try await rooms.document("a").setData(["n": 1])
     #expect(await story.next == "a1?|pending|+a")
-    // Accepted is not yet seen by who watches.
+    // The remote has accepted the write, but its listeners may not have received the document yet.
     #expect(await confirmed.next == "1")
     try await rooms.document("b").setData(["n": 2])
     #expect(await story.next == "a1 b2?|pending|+b")
@@ -252,7 +252,7 @@ import Testing
     listen("again ")
     #expect(await story.next == "again a1|cache|+a")
     #expect(await story.next == "again a1||")
-    // The first one would be told this, too.
+    // The refused listener would receive this change too if it were still registered.
     try commit(("b", 2))
     #expect(await story.next == "again a1 b2||+b")
     try await firestore.terminate()
@@ -288,7 +288,7 @@ import Testing
     listen("one ")
     #expect(await story.next == "one a1||+a")
     listen(to: rooms.order(by: "n"), "two ")
-    // What is cached is told first, unless the server was faster.
+    // The cached result comes first, unless the server was faster.
     while await !story.next.hasPrefix("two a1||") {}
     let registration = firestore.addSnapshotsInSyncListener { [story] in story.add("in sync") }
     #expect(await story.next == "in sync")
@@ -296,7 +296,7 @@ import Testing
     let told = [await story.next, await story.next]
     #expect(Set(told) == ["one a2||*a", "two a2||*a"])
     #expect(await story.next == "in sync")
-    // Nobody is told anything of this one, nor that they agree.
+    // This document matches no listener, so it triggers neither a snapshot nor an in-sync event.
     try authority.commit([.set(try DocumentPath(["elsewhere", "x"]), StoredMap())])
     remote.refresh()
     try commit(("b", 3))
@@ -312,7 +312,7 @@ import Testing
 
   @Test func aRemovedListenerGetsNoMoreSnapshots() async throws {
     let own = Held()
-    // Before it can be told anything.
+    // Registers before any callback can run.
     firestore.settings.dispatchQueue.sync {
       own.set(
         rooms.addSnapshotListener { [story] snapshot, _ in
@@ -352,7 +352,7 @@ import Testing
     #expect(await story.next == "cache |cache|")
     rooms.document("b").setData(["n": 2], completion: nil)
     #expect(await story.next == "cache b2?|cache pending|+b")
-    // While somebody asks the server, its answer counts for both.
+    // While another listener watches the server, its results also update the cache listener.
     let other = listen("server ")
     var synced = Set<Substring>()
     while synced.count < 2 {
@@ -368,7 +368,7 @@ import Testing
   }
 }
 
-/// What was told, in its order.
+/// The received lines, in order.
 private final class Story: Sendable {
   private let stream: AsyncStream<String>
   private let continuation: AsyncStream<String>.Continuation

@@ -1,4 +1,4 @@
-// Listening to queries and documents: which events come, in which order, and what they say.
+// Listeners of queries and documents: events, their order and their contents.
 
 import FirebaseFirestore
 import Foundation
@@ -29,7 +29,7 @@ import Testing
     await database.close()
   }
 
-  /// Documents and changes in one line; -, + and * stand for removed, added and modified.
+  /// Formats documents and changes as one line; -, + and * mean removed, added and modified.
   private static func text(_ snapshot: QuerySnapshot) -> String {
     let changes = snapshot.documentChanges.map { change in
       let sign = ["+", "*", "-"][change.type.rawValue]
@@ -205,7 +205,7 @@ import Testing
     let (early, late) = (Events<QuerySnapshot>(), Events<QuerySnapshot>())
     _ = rooms.addSnapshotListener(early.add)
     #expect(await early.next?.isEmpty == true)
-    // Nobody waits for this one, and yet it is seen.
+    // The test does not wait for this write, but the next listener sees it.
     rooms.document("a").setData(["n": 1], completion: nil)
     _ = rooms.addSnapshotListener(late.add)
     #expect(await late.next?.count == 1)
@@ -298,7 +298,7 @@ import Testing
   }
 }
 
-/// What a listener was told, to be waited for.
+/// The events of one listener, which a test can await.
 final class Events<Snapshot: Sendable>: Sendable {
   private typealias Event = Result<Snapshot, any Error>
   private let stream: AsyncStream<Event>
@@ -335,7 +335,7 @@ final class Events<Snapshot: Sendable>: Sendable {
     }
   }
 
-  /// What has come and was not taken, once everything that is under way has been told.
+  /// Returns the number of unread events, after all callbacks that are already queued have run.
   func rest(_ database: TestDatabase) async -> Int {
     let queue = database.firestore.settings.dispatchQueue
     await withCheckedContinuation { done in queue.async { done.resume() } }
@@ -343,7 +343,7 @@ final class Events<Snapshot: Sendable>: Sendable {
   }
 }
 
-/// Lines from any thread.
+/// Lines that any thread may append.
 final class Log: Sendable {
   private let lock = NSLock()
   private nonisolated(unsafe) var all: [String] = []

@@ -1,4 +1,4 @@
-// Building a query takes the same for each step, however many came before.
+// The cost of building a query: each step takes constant time, however long the chain is.
 
 import CAllocations
 import FirebaseFirestore
@@ -8,7 +8,8 @@ import Testing
 @Suite struct QueryBuildingCostTests {
   private let collection = Firestore.memory().collection("a/b/c")
 
-  /// The story: a chain of 20,000 filters took half a minute, and a nest as deep the stack of its thread.
+  /// Guards against quadratic time for a chain of filters, and against stack overflow for deeply nested
+  /// ones.
   @Test(.enabled(if: allocations_are_counted()), arguments: Chain.allCases)
   func aLongerChainAllocatesInProportion(chain: Chain) {
     let bytes = [2000, 4000].map { length in
@@ -60,7 +61,7 @@ import Testing
 
   // MARK: At the limit
 
-  /// Two names of the parent's path count, too.
+  /// The two names of the parent path count towards the limit as well.
   @Test func aQueryOfAHundredPartsRunsAndOneOfMoreDoesNot() throws {
     let full = Chain.filters.built(from: collection, length: 97).order(by: "o")
     #expect(try full.read().isEmpty)
@@ -69,7 +70,7 @@ import Testing
     #expect(throws: (any Error).self) { try Chain.filters.built(from: collection, length: 101).read() }
   }
 
-  /// Queries that agree up to the limit may differ beyond it.
+  /// Two queries that agree up to the limit may differ beyond it.
   @Test func queriesThatDifferBeyondTheLimitAreNotEqual() {
     let base = Chain.filters.built(from: collection, length: 150)
     let (one, other) = (base.whereField("n", isEqualTo: 1), base.whereField("n", isEqualTo: 2))

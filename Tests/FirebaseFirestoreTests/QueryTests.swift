@@ -1,18 +1,19 @@
-// Asking collections for documents: filters, orders, limits, cursors.
+// Queries of collections: filters, orders, limits and cursors.
 
 import FirebaseFirestore
 import Foundation
 import Testing
 
 @Suite struct QueryTests {
-  /// No document has such a field, but an operand may: it is an argument, and nothing that is written.
+  /// Reserved names are forbidden in documents but allowed in an operand, because an operand is never
+  /// written.
   @Test func aMapAsOperandMayHaveReservedNames() async throws {
     let query = Firestore.memory().collection("a")
       .whereField("m", isEqualTo: ["__x__": 1]).whereField("l", in: [["__y__": ["__z__": 2]]])
     #expect(try await query.getDocuments().isEmpty)
   }
 
-  /// Five cities, and a collection group of landmarks.
+  /// Creates five cities, and a collection group of landmarks.
   private static func cities() async throws -> TestDatabase {
     let database = try TestDatabase()
     let cities: [(id: String, data: [String: Any])] = [
@@ -171,7 +172,7 @@ import Testing
     #expect(cities.whereFilter(.orFilter([])) === cities)
     #expect(cities.whereFilter(.whereField("a", isEqualTo: 1)) == cities.whereField("a", isEqualTo: 1))
     #expect(cities.whereField("a", isEqualTo: AnyHashable("x")) == cities.whereField("a", isEqualTo: "x"))
-    // A collection is no query that asks for the same, from either side.
+    // A collection does not equal a plain query with an equal structure, in either direction.
     let plain = Query(database.firestore, cities.structured)
     #expect(plain != cities && cities != plain)
     #expect(plain == Query(database.firestore, cities.structured))

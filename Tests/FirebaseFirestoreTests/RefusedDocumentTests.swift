@@ -1,4 +1,4 @@
-// A remote with one document that no database can take: listeners, reads and transactions are told, and go on.
+// A remote with one document that no database can store: calls fail, and the client stays usable.
 
 import ByteStore
 import DocumentStore
@@ -49,12 +49,12 @@ import Testing
     state = await told.next()
     let error = try #require(state)
     #expect(error.hasPrefix("11 The remote sent the document rooms/bad that this database cannot take: "))
-    // It goes on.
+    // The listener still receives later changes.
     try authority.commit([.set(DocumentPath(["rooms", "d"]), StoredMap())])
     remote.refresh()
     state = await told.next()
     #expect(state == "a c d")
-    // The next connection has it as it should be.
+    // After a reconnect the remote sends a valid document.
     remote.isHonest = true
     try await firestore.disableNetwork()
     try await firestore.enableNetwork()
@@ -112,7 +112,8 @@ import Testing
   }
 }
 
-/// Tells the document "bad" with maps nested beyond the limit, and what it is given in the place of aggregates.
+/// Sends the document "bad" with maps nested beyond the limit, and replaces aggregate results with
+/// `aggregates`.
 private final class NestingRemote: Remote {
   private let inner: LoopbackRemote
   private let honest = Locked(false)

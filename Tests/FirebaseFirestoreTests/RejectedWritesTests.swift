@@ -1,4 +1,4 @@
-// Who hears of writes that the remote has refused, of which, and when.
+// Listeners for rejected writes: which of them receive a rejection, and when.
 
 import ByteStore
 import DocumentStore
@@ -13,7 +13,7 @@ import Testing
   private let settings = FirestoreSettings()
   private let log = Log()
 
-  /// Whatever is about a document whose name begins with "secret" is refused.
+  /// Sets a rule that rejects every write to a document whose name begins with "secret".
   init() throws {
     authority = try DocumentStore.openInMemory()
     remote = try LoopbackRemote(authority: authority)
@@ -39,14 +39,14 @@ import Testing
     for id in ids { try await firestore.document("rooms/\(id)").setData(["n": 2]) }
   }
 
-  /// As a line of the log.
+  /// Logs each rejection as one line.
   private func listen(to firestore: Firestore, as name: String) -> any ListenerRegistration {
     firestore.addRejectedWritesListener { [log] rejected, error in
       log.add("\(name): \(rejected?.write.paths.joined(separator: " ") ?? "\(error as NSError?)")")
     }
   }
 
-  /// What is under way to the callback queue is there before this.
+  /// Returns after all callbacks that are already on the callback queue.
   private func everythingIsTold(by firestore: Firestore) async throws {
     try await firestore.waitForPendingWrites()
     await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }
@@ -77,7 +77,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// The store is open, and the remote may have answered, before anybody can listen.
+  /// The store opens, and the remote may reject the write, before a listener can be registered.
   @Test(arguments: [false, true])
   func rejectionsOfAnEarlierRunsWritesAreReportedOnce(afterItIsRefused isLate: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(

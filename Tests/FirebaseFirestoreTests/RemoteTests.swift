@@ -1,4 +1,4 @@
-// A database with a remote: another database in the same process is the authority.
+// A database whose remote is another database in the same process, the authority.
 
 import ByteStore
 import DocumentStore
@@ -107,7 +107,7 @@ import Testing
   @Test func anAggregateOfAnUnreachableRemoteIsUnavailable() async throws {
     let firestore = client()
     remote.setReachable(false)
-    // Known to be away, so that it is asked once.
+    // This read marks the remote as unreachable, so that the aggregate makes only one attempt.
     #expect(await code { _ = try await firestore.document("rooms/eros").getDocument() } == 14)
     do {
       _ = try await firestore.collection("rooms").count.getAggregation(source: .server)
@@ -171,7 +171,7 @@ import Testing
     driver.stop()
   }
 
-  /// Who asks it is told, each time; the client, its other listeners and its writes go on.
+  /// Each attempt at the query fails. The client, its other listeners and its writes continue.
   @Test func aQueryBeyondTheLimitsFailsAlone() async throws {
     let firestore = client()
     let rooms = firestore.collection("rooms")
@@ -225,7 +225,7 @@ import Testing
     firestore.waitForPendingWrites { error in waited.withLock { $0 = (error as NSError?)?.code ?? 0 } }
     try await firestore.terminate()
     #expect(await write == 1)
-    // What is behind the end on the queue of callbacks is behind all that came before it.
+    // This completion is queued after all earlier callbacks.
     await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
     #expect(waited.withLock { $0 } == 1)
   }
@@ -240,7 +240,7 @@ import Testing
       try await firestore.waitForPendingWrites()
       isOver.withLock { $0 = true }
     }
-    // As often as it takes for the wait to be taken up, and as a wait that ended too early would be seen.
+    // Fifty calls give the wait time to start, and would reveal a wait that ends too early.
     for _ in 0..<50 { _ = try await firestore.pendingWrites() }
     let last = try #require(try await firestore.pendingWrites().last)
     try await firestore.cancelPendingWrite(last.id)
@@ -327,12 +327,12 @@ import Testing
 
   @Test func callsTakeEffectInTheirOrder() async throws {
     let firestore = client { $0.acknowledgement = .local }
-    // What the remote accepts, it would also tell the next user.
+    // Otherwise the remote would accept the writes and send them to the next user as well.
     remote.setReachable(false)
     try await firestore.disableNetwork()
     let done = DispatchQueue(label: "dugout.test.done")
     let heard = Locked(0)
-    // Nobody waits for anything: what is asked later must not be taken up before.
+    // The test awaits none of these calls, so later calls must not overtake earlier ones.
     for number in 0..<50 {
       firestore.document("rooms/\(number)").setData(["n": number]) { _ in }
       firestore.enableNetwork { _ in done.async { heard.withLock { $0 += 1 } } }
@@ -421,7 +421,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// A listener has the last reference to its database, and it goes away on the driver's own queue.
+  /// The kind of listener that holds the last reference to a database, which is then released on the
+  /// driver's own queue.
   enum LastListener: CaseIterable {
     case snapshots, rejections, queue
   }
@@ -511,7 +512,7 @@ import Testing
   }
 }
 
-/// Says when the client that has it is gone.
+/// Calls its closure when the client has released it.
 private final class EndingRemote: Remote {
   private let remote: LoopbackRemote
   private let end: @Sendable () -> Void

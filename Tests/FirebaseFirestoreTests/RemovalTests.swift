@@ -1,4 +1,4 @@
-// What the removal of a listener promises: once it has returned, no callback starts.
+// Removal of a listener: no callback starts after the removal has returned.
 
 import DocumentStore
 import Foundation
@@ -25,7 +25,8 @@ import Testing
     while sign.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  /// Snapshots of many documents take their time: whoever removed the listener meanwhile was told nevertheless.
+  /// Guards against a callback after a removal that happens while the snapshot of many documents is
+  /// being created.
   @Test(arguments: [false, true])
   func aListenerRemovedDuringSnapshotCreationIsNotNotified(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
@@ -42,13 +43,14 @@ import Testing
     try await comes(begun)
     await away { listening.remove() }
     resume.signal()
-    // Behind what was on its way.
+    // Waits for the callbacks that are already queued.
     await withCheckedContinuation { done in queue.async { done.resume() } }
     #expect(told.count == 0)
     try await firestore.terminate()
   }
 
-  /// A callback that has begun is let end, unless it takes long: it may wait for who removes it.
+  /// A removal waits only briefly for a running callback, because the callback may be waiting for the
+  /// removing thread.
   @Test(arguments: [false, true])
   func aCallbackMayWaitForTheRemovingThread(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
@@ -70,7 +72,7 @@ import Testing
     let listening = Listening { _ in }
     var calls = 0
     let first = listening.call { calls += 1 }
-    // In its own call, and twice.
+    // A callback removes its own listener, and does so twice.
     let last = listening.call {
       listening.remove()
       listening.remove()
@@ -81,7 +83,7 @@ import Testing
     #expect(calls == 2)
   }
 
-  /// On a thread that may wait.
+  /// Runs `body` on a thread that may block.
   private func away(_ body: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { done in
       DispatchQueue.global().async {

@@ -1,4 +1,4 @@
-// What can be chosen before the first use, and what becomes of it.
+// Settings that may be chosen before the first use, and their effects.
 
 import FirebaseFirestore
 import Foundation
@@ -173,7 +173,7 @@ import Testing
     for _ in 0..<10 {
       old.setIndexConfiguration(json, completion: nil)
       manager.deleteAllIndexes()
-      // Refused in its turn, behind both.
+      // This invalid configuration is refused only after both earlier calls have run.
       #expect(await old.configured("{") == "Invalid Json format.")
       #expect(try await firestore.indexes().isEmpty)
     }
@@ -181,7 +181,7 @@ import Testing
   }
 }
 
-/// Names what is deprecated, so that tests may use it.
+/// Declares the deprecated method, so that tests can call it without a warning.
 protocol OldConfiguration {
   func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)?)
 }

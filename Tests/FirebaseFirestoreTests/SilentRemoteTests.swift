@@ -1,4 +1,4 @@
-// A remote that is connected, and says nothing any more: no call waits for ever.
+// A remote that stays connected but stops answering: every call still ends.
 
 import ByteStore
 import DocumentStore
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// From a remote that speaks: a busy machine may need longer than this patience.
+  /// Retries a read from a responsive remote, because a busy machine may exceed the short timeout.
   private func served<Value>(_ read: () async throws -> Value) async throws -> Value {
     while true {
       do {
@@ -119,7 +119,7 @@ import Testing
     firestore.settings = settings
   }
 
-  /// `done` is told the code of each.
+  /// Calls `done` with the error code of each transaction.
   private func startTransactions(_ count: Int, _ done: @escaping @Sendable (Int) -> Void) {
     let document = firestore.document("rooms/eros")
     for _ in 0..<count {
@@ -188,9 +188,9 @@ import Testing
     }
     for _ in 0..<2 { try #require(await comes(remote.isAskedToCount)) }
     try await firestore.terminate()
-    // Where one had to wait long for its turn, the other has asked again meanwhile.
+    // If one call had to wait long for a thread, the other one may have retried in the meantime.
     while isThere(remote.isAskedToCount) {}
-    // What is behind the end on the queue of callbacks is behind all that came before it.
+    // This completion is queued after all earlier callbacks.
     await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
     #expect(heard.withLock { $0 } == [1])
     #expect(await failure { try await waiting.value }?.code == 1)
@@ -216,7 +216,8 @@ import Testing
 
   private func isThere(_ sign: DispatchSemaphore) -> Bool { sign.wait(timeout: .now()) == .success }
 
-  /// Holds no thread: there may be as few as processors, and what makes it come needs one, behind all other tests.
+  /// Polls without holding a thread. The pool may have only one thread per processor, and the event
+  /// needs one too.
   private func comes(_ sign: DispatchSemaphore, seconds: Double = 600) async -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isThere(sign) {
@@ -255,7 +256,7 @@ import Testing
   }
 }
 
-/// Takes everything, and loses what comes back.
+/// Receives every request, and loses the answers on request.
 private final class SilentRemote: Remote {
   private struct State {
     var isSilent = false
@@ -264,7 +265,7 @@ private final class SilentRemote: Remote {
 
   private let remote: LoopbackRemote
   private let state = Locked(State())
-  /// Once for each question about documents.
+  /// Signaled once for each request for documents.
   let isAsked = DispatchSemaphore(value: 0)
   let isAskedToCount = DispatchSemaphore(value: 0)
   let isCommitting = DispatchSemaphore(value: 0)

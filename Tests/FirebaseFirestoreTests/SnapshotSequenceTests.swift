@@ -1,4 +1,4 @@
-// Snapshots in loops.
+// Snapshots as asynchronous sequences.
 
 import DocumentStore
 import FirebaseFirestore
@@ -78,7 +78,7 @@ import Testing
     }
     #expect(counts == [0])
 
-    // The same when the app goes.
+    // Deleting the app ends the sequence too.
     let database = try TestDatabase()
     var snapshots = database.firestore.document("a/b").snapshots.makeAsyncIterator()
     #expect(try await snapshots.next()?.exists == false)

@@ -1,4 +1,4 @@
-// A store that cannot be used: the error reaches every call, names the cause, and the process lives on.
+// A store that cannot be opened or written: every call reports the cause, and the process survives.
 
 import DocumentStore
 import FirebaseFirestore
@@ -20,7 +20,7 @@ import Testing
         try await database.firestore.document("a/b").setData(["n": 1])
       }
     }
-    // The next call tries again.
+    // The next call retries.
     try other.close()
     try await database.firestore.document("a/b").setData(["n": 1])
     await database.close()
@@ -117,7 +117,7 @@ import Testing
     #expect(error.domain == FirestoreErrorDomain)
     #expect(error.code == FirestoreErrorCode.resourceExhausted.rawValue, "\(error)")
     #expect(error.userInfo[FirestoreErrorEvidence.operation] != nil, "\(error.userInfo)")
-    // The completion gets it as well; what was acknowledged is there, and what was not is not.
+    // The completion receives the error too. Exactly the acknowledged documents are readable.
     let code = await withCheckedContinuation { (done: CheckedContinuation<Int?, Never>) in
       full.document("a/late").setData(["bytes": Data(count: 900_000)]) { error in
         done.resume(returning: (error as NSError?)?.code)

@@ -1,4 +1,4 @@
-// A database of its own for each test: a named app in a folder that is gone afterwards.
+// A database for one test: a named app in a folder that is deleted afterwards.
 
 import FirebaseFirestore
 import Foundation
@@ -19,7 +19,7 @@ final class TestDatabase {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   private static func configure(_ folder: URL) -> FirebaseApp {
-    // Fixed by the folder: the place of the store depends on the name of the app.
+    // Derived from the folder, because the directory of the store depends on the app's name.
     let name = "test-" + folder.lastPathComponent.filter { $0.isLetter || $0.isNumber }
     FirebaseApp.configure(name: name, options: FirebaseOptions(directory: folder))
     guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }
@@ -29,7 +29,7 @@ final class TestDatabase {
     return app
   }
 
-  /// Closes everything and starts anew in the same folder.
+  /// Closes everything and reopens it in the folder.
   func restart() async {
     await close()
     app = Self.configure(folder)

@@ -1,4 +1,4 @@
-// Transactions: reads and writes at one point of the order of all commits.
+// Transactions: reads and writes at one point of the commit order.
 
 import FirebaseFirestore
 import Foundation
@@ -37,7 +37,7 @@ import Testing
     await database.close()
   }
 
-  /// A transaction gives up after five attempts; those that meet head on go again.
+  /// Retries `body`, because a transaction fails after five attempts under contention.
   private func withRetries(_ body: () async throws -> Any?) async throws {
     while true {
       do {
@@ -51,7 +51,7 @@ import Testing
     let database = try TestDatabase()
     let firestore = database.firestore
     let document = firestore.document("a/b")
-    // The plain write is seen, though nobody waited for it.
+    // The transaction sees this write, although the test does not wait for it.
     document.setData(["n": 41], completion: nil)
     let result = try await firestore.runTransaction { transaction, _ in
       let snapshot = try? transaction.getDocument(document)
@@ -100,7 +100,7 @@ import Testing
     await database.close()
   }
 
-  /// The error of a transaction whose block is this one.
+  /// Returns the error of a transaction that runs `block`.
   private static func error(
     _ attempts: Int = 5, _ block: @escaping @Sendable (Firestore, Transaction) throws -> Void
   ) async throws -> NSError {
@@ -208,7 +208,7 @@ import Testing
   }
 }
 
-/// Counts from any thread.
+/// A counter that any thread may increment.
 final class Counter: Sendable {
   private let value = NSLock()
   private nonisolated(unsafe) var number = 0

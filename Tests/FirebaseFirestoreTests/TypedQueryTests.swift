@@ -135,7 +135,7 @@ import Testing
     #expect(
       items.where(\.mainPart, .isOne(of: [part])).query
         == all.whereField("main_part", in: [["first_name": "x"]]))
-    // Always a timestamp.
+    // This property is always encoded as a timestamp.
     #expect(
       items.where(\.seenAt, .equals(date)).query
         == all.whereField("seen_at", isEqualTo: Timestamp(date: date)))
@@ -193,7 +193,7 @@ import Testing
         decoder.dataDecodingStrategy = .custom { _ in Data() }
         return decoder
       }
-      // Others are as they always are.
+      // Properties of other types are unaffected.
       _ = events.where(\.title, .equals("x")).order(by: \.at)
       if isData {
         _ = events.where(\.key, .equals(Data([1])))

@@ -1,4 +1,4 @@
-// What a typed get allocates: a count that no machine changes, and that does not grow with what is not asked for.
+// Allocations of a typed get, which depend neither on the machine nor on fields that are not read.
 
 import CAllocations
 import DocumentStore
@@ -18,7 +18,7 @@ import Testing
     var yearOfBirth: Int
   }
 
-  /// A strategy for keys has to look at the names of all fields, and looks at the values of those that are read.
+  /// A key strategy converts the names of all fields, but the decoder reads only the requested values.
   @Test(.enabled(if: allocations_are_counted()))
   func aStrategyForKeysAllocatesForTheNamesOfFieldsThatAreNotRead() throws {
     let firestore = Firestore.memory()
@@ -38,7 +38,7 @@ import Testing
       return try allocations { _ = try document.read(as: Renamed.self, decoder: decoder) }
     }
     print("allocations of a typed get with a strategy for keys, of \(counts) fields: \(typed)")
-    // Six for each name without optimization.
+    // A build without optimization makes six allocations per name.
     for (count, fields) in zip(typed, counts) {
       #expect(count - typed[0] <= Double(7 * (fields - counts[0])), "\(typed)")
     }
@@ -67,11 +67,11 @@ import Testing
     }
     for count in typed { #expect(abs(count - typed[0]) <= 1, "\(typed)") }
     #expect(typed[0] <= Self.allocationsMax, "\(typed[0]) allocations for each typed get")
-    // Or this could not fail.
+    // Shows that the expectations above can fail.
     #expect(dictionaries[3] > dictionaries[0] + 1900)
   }
 
-  /// Who has no remote pays nothing for what stands between the API and the store.
+  /// Without a remote, the layer between the API and the store costs no allocations.
   @Test(.enabled(if: allocations_are_counted()))
   func aReadThroughTheViewAllocatesWhatAReadOfTheStoreDoes() throws {
     let view = LocalView(over: try DocumentStore.openInMemory())
@@ -84,10 +84,10 @@ import Testing
     try view.close()
   }
 
-  /// Tests are built without optimisation, which allocates more; a build with it stays below.
+  /// The limit for a build without optimization, as tests use. Optimized builds stay below it.
   private static let allocationsMax = 150.0
 
-  /// Of each call, once everything has been used before.
+  /// Returns the allocations per call, after a warm-up.
   private func allocations(_ body: () throws -> Void) throws -> Double {
     for _ in 0..<20 { try body() }
     let before = allocations_of_this_thread()

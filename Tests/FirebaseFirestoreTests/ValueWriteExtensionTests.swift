@@ -1,10 +1,10 @@
-// Apps have written the forms that wait for a value's write themselves, where there were none.
+// Extensions of apps that declare awaited writes of encoded values, which earlier versions did not have.
 
 import FirebaseFirestore
 import Foundation
 import Testing
 
-/// As an app has it, with the labels of ours.
+/// An app's extension with argument labels equal to those of the API.
 extension DocumentReference {
   fileprivate func setData<T: Encodable>(from value: T, merge: Bool = false) async throws {
     var fields = try Firestore.Encoder().encode(value)

@@ -76,7 +76,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Without a completion, and where nothing waits: as the original has them.
+  /// The forms without a completion and without `await`, as in Firebase.
   @Test func aSynchronousFunctionStillCallsTheFormThatReturnsAtOnce() async throws {
     func write() throws -> DocumentReference {
       try document.setData(from: City(name: "Bern"))

@@ -1,4 +1,4 @@
-// The queue of writes as users see it: what waits, how far it is, and what is taken out.
+// The write queue as users see it: pending writes, progress and cancellation.
 
 import DocumentStore
 import FirebaseFirestore
@@ -21,7 +21,7 @@ import Testing
     firestore.settings = settings
   }
 
-  /// Numbers in a row: pending, accepted, rejected, cancelled.
+  /// Formats the counts as one line: pending, accepted, rejected, cancelled.
   private static func text(_ progress: WriteQueueProgress?) -> String {
     guard let progress else { return "none" }
     return [
@@ -66,7 +66,7 @@ import Testing
     #expect(fractions == fractions.sorted() && fractions.last == 1)
     #expect(Self.text(told.last) == "0 2 1 1")
     #expect(Set(told.map(Self.text)).isSuperset(of: ["3 0 0 1", "2 1 0 1", "1 1 1 1", "0 2 1 1"]))
-    // One who comes later begins to count anew.
+    // A listener that is added later starts with new counts.
     let late = Events<WriteQueueProgress>()
     firestore.addWriteQueueListener(late.add)
     #expect(Self.text(await late.next) == "0 0 0 0")
@@ -85,7 +85,7 @@ import Testing
     faults.latency = 3_600_000_000...3_600_000_000
     remote.setFaults(faults)
     for number in 0..<12 { try await firestore.document("rooms/\(number)").setData(["n": number]) }
-    // At most ten are on their way at a time.
+    // At most ten writes are in flight at a time.
     #expect(try await firestore.pendingWrites().map(\.isSent) == (0..<12).map { $0 < 10 })
     try await firestore.terminate()
   }

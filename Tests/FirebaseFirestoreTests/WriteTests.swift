@@ -1,11 +1,11 @@
-// Merging, updating and computing fields.
+// Merges, updates and field transforms.
 
 import FirebaseFirestore
 import Foundation
 import Testing
 
 @Suite struct WriteTests {
-  /// What a document has after some writes, as text that is easy to compare.
+  /// Returns the fields of a document after some writes, as text that is easy to compare.
   private static func result(
     _ write: (DocumentReference) async throws -> Void
   ) async throws -> NSDictionary {

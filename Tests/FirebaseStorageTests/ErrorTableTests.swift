@@ -1,4 +1,4 @@
-// Every call and every error that it can end with: the table of the API, row by row.
+// Every call with every error that it can end with, row by row of the API's table.
 
 import ByteStore
 import DocumentStore
@@ -15,7 +15,7 @@ struct ErrorTableTests {
 
   // MARK: Codes
 
-  /// The case, its code, and what of its payload the bridged error carries.
+  /// The case, its code, and the keys of its payload in the bridged error.
   private static let cases: [(StorageError, StorageErrorCode, Int, [String])] = [
     (.unknown(message: "m", serverError: ["a": 1]), .unknown, -13000, ["a"]),
     (.objectNotFound(object: "o", serverError: ["a": 1]), .objectNotFound, -13010, ["a"]),
@@ -51,7 +51,7 @@ struct ErrorTableTests {
 
   // MARK: Calls
 
-  /// One way to call: the error that it ends with, nil for success.
+  /// One form of a call. It returns the error, or nil after success.
   private typealias Call = @Sendable (StorageReference) async -> (any Error)?
 
   private static func thrown(_ body: () async throws -> Void) async -> (any Error)? {
@@ -67,7 +67,7 @@ struct ErrorTableTests {
     await withCheckedContinuation { done in call { done.resume(returning: $0) } }
   }
 
-  /// All forms of each call that needs no more than a reference.
+  /// All forms of each call that needs only a reference.
   private static func forms(_ out: URL) -> [String: [Call]] {
     [
       "getData": [
@@ -204,7 +204,7 @@ struct ErrorTableTests {
     }
   }
 
-  /// Listing what is not there is no error.
+  /// Listing a missing folder is not an error.
   @Test func aMissingObject() async throws {
     try await check(
       [
@@ -348,7 +348,7 @@ struct ErrorTableTests {
     #expect((download as NSError?)?.code == -13040)
   }
 
-  /// What only a wrapper can come to.
+  /// Only a wrapper can pass neither a value nor an error.
   @Test func neitherAValueNorAnError() {
     let result: Result<Int, any Error> = Outcome.result(nil, nil)
     #expect((Self.failure(result) as NSError?)?.code == -13052)

@@ -1,4 +1,4 @@
-// What is in a folder, page by page.
+// Listing a folder page by page.
 
 import FirebaseStorage
 import Foundation
@@ -50,7 +50,7 @@ struct ListTests {
     try await bucket.root.child("d").delete()
     let token = try #require(first.pageToken)
     let second = try await bucket.root.list(maxResults: 10, pageToken: token)
-    // What came before the page's end is not in it, and nothing behind it is missing or there twice.
+    // The second page starts after the first page's end, with no entry missing or repeated.
     #expect(second.items.map(\.fullPath) == ["f", "g", "h"])
   }
 

@@ -1,4 +1,4 @@
-// More transfers at once than a system has threads, and one transfer in many hands.
+// More concurrent transfers than threads, and one transfer used by many tasks.
 
 import ByteStore
 import FirebaseStorage
@@ -8,9 +8,9 @@ import Testing
 struct ManyTransfersTests {
   private let bucket = TestBucket()
 
-  /// Each upload had a thread that waited for another one, and the system had 255.
+  /// Guards against a deadlock of uploads that each hold a thread while they wait for another upload.
   @Test(.timeLimit(.minutes(3))) func moreUploadsAtOnceThanThereAreThreads() async throws {
-    // Of more than one block.
+    // More than one block.
     let bytes = Data(count: (1 << 20) + 1000)
     try await withThrowingTaskGroup(of: Int64.self) { group in
       for number in 0..<300 {
@@ -26,7 +26,7 @@ struct ManyTransfersTests {
   @Test func aSmallTransferDoesNotWaitForLargeOnes() async throws {
     let large = noise(12 << 20)
     let ends = Ends()
-    // More than there are threads for transfers, and the small one comes last.
+    // Starts more large transfers than the transfer threads can run, and the small one last.
     for number in 0..<24 {
       bucket.root.child("large \(number)").putData(large) { _, _ in ends.add("large") }
     }
@@ -66,14 +66,14 @@ struct ManyTransfersTests {
   private func spaceOfContents() throws -> Int {
     let files = FileManager.default.enumerator(atPath: bucket.folder.path)?.compactMap { $0 as? String } ?? []
     return files.filter { $0.contains("/blobs/") }.reduce(0) { total, name in
-      // A pack may go while we look.
+      // A sweep may delete a pack during the enumeration.
       let attributes = try? FileManager.default.attributesOfItem(
         atPath: bucket.folder.appendingPathComponent(name).path)
       return total + ((attributes?[.size] as? NSNumber)?.intValue ?? 0)
     }
   }
 
-  // MARK: One transfer in many hands
+  // MARK: Concurrent calls on one transfer
 
   private final class Ends: Sendable {
     private let ends = Locked<[String]>([])
@@ -149,7 +149,7 @@ struct ManyTransfersTests {
       await ends.wait(for: "end")
       #expect(ends.all == ["whole", "end"] || ends.all == ["error true", "end"])
     }
-    // Closing waits for what cleans up.
+    // Closing the bucket waits for the cleanup.
     await bucket.restart()
     #expect(try await bucket.storage.pendingUploads().isEmpty)
     #expect(bucket.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })

@@ -1,4 +1,4 @@
-// Metadata: there and back, and changed.
+// Metadata: round trips and updates.
 
 import FirebaseStorage
 import Foundation

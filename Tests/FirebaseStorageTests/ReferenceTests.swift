@@ -1,4 +1,4 @@
-// Places in buckets: paths, URLs and equality.
+// References into buckets: paths, URLs and equality.
 
 import FirebaseStorage
 import Foundation

@@ -1,4 +1,4 @@
-// Buckets with a remote behind them, as an app sees them.
+// Buckets with a remote, as an app uses them.
 
 import ByteStore
 import FirebaseStorage
@@ -157,7 +157,7 @@ struct RemoteTests {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 60
-    // The way breaks when something has come; what has come so far is told of.
+    // The connection breaks during the download. The task reports the bytes received until then.
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
@@ -169,7 +169,8 @@ struct RemoteTests {
     while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
-    // The status says success before the file has its name; those who are told are told behind that.
+    // The status becomes success before the file has its final name, but observers are notified after
+    // that.
     let isOver = Locked(false)
     for status in [StorageTaskStatus.success, .failure] {
       task.observe(status) { _ in isOver.withLock { $0 = true } }
@@ -223,7 +224,7 @@ struct RemoteTests {
   /// It said that the time was over, and nothing of why.
   @Test(.timeLimit(.minutes(5))) func anUploadThatTimesOutReportsTheCause() async throws {
     let bucket = makeBucket()
-    // The remote has a second all the same.
+    // The remote has at least one second to answer.
     bucket.storage.maxUploadRetryTime = 0
     remote.isReachable = false
     let error = try await storageError { _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8)) }

@@ -1,4 +1,4 @@
-// Uploads that outlive their process.
+// Uploads that are resumed after a restart of the process.
 
 import FirebaseStorage
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 struct ResumeTests {
   private let bucket = TestBucket()
 
-  /// An upload that is paused with a part staged, and an app that goes then.
+  /// Pauses an upload with a staged part, and then restarts the app.
   private func leaveUpload(of url: URL, to name: String) async throws {
     let task = bucket.root.child(name).putFile(from: url)
     await withCheckedContinuation { done in
@@ -74,7 +74,7 @@ struct ResumeTests {
         once.resume()
       }
     }
-    // Or the task would pause once more.
+    // Otherwise the observer would pause the task again.
     task.removeAllObservers()
     try noise(24_000_000, seed: 2).write(to: url)
     let error: (any Error)? = await withCheckedContinuation { done in

@@ -1,17 +1,17 @@
-// Transfers and their observers.
+// Transfer tasks and their observers.
 
 import ByteStore
 import FirebaseStorage
 import Foundation
 import Testing
 
-/// Of the bridged error; 0 if there is none.
+/// Returns the code of the bridged error, or 0 without an error.
 private func code(_ error: (any Error)?) -> Int { error.map { ($0 as NSError).code } ?? 0 }
 
 struct TaskTests {
   private let bucket = TestBucket()
 
-  /// Events as they came, and a way to wait for the end.
+  /// Records events in order, and waits for a given one.
   private final class Diary: Sendable {
     private let lines = Locked<[String]>([])
 
@@ -43,7 +43,7 @@ struct TaskTests {
     }
   }
 
-  /// An upload of 3 MB that is told to pause.
+  /// Starts an upload of 3 MB and pauses it.
   private func begun() -> (Diary, StorageUploadTask) {
     let diary = Diary()
     let task = bucket.root.child("a").putData(noise(3_000_000)) { metadata, error in
@@ -55,7 +55,8 @@ struct TaskTests {
 
   @Test func anUploadEndsWithItsWholeProgressThenSuccessThenTheCompletion() async {
     var (diary, task) = begun()
-    // Held up, so that it does not end before anyone observes it. It may have been faster; then another one is begun.
+    // The pause keeps the upload from ending before it is observed. If the upload was faster, another
+    // one is started.
     while task.snapshot.status != .pause { (diary, task) = begun() }
     diary.observe(task)
     task.resume()
@@ -69,7 +70,7 @@ struct TaskTests {
 
   @Test func pausedAndResumedItSucceeds() async throws {
     let bytes = noise(30_000_000)
-    // A fast disk may be done before the pause comes; then it is tried again.
+    // On a fast disk the upload may end before the pause. Then the test tries again.
     for attempt in 0..<10 {
       let diary = Diary()
       let reference = bucket.root.child("\(attempt)")
@@ -105,7 +106,7 @@ struct TaskTests {
     #expect(diary.all.filter { $0.hasPrefix("failure") || $0 == "success" } == ["failure -13040"])
     #expect(try await reference.getMetadata() == before)
     #expect(try await bucket.storage.pendingUploads().isEmpty)
-    // Closing waits for what cleans up.
+    // Closing the bucket waits for the cleanup.
     await bucket.restart()
     #expect(try await bucket.root.child("a").getMetadata() == before)
     #expect(bucket.blobFiles.allSatisfy { $0.hasPrefix("pack-") })
@@ -146,7 +147,7 @@ struct TaskTests {
     task.resume()
     await diary.wait(for: "done")
     await diary.wait(for: "stays")
-    // An upload that was over before anyone observed it tells its observers late.
+    // If the upload ended before it was observed, its observers are notified late.
     #expect(diary.all.sorted() == ["done", "stays"])
     let second = bucket.root.child("b").putData(noise(2_000_000)) { _, _ in diary.note("done again") }
     second.observe(.success) { _ in diary.note("all removed") }
@@ -228,7 +229,7 @@ struct TaskTests {
       #expect(ends.count == 1, "\(diary.all)")
       if !cancels { #expect(ends == ["success"]) }
     }
-    // Closing waits for what cleans up.
+    // Closing the bucket waits for the cleanup.
     await bucket.restart()
     #expect(try await bucket.storage.pendingUploads().isEmpty)
   }

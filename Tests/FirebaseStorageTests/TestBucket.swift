@@ -1,4 +1,4 @@
-// A bucket of its own for each test: a named app in a folder that is gone afterwards.
+// A bucket for one test: a named app in a folder that is deleted afterwards.
 
 import FirebaseStorage
 import Foundation
@@ -28,7 +28,7 @@ final class TestBucket {
     return app
   }
 
-  /// Closes everything and starts anew in the same folder.
+  /// Closes everything and reopens it in the folder.
   func restart() async {
     await close()
     app = Self.configure(folder)
@@ -36,7 +36,7 @@ final class TestBucket {
 
   func close() async { await app.delete() }
 
-  /// A file beside the store.
+  /// Creates a file next to the store.
   func file(_ name: String, _ bytes: Data) throws -> URL {
     let url = folder.appendingPathComponent(name)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -44,7 +44,7 @@ final class TestBucket {
     return url
   }
 
-  /// Names of the files that contents are in.
+  /// The names of the files in the blobs folder.
   var blobFiles: [String] {
     let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     return files.filter { $0.contains("/blobs/") }.map { String($0.split(separator: "/").last ?? "") }
@@ -52,7 +52,7 @@ final class TestBucket {
   }
 }
 
-/// The case of the error that `body` throws.
+/// Returns the `StorageError` that `body` throws.
 func storageError(
   _ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws -> StorageError {
@@ -66,7 +66,8 @@ func storageError(
 
 struct NothingThrown: Error {}
 
-/// Bytes that do not compress, the same for the same seed; each mebibyte differs from the one before.
+/// Returns incompressible bytes, which depend only on the seed. Each mebibyte differs from the one
+/// before.
 func noise(_ count: Int, seed: UInt64 = 1) -> Data {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
   var block = Data(capacity: min(count, 1 << 20) + 8)

@@ -1,4 +1,4 @@
-// Transfers whose worker the test holds in its hands.
+// Life cycle of transfers, with workers that the test controls.
 
 import ByteStore
 import DocumentStore
@@ -15,7 +15,7 @@ struct TransferLifeTests {
   private let bucket = TestBucket()
   private let notes = Notes()
 
-  /// What happened, in its order.
+  /// Records lines in order.
   private final class Notes: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -28,7 +28,7 @@ struct TransferLifeTests {
     func wait(for line: String) { lines.withLock(when: { $0.contains(line) }) { _ in } }
   }
 
-  /// Waits in its first preparation until it is let go.
+  /// Blocks in its first preparation until `letGo()` is called.
   private final class HeldWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0
@@ -118,7 +118,7 @@ struct TransferLifeTests {
     }
     client.clean(on: DispatchQueue(label: "dugout.test.cleaning")) {
       while client.doing({}) { WorkerThread.yield() }
-      // It takes a while: who does not wait for it has ended the search by then.
+      // The delay is long enough for a close that does not wait for the cleanup to end the search first.
       for _ in 0..<60 where notes.all.isEmpty { Thread.sleep(forTimeInterval: 0.005) }
       sync.giveUp(search)
     }
@@ -154,7 +154,7 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0.hasPrefix("late") } == ["late true"])
   }
 
-  // MARK: Places
+  // MARK: Slots
 
   private final class Crowd: Sendable {
     struct State: Sendable {
@@ -177,7 +177,7 @@ struct TransferLifeTests {
     }
   }
 
-  /// Has something open from its preparation to its end, or to a pause.
+  /// Holds a resource open from its preparation until it finishes or is paused.
   private final class CrowdWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0
@@ -225,7 +225,8 @@ struct TransferLifeTests {
       return task
     }
     crowd.wait { $0.working == 2 }
-    // Who pauses makes room for the next one; who waits for a place does not wait with its pause.
+    // A paused transfer frees its slot. A waiting transfer is paused at once, without waiting for a
+    // slot.
     tasks[0].pause()
     tasks[10].pause()
     #expect(tasks[10].snapshot.status == .pause)
@@ -240,7 +241,7 @@ struct TransferLifeTests {
     #expect(crowd.state.withLock { $0.most } == 2 && crowd.state.withLock { $0.working } == 0)
   }
 
-  /// What the system says if there is no limit counted as less than no file.
+  /// Guards against reading the system's value for "unlimited" as a limit below zero.
   @Test func everyLimitOfOpenFilesLeavesPlaces() {
     #expect(TransferLanes.places(filesMax: -1) == 8)
     #expect(TransferLanes.places(filesMax: .max) == 8)
@@ -315,7 +316,7 @@ struct TransferLifeTests {
     let downloads = files.map { downloader("a", DownloadFile($0)) }
     for worker in uploads {
       try worker.prepare()
-      // Enough for a staged file.
+      // Enough steps for a staged file.
       for _ in 0..<6 { _ = try worker.advance() }
       try worker.stop()
     }
@@ -324,7 +325,7 @@ struct TransferLifeTests {
       _ = try worker.advance()
       try worker.stop()
     }
-    // The store may have opened some of its own.
+    // The store may have opened some files of its own.
     #expect(try filesOpen(below: folder).count < before + 20)
     for worker in uploads { try transferAll(worker) }
     for worker in downloads { try transferAll(worker) }
@@ -356,7 +357,7 @@ struct TransferLifeTests {
       #expect(task.snapshot.progress?.completedUnitCount == 3_000_000)
     }
     let folder = bucket.folder.lastPathComponent
-    // Who sees the end may be faster than who closes.
+    // The status changes before the worker closes its files.
     while try filesOpen(below: folder).contains(where: { $0.contains("/blob-") || $0.hasSuffix("/out") }) {
       try await Task.sleep(for: .milliseconds(2))
     }
@@ -386,7 +387,7 @@ struct TransferLifeTests {
       worker.giveUp()
       return worker
     }
-    // It fails; and one is cancelled before anybody was told of that.
+    // The first upload times out. The second is cancelled before its timeout is reported.
     _ = try await overdueWorker("a")
     let cancelled = try await overdueWorker("b")
     #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a", "b"])
@@ -454,7 +455,7 @@ struct TransferLifeTests {
     }
     let first = try leave("text/plain", after: 6)
     #expect(first.attributes.contentType == "text/plain")
-    // Once while what is staged is still compared, and once behind that.
+    // Resumes once while the staged bytes are still being compared, and once after that.
     for (type, steps) in [("text/html", 3), ("text/css", 10)] {
       let next = try leave(type, after: steps)
       #expect(next.attributes.contentType == type)
@@ -474,7 +475,7 @@ struct TransferLifeTests {
     let old = try bucket.file("old", Data())
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: old.path)
     let folder = old.deletingLastPathComponent()
-    // What the process's mask leaves.
+    // The mode that the process's umask allows.
     let like = folder.appendingPathComponent("like")
     close(open(like.path, O_WRONLY | O_CREAT, 0o666))
     for (url, expected) in [(folder.appendingPathComponent("new"), try mode(of: like)), (old, 0o640)] {
@@ -506,7 +507,7 @@ struct TransferLifeTests {
     #expect(try partsBeside(url).isEmpty)
   }
 
-  /// A name that was there before its bytes: after a power loss the file was empty.
+  /// Guards against a rename before the sync, which leaves an empty file after a power loss.
   @Test func aDownloadIsOnStableStorageBeforeItHasItsName() async throws {
     let objects = try bucket.storage.client.objects()
     var options = SimulatedDisk.Options()
@@ -531,7 +532,7 @@ struct TransferLifeTests {
     let part = try bucket.file(".dugout-\(number)", Data("a part".utf8))
     let stranger = try bucket.file(".dugout-\(objects.blobs.newNumber())", Data("somebody else's".utf8))
     await bucket.restart()
-    // Done beside the first operation, which closing waits for.
+    // Runs concurrently with the first operation. Closing waits for it.
     _ = try await bucket.root.listAll()
     await bucket.close()
     #expect(!FileManager.default.fileExists(atPath: part.path))

@@ -1,4 +1,4 @@
-// The state machine of transfers, by itself.
+// The state machine of transfers in isolation.
 
 import FirebaseStorage
 import Testing
@@ -62,7 +62,7 @@ struct TransferMachineTests {
     #expect(completing.handle(.cancel) == nil)
   }
 
-  /// Any events in any order: never two ends, and nothing after one.
+  /// Random events in random order cause at most one end, and no effects after it.
   @Test func noSequenceOfEventsEndsTwice() {
     let events = TransferMachine.Event.allCases
     for upload in [true, false] {

@@ -1,4 +1,4 @@
-// Objects up and down again.
+// Uploads and downloads of objects.
 
 import FirebaseStorage
 import Foundation
@@ -29,7 +29,7 @@ struct TransferTests {
     let text = try await bucket.root.child("text").putDataAsync(Data("abc".utf8))
     #expect(text.md5Hash == "kAFQmDzST7DWlj99KOF/cg==")
     let large = try await bucket.root.child("large").putDataAsync(Data(repeating: 97, count: 5_000_000))
-    // md5sum of five million times the letter a
+    // The MD5 of five million letters "a", as computed by md5sum.
     #expect(large.md5Hash == Self.md5OfFiveMillionLetters)
   }
 
@@ -108,7 +108,7 @@ struct TransferTests {
     #expect(names.sorted() == ["data", "out"])
   }
 
-  /// The path of a URL of the web was taken for that of a file.
+  /// Guards against treating the path of a web URL as a local file.
   @Test func onlyAFileCanBeDownloadedTo() async throws {
     _ = try await bucket.root.child("a").putDataAsync(Data("x".utf8))
     let path = bucket.folder.appendingPathComponent("out").path
@@ -118,7 +118,7 @@ struct TransferTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  /// A rename puts the new file into the place of whatever has the name: a link, or a device.
+  /// A rename would replace whatever has the name, including a link or a device.
   @Test func onlyARegularFileIsReplaced() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("x".utf8))
@@ -132,7 +132,7 @@ struct TransferTests {
       "link": "is a symbolic link", "dangling": "is a symbolic link", "fifo": "is a FIFO",
       "folder": "is a directory",
     ]
-    // The device that takes everything; only root may make one.
+    // The null device. Only root may create it.
     if mknod(path("device"), S_IFCHR | 0o600, (1 << 8) | 3) == 0 { kinds["device"] = "is a device" }
     for (name, kind) in kinds {
       let before = try FileManager.default.attributesOfItem(atPath: path(name))[.type] as? FileAttributeType
@@ -176,7 +176,7 @@ struct TransferTests {
     #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
   }
 
-  /// Such a path would end at the NUL, and name another file.
+  /// A system call would cut such a path at the NUL and name another file.
   @Test func aPathWithANULNamesNoFile() async throws {
     let reference = bucket.root.child("a")
     _ = try bucket.file("source", Data("x".utf8))
@@ -311,11 +311,11 @@ struct TransferTests {
     try changing.check()
     try noise(1001).write(to: url)
     #expect(throws: StorageError.self) { try changing.check() }
-    // The same size, and the same time of modification.
+    // Equal size and modification time.
     let before = try FileManager.default.attributesOfItem(atPath: url.path)
     let disguised = try UploadFile(url)
     let writer = try FileHandle(forWritingTo: url)
-    // A system's time for files goes on every few milliseconds.
+    // The file system's clock advances only every few milliseconds.
     usleep(20_000)
     try writer.write(contentsOf: Data("other".utf8))
     try writer.close()

@@ -296,7 +296,7 @@ struct ObjectSweepTests {
     #expect(try store.objects.blobs.inventory().staged.isEmpty)
   }
 
-  // MARK: Arrivals
+  // MARK: Staged downloads
 
   private func arrive(_ count: Int, in store: DocumentStore) throws -> ObjectArrival {
     let arrival = try arrival(in: store)

@@ -1,4 +1,4 @@
-// What has come of a content of a remote when the process ends, or the patience.
+// Partially downloaded contents when the process ends or a search times out.
 
 import ByteStore
 import DocumentStore
@@ -45,7 +45,7 @@ struct BlobArrivalTests {
     }
   }
 
-  /// A client that half of the content has come to, and waits for the rest.
+  /// A client that has downloaded half of the content and waits for the rest.
   private func clientWithHalf() throws -> BlobClient {
     try putAtRemote()
     remote.stall(name: "a", from: Self.half)
@@ -56,7 +56,7 @@ struct BlobArrivalTests {
     return client
   }
 
-  /// After the death of its process.
+  /// Reopens the client's disk after its process has died.
   private func restarted(_ client: BlobClient, _ crash: Crash = .kill) throws -> BlobClient {
     try BlobClient(remote, SimulatedDisk(client.disk.image.after(crash)), life: client.life + 1)
   }
@@ -69,7 +69,7 @@ struct BlobArrivalTests {
     try client.store.checkInvariants()
   }
 
-  /// All of it was brought again.
+  /// Guards against downloading the whole content again.
   @Test(arguments: [true, false]) func stagedBytesAreNotFetchedAgainAfterARestart(isClean: Bool) throws {
     let client = try clientWithHalf()
     if isClean {
@@ -79,7 +79,7 @@ struct BlobArrivalTests {
       try client.store.close()
     }
     let next = try restarted(client, isClean ? .powerLoss(.nothing, seed: 1) : .kill)
-    // As every opening does.
+    // Every opening runs this sweep.
     #expect(try next.objects.sweep(.everything) == ObjectSweep())
     #expect(try next.objects.uploads().isEmpty && next.objects.arrivals().count == 1)
     remote.stall(name: "a", from: nil)
@@ -124,7 +124,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// What was left of it stayed for seven days.
+  /// Guards against a staged part of a deleted object that stays for seven days.
   @Test func theNextSearchDropsThePartOfADeletedObject() throws {
     let next = try restarted(clientWithHalf())
     #expect(try next.objects.arrivals().count == 1)
@@ -133,7 +133,8 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// So did that of one that had come in another way meanwhile.
+  /// Guards against a staged part that stays although the content was stored in another way in the
+  /// meantime.
   @Test func theNextSearchDropsThePartOfAStoredContent() throws {
     let next = try restarted(clientWithHalf())
     let content: [UInt8] = [1, 2, 3]
@@ -146,7 +147,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Any of them was gone on with, and the other one stayed until the end.
+  /// Guards against resuming an arbitrary part while the other one stays until the search ends.
   @Test(arguments: [true, false]) func theLongerOfTwoPartsIsResumed(isFirstLonger: Bool) throws {
     try putAtRemote()
     let client = try BlobClient(remote)
@@ -167,7 +168,7 @@ struct BlobArrivalTests {
     let next = try restarted(client)
     try begin(next)
     next.scheduler.play(for: 0)
-    // The other one went at once.
+    // The shorter part is dropped immediately.
     #expect(try next.objects.arrivals().count == 1)
     #expect(try next.objects.blobs.inventory().staged.count == 1)
     remote.stall(name: "a", from: nil)
@@ -178,7 +179,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// It was thrown away because something else could not be written.
+  /// Guards against discarding a staged part because of an unrelated write error.
   @Test func aFailedStoreKeepsStagedParts() throws {
     let client = try clientWithHalf()
     _ = try client.sync.put(try client.upload([1, 2, 3], "b"), token: "token", BlobSync.Watcher { _ in })
@@ -186,7 +187,7 @@ struct BlobArrivalTests {
     let document = try DocumentPath(["some", "document"])
     #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(document, StoredMap())]) }
     client.disk.setFault(nil)
-    // What the remote says of the other one cannot be taken down any more: that is the end of all.
+    // The remote's answer about "b" can no longer be recorded, so all searches end.
     client.scheduler.play(for: 0)
     let ends = ends.withLock { $0 }
     #expect(ends.count == 1 && ends.allSatisfy { $0.hasPrefix("store") }, "\(ends)")
@@ -198,7 +199,7 @@ struct BlobArrivalTests {
     #expect(try next.objects.arrivals().isEmpty && next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Its own file has failed: where there is no room, what has come is in the way.
+  /// If the part's own file failed for lack of space, the part only takes up space.
   @Test func aContentTooLargeForTheDiskLeavesNoPart() throws {
     var random = SeededRandom(seed: 1)
     let content = random.bytes(8 << 20)
@@ -230,7 +231,7 @@ struct BlobArrivalTests {
   @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
-    // In the midst of what is read again, and behind it.
+    // During the verification of the staged bytes, and after it.
     for jobs in [5, 1000] {
       next.scheduler.play(for: 0, max: jobs)
       #expect(try next.objects.blobs.inventory().staged.count == 1)
@@ -256,7 +257,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: third)
   }
 
-  /// One goes on with what was left, and the other begins its own.
+  /// One search resumes the staged part, and the other starts a part of its own.
   @Test func twoSearchesDoNotShareOneStagedPart() throws {
     let next = try restarted(clientWithHalf())
     for _ in 0..<2 { try begin(next) }

@@ -1,4 +1,4 @@
-// A remote of objects that says what no record of an object can hold.
+// A blob remote that sends values which an object's record cannot hold.
 
 import ByteStore
 import DocumentStore
@@ -19,7 +19,7 @@ import Testing
       upload: name, as: RemoteObject(bucket: "bucket", name: name, byteCount: UInt64(content.count)))
   }
 
-  /// Numbers are as they come: the last one there is can only stay.
+  /// The greatest metageneration cannot be increased, so it stays.
   @Test func anObjectWithTheMaximumMetagenerationCanBeChanged() throws {
     let remote = EditingBlobRemote(server) { $0.metageneration = .max }
     try putAtRemote("a")
@@ -63,7 +63,8 @@ import Testing
     #expect(try client.find("bad") == .success(content))
   }
 
-  /// Whether a folder has anything left is asked part by part, as long as parts have names that can be in it.
+  /// The client looks for a remaining object page by page, while the names on the pages can belong to
+  /// the folder.
   @Test func anEndlessListingIsRefused() throws {
     let remote = EditingBlobRemote(server) { _ in }
     try putAtRemote("folder/c")
@@ -86,7 +87,7 @@ import Testing
   }
 }
 
-/// Changes what another remote says of objects, and has it go on with a list for ever.
+/// Edits the objects that another remote returns, and can continue a listing without end.
 private final class EditingBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let edit: @Sendable (inout RemoteObject) -> Void

@@ -1,4 +1,4 @@
-// Lists of a bucket with a remote: what that has, with the changes that wait laid over it.
+// Listings of a bucket with a remote: the remote's entries with pending changes applied.
 
 import ByteStore
 import DocumentStore
@@ -23,7 +23,7 @@ struct BlobListingTests {
     }
   }
 
-  /// A change that is here and that nobody sends.
+  /// Queues an upload and keeps it from being sent.
   private func holdPut(_ name: String) throws {
     let watcher = BlobSync.Watcher { _ in }
     client.sync.hold(try client.sync.put(client.upload([2], name), token: "t", watcher).change.number)
@@ -48,7 +48,7 @@ struct BlobListingTests {
     return try #require(answer.withLock { $0 })
   }
 
-  /// All pages of a folder, joined.
+  /// Returns the entries of all pages of a folder.
   private func entries(_ folder: String, limit: Int = 1000) throws -> [String] {
     var entries: [String] = []
     var last: String?
@@ -82,7 +82,7 @@ struct BlobListingTests {
     #expect(try entries("d", limit: limit) == [])
     #expect(try entries("e", limit: limit) == ["e/2"])
     #expect(try entries("n", limit: limit) == ["n/new"])
-    // No reference can name it.
+    // The folder "other/a" contains only the name "/b", which no reference can have.
     #expect(try entries("other/a", limit: limit) == [])
     #expect(try entries("nowhere", limit: limit) == [])
     #expect(try client.content("a") == nil, "to list is not to bring")
@@ -100,7 +100,7 @@ struct BlobListingTests {
     #expect(try entries("b", limit: limit) == ["b/x", "b/y"])
   }
 
-  /// The connection goes between two pages, and comes again: each goes on behind the last entry.
+  /// The connection is lost and restored between pages. Each page continues after the last entry.
   @Test func pagesContinueAcrossDisconnections() throws {
     try putAtRemote(["a/1", "b", "c/1", "c/2", "d"])
     for name in ["a/1", "b", "c/1", "d"] { _ = try client.find(name) }
@@ -124,7 +124,8 @@ struct BlobListingTests {
     #expect(try entries("") == [])
   }
 
-  /// Any changes and any pages: the list is what the names of the remote are, with what waits done to them.
+  /// With random changes and page sizes, the listing equals the remote's names with all pending changes
+  /// applied.
   @Test(arguments: 1...20) func listingsEqualRemoteWithPendingChanges(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     func name() -> String {
@@ -164,7 +165,7 @@ struct BlobListingTests {
   }
 }
 
-/// Says the same whatever it is asked.
+/// Returns one fixed answer to every request.
 private struct RepeatingRemote: BlobRemote {
   func list(
     bucket: String, below prefix: String, after last: String?, count: Int

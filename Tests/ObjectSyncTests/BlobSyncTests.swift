@@ -1,4 +1,4 @@
-// Objects that are here at once and wait for a remote: what they have in common with pending writes of documents.
+// Objects that are stored locally and queued for a remote, like pending writes of documents.
 
 import ByteStore
 import DocumentStore
@@ -13,7 +13,7 @@ struct BlobSyncTests {
 
   private typealias Client = BlobClient
 
-  /// How changes ended, in the order in which they did.
+  /// The outcomes of changes, in order.
   private final class Ends: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -97,7 +97,8 @@ struct BlobSyncTests {
 
   @Test func aLostAnswerDoesNotCreateASecondObject() throws {
     let client = try Client(remote)
-    // The offset, one piece, and the end, of which the answer gets lost: the process dies before it.
+    // Three calls are played: the offset, one piece and the finish. The process dies before the finish
+    // is answered.
     try put(bytes(1000), "a", client)
     client.scheduler.play(for: 0, max: 3)
     #expect(contentOfRemote("a") == nil)
@@ -126,7 +127,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["a: 1", "update: 1", "b: 2", "delete: none", "a: 3"])
     #expect(contentOfRemote("a") == bytes(7000, seed: 3) && contentOfRemote("b") == nil)
-    // Only what an object has is left of all these contents.
+    // The sweep keeps only the content that an object references.
     try client.objects.sweep(.everything)
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
     try client.store.checkInvariants()
@@ -156,7 +157,7 @@ struct BlobSyncTests {
     #expect(contentOfRemote("b") == nil && contentOfRemote("a") == bytes(3000))
   }
 
-  // MARK: Taking back
+  // MARK: Rejections, updates and deletions
 
   @Test func aRefusedUploadLeavesTheRemoteObject() throws {
     let client = try Client(remote)
@@ -173,7 +174,7 @@ struct BlobSyncTests {
     #expect(remote.openSessions == 0)
   }
 
-  /// One that names what it changes leaves alone what others have changed: it used to send all that it knew.
+  /// Guards against an update that sends all known attributes and so overwrites other clients' changes.
   @Test func anUpdateKeepsTheChangesOfOthers() throws {
     let (first, second) = (try Client(remote), try Client(remote, life: 9))
     try put(bytes(3000), "a", first)
@@ -193,7 +194,7 @@ struct BlobSyncTests {
     #expect(try later.objects.object(at: later.path("a"))?.attributes == known.attributes)
   }
 
-  /// It failed at the first hiccup.
+  /// Guards against failing at the first lost connection.
   @Test func anUpdateOfARemoteOnlyObjectWaitsForTheRemote() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(3000), "a")
@@ -221,7 +222,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 60_000_000)
     #expect(answers.withLock { $0 } == ["unavailable", "unavailable", "text/new"])
     #expect(try remote.object(bucket: "bucket", name: "a").contentType == "text/new")
-    // Whoever waits when the app goes is told so.
+    // An update that is still waiting at shutdown ends with `stopped`.
     remote.isReachable = false
     try update(patience: 60_000_000)
     client.scheduler.play(for: 0)
@@ -238,13 +239,13 @@ struct BlobSyncTests {
     #expect(try client.sync.delete(client.path("a"), ends.watcher("delete")))
     #expect(try !client.sync.delete(client.path("a"), ends.watcher("again")))
     #expect(try client.sync.changes().count == 1)
-    // Of what is not here nobody knows whether the remote has it.
+    // The remote may have an object that is unknown locally, so the deletion is queued.
     #expect(try client.sync.delete(client.path("b"), ends.watcher("b")))
   }
 
   // MARK: Full disks
 
-  /// What comes before a commit is written used to be the end of the bucket until a restart.
+  /// Guards against an error before the commit is written that disables the bucket until a restart.
   @Test func aTemporaryLackOfFileDescriptorsStopsNothing() throws {
     let client = try Client(remote)
     try put(bytes(900_000, seed: 1), "sent", client)
@@ -258,13 +259,13 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all.sorted() == ["cancelled: cancelled", "sent: 1"])
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && contentOfRemote("cancelled") == nil)
-    // What was answered when nothing could be written was not sent again.
+    // Bytes that the remote acknowledged while the store could not write were not sent again.
     #expect(remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
   }
 
-  /// Nothing has been written where there is no room, so that it can be tried again.
+  /// A failed write on a full disk has changed nothing, so it can be retried.
   @Test func aTemporarilyFullDiskStopsNothing() throws {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
@@ -277,7 +278,7 @@ struct BlobSyncTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Until the log that is there has no room left either.
+    // Fills the rest of the WAL file too.
     var refusal: DocumentStoreError?
     for number in 0..<10_000 where refusal == nil {
       let path = try DocumentPath(["fillers", "\(number)"])
@@ -291,7 +292,7 @@ struct BlobSyncTests {
     try root.remove("filler")
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["sent: 1"])
-    // What was answered when nothing could be written was not sent again.
+    // Bytes that the remote acknowledged while the store could not write were not sent again.
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -309,9 +310,9 @@ struct BlobSyncTests {
     #expect(try client.find("a") == .success(bytes(3000)))
   }
 
-  // MARK: Remotes that are wrong
+  // MARK: Incorrect remotes
 
-  /// It used to be brought again and again without an end.
+  /// Guards against fetching the content again without end.
   @Test func aContentThatFailsVerificationIsAnErrorAfterThePatience() throws {
     let wrong = WrongBlobRemote(remote)
     try putAtRemote(bytes(700_000), "a")
@@ -336,7 +337,7 @@ struct BlobSyncTests {
 
   // MARK: Many changes
 
-  /// To settle one read all that waited.
+  /// Guards against reading all pending changes in order to remove one.
   @Test func recordingAnOutcomeReadsNoOtherChanges() throws {
     let client = try Client(remote)
     remote.isReachable = false
@@ -375,7 +376,7 @@ struct BlobSyncTests {
     for _ in 0..<2 { client.sync.cancel(first.number) { isGone in answers.withLock { $0.append(isGone) } } }
     client.scheduler.play(for: 0)
     #expect(answers.withLock { $0 } == [true, false])
-    // What was changed of it is nothing any more, and the remote is asked about it all the same.
+    // The object is gone and its update has no local effect, but the update is still sent to the remote.
     #expect(try client.content("a") == nil)
     remote.isReachable = true
     client.scheduler.play(for: 100_000_000)
@@ -446,7 +447,7 @@ struct BlobSyncTests {
     #expect(contentOfRemote("a") == nil)
   }
 
-  /// A sweep took what had come for nobody's.
+  /// Guards against a sweep that treats a staged part as unused.
   @Test func aSweepKeepsStagedPartsInUse() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(2_000_000), "a")
@@ -476,7 +477,7 @@ struct BlobSyncTests {
     #expect(try client.content("a") == nil)
   }
 
-  /// What has come so far used to be thrown away.
+  /// Guards against discarding the bytes received before the connection broke.
   @Test func aDownloadResumesAfterABrokenConnection() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(1_500_000), "a")
@@ -529,7 +530,7 @@ struct BlobSyncTests {
     client.sync.giveUp(search)
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
-    // More at once than are brought at a time.
+    // More searches than the client fetches at a time.
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
@@ -559,16 +560,16 @@ struct BlobSyncTests {
     try remote.delete(bucket: "bucket", name: "a")
     let discarding = try Client(remote, SimulatedDisk(disk.image), .discard, life: 3)
     #expect(try discarding.content("a") == nil)
-    // It is remembered: without a remote, the buckets are nobody's.
+    // The store remembers its remote, so opening the buckets without one is refused.
     try discarding.store.close()
     let alone = try Client.open(discarding.disk, life: 4)
     #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreNotCache(alone.objects) }
   }
 
-  // MARK: The law
+  // MARK: Convergence
 
-  /// Any changes, cancelled and refused ones among them, on a line that breaks: in the end both sides have the same, and
-  /// on the way each object is what the remote has with what waits laid over it.
+  /// Random changes, some of them cancelled or rejected, over an unreliable connection. At the end both
+  /// sides are equal; until then each object is the remote's object with the pending changes applied.
   @Test(arguments: 1...30) func bothSidesConverge(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var client = try Client(remote)
@@ -597,7 +598,8 @@ struct BlobSyncTests {
     client.scheduler.play(for: 1_000_000_000)
     #expect(try client.sync.changes().isEmpty)
     for name in names {
-      // A cancelled change of which the answer was lost may have happened: then it is found.
+      // A cancelled change with a lost answer may have been applied. Then this search fetches the
+      // object.
       _ = try client.find(name)
       let here = try client.content(name)
       #expect(here == contentOfRemote(name), "\(name) of seed \(seed)")
@@ -619,7 +621,7 @@ extension Array {
   }
 }
 
-/// Says of all contents what is not true.
+/// Reports a wrong checksum for every object.
 private final class WrongBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let asked = Locked(0)

@@ -1,4 +1,4 @@
-// What is wrong with one object holds up no other, and whoever waits is told once.
+// A problem with one object must not block others, and every watcher is notified once.
 
 import ByteStore
 import Harness
@@ -12,7 +12,7 @@ import Testing
 struct BlobTroubleTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
 
-  /// What was told, in its order.
+  /// The received results, in order.
   private final class Told: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -57,7 +57,7 @@ struct BlobTroubleTests {
       as: RemoteObject(bucket: "bucket", name: name, byteCount: UInt64(bytes.count)))
   }
 
-  // MARK: Downloads that stall
+  // MARK: Stalled downloads
 
   private func find(_ name: String, _ client: BlobClient, patience: Int64, _ steps: Locked<[UInt64]>? = nil)
     throws
@@ -70,7 +70,7 @@ struct BlobTroubleTests {
     }
   }
 
-  /// Sixteen of which nothing more came kept all others waiting, for as long as they had patience.
+  /// Guards against stalled downloads that occupy every slot until they time out.
   @Test func stalledDownloadsYieldTheirSlotsAndResume() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
@@ -86,13 +86,13 @@ struct BlobTroubleTests {
     for number in 0..<20 { remote.stall(name: "\(number)", from: nil) }
     client.scheduler.play(for: 200_000_000)
     #expect(told.all.count == 21 && told.all.allSatisfy { $0.hasPrefix("found") })
-    // What had come was gone on with.
+    // The search resumed after the bytes it had received.
     #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 600_000])
     #expect(try client.content("19") == bytes(600_000, seed: 20))
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Each that waits for its next attempt has a file open.
+  /// Limits the number of open files, because every download that waits for a retry has one.
   @Test func onlySomeOfManyStalledDownloadsKeepTheirParts() throws {
     let client = try BlobClient(remote)
     for number in 0..<100 {
@@ -113,7 +113,8 @@ struct BlobTroubleTests {
     for name in names { remote.stall(name: "\(name)", from: offset) }
   }
 
-  /// Whoever hiccuped when there were many began anew, and be it just before its end.
+  /// Guards against a download that restarts, just before its end, because many others were waiting when
+  /// it stalled.
   @Test func theSmallestPartOfManyWaitingDownloadsIsDropped() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
@@ -144,7 +145,7 @@ struct BlobTroubleTests {
       remote.stall(name: "\(number)", from: 256 << 10)
       let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
-      // In parts, so that none is let go of.
+      // Stalls them in two portions, so that no part is dropped.
       guard number == 34 || number == 69 else { continue }
       client.scheduler.play(for: 0)
       for search in searches { client.sync.hold(search) }
@@ -164,7 +165,8 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Two were called for one place, and the one that found it taken was the last again.
+  /// Guards against waking two downloads for one free slot and moving the second to the end of the
+  /// queue.
   @Test func downloadsGetFreeSlotsInOrder() throws {
     let client = try BlobClient(remote)
     for number in 0..<80 {
@@ -175,7 +177,7 @@ struct BlobTroubleTests {
     #expect(told.all == (0..<80).map { "found \($0)" })
   }
 
-  // MARK: Contents that cannot be read
+  // MARK: Unreadable contents
 
   private func clientThatCannotRead(_ content: [UInt8]) throws -> BlobClient {
     let id = try #require(BlobID(ContentDigest.sha256(of: content.rawSpan)))
@@ -184,7 +186,7 @@ struct BlobTroubleTests {
     return try BlobClient(remote, SimulatedDisk(options: options))
   }
 
-  /// It was tried again for ever, and nothing behind it was ever sent.
+  /// Guards against retrying one change forever without sending the changes after it.
   @Test func anUnreadableContentIsReportedAndOthersAreSent() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     let first = try put(bytes(900_000), "a", client)
@@ -194,9 +196,10 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     #expect(told.all == ["b: done"])
     client.scheduler.play(for: 200_000_000)
-    // First who waits for it, and as it is not taken back, who waits behind it.
+    // The failed change is reported first. Because it is not cancelled, the changes that depend on it
+    // are reported next.
     #expect(told.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
-    // Nothing of it is lost: it waits, and can be taken back.
+    // Nothing is lost: the changes stay queued and can be cancelled.
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
     client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
     client.scheduler.play(for: 0)
@@ -211,7 +214,7 @@ struct BlobTroubleTests {
     #expect(told.all.last == "all sent")
   }
 
-  /// In the midst of each content that has a file of its own.
+  /// Overwrites bytes in the middle of each content that has its own file.
   private func damageContents(of client: BlobClient) throws {
     let folder = try client.disk.openDirectory("/store/blobs")
     for name in try folder.names() where name.hasPrefix("blob-") {
@@ -223,7 +226,7 @@ struct BlobTroubleTests {
     }
   }
 
-  /// It was acknowledged here, and all of it was thrown away: nobody was told.
+  /// Guards against discarding an acknowledged change silently because its content is damaged.
   @Test func aDamagedContentIsReportedAndKept() throws {
     let client = try BlobClient(remote)
     let first = try put(bytes(900_000), "a", client)
@@ -235,13 +238,13 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().map(\.number) == [first.number])
     #expect(try client.objects.object(at: client.path("a"))?.byteCount == 900_000)
     #expect(contentOfRemote("a") == nil)
-    // So it is after a restart, when nobody waits for it.
+    // After a restart without a watcher, the change is still queued.
     let next = try client.afterPowerLoss()
     next.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
     next.scheduler.play(for: 200_000_000)
     #expect(told.all.last == "still not all")
     #expect(try next.sync.changes().map(\.number) == [first.number])
-    // Who brings it again brings it for both.
+    // Another upload of the content repairs both changes.
     _ = try put(bytes(900_000), "a", next, told.watcher("second a"))
     next.scheduler.play(for: 200_000_000)
     #expect(told.all.last == "second a: done" && contentOfRemote("a") == bytes(900_000))
@@ -262,7 +265,7 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().blobs.isEmpty)
   }
 
-  /// What had rotted here was what the remote has, and nobody asked for that.
+  /// Guards against a damaged local copy that is not replaced by the remote's copy.
   @Test func aDamagedCopyIsFetchedAgainAfterAFailedRead() throws {
     let client = try BlobClient(remote)
     _ = try put(bytes(900_000), "a", client)
@@ -275,7 +278,7 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
   }
 
-  /// Whoever put it again was told that it could not be read, and took the good one back.
+  /// Guards against a failed first upload that also fails its replacement.
   @Test func anUnreadableContentDoesNotBlockItsReplacement() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
@@ -289,7 +292,8 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
   }
 
-  /// Also if it came when all had been told; and the remote, which never had anything, has nothing left of it.
+  /// A deletion is possible after the failure was reported. The remote never had the object and keeps no
+  /// session.
   @Test func anUnreadableContentCanBeDeleted() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
@@ -302,7 +306,7 @@ struct BlobTroubleTests {
     #expect(try client.content("a") == nil)
   }
 
-  /// What could not be reached was one number: the next one that was tried meanwhile took its place.
+  /// Guards against a single record of the last lost answer, which the next failed attempt overwrites.
   @Test func aDeletionWithALostAnswerSucceedsAfterOtherAttempts() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     try putAtRemote(bytes(3000), "b")
@@ -310,7 +314,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     remote.disconnect(afterCalls: 0, losingAnswer: true)
     try client.sync.delete(client.path("b"), told.watcher("delete"))
-    // The other one is tried again, too, and is the first.
+    // The unreadable upload is retried too, before the deletion.
     client.scheduler.play(for: 30_000_000)
     #expect(contentOfRemote("b") == nil && told.all == [])
     remote.isReachable = true
@@ -328,9 +332,9 @@ struct BlobTroubleTests {
     #expect(contentOfRemote("a") == bytes(900_000))
   }
 
-  // MARK: Uploads that a remote loses
+  // MARK: Lost uploads
 
-  /// They held up all others, for ever.
+  /// Guards against an upload that blocks all others forever.
   @Test(arguments: [BlobRemoteError.notFound, .wrongOffset(0), .wrongOffset(7), .wrongOffset(1 << 40)])
   func aRepeatedlyLostUploadIsReportedAndOthersAreSent(answer: BlobRemoteError) throws {
     let losing = LosingBlobRemote(remote, name: "a", answer)
@@ -343,14 +347,14 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 200_000_000, max: 10_000)
     #expect(told.all == ["b: done", "a: unavailable", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number])
-    // It is tried again, now and then.
+    // The client still retries it occasionally.
     losing.loses = false
     client.scheduler.play(for: 200_000_000)
     #expect(contentOfRemote("a") == bytes(600_000))
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
   }
 
-  /// One that it loses for a while goes on as if nothing had been.
+  /// An upload that the remote loses temporarily succeeds without an error.
   @Test func anUploadLostOnceOrTwiceIsSent() throws {
     let losing = LosingBlobRemote(remote, name: "a", .notFound, times: 2)
     let client = try BlobClient(losing)
@@ -361,9 +365,9 @@ struct BlobTroubleTests {
     #expect(contentOfRemote("a") == bytes(600_000) && remote.bytesReceived == 603_000)
   }
 
-  // MARK: Deletions of what never came to the remote
+  // MARK: Deletions of objects that the remote never received
 
-  /// Who had deleted what was there was told that nothing was.
+  /// Guards against reporting "not found" to a caller that deleted an existing object.
   @Test func deletingAfterARevertedUploadSucceeds() throws {
     let losing = LosingBlobRemote(remote, name: "a", .rejected("no"))
     let client = try BlobClient(losing)
@@ -373,7 +377,7 @@ struct BlobTroubleTests {
     let second = try put(bytes(3000), "b", client)
     try client.sync.delete(client.path("b"), told.watcher("delete b"))
     client.sync.cancel(second.number)
-    // Of this one nobody knew.
+    // No upload of this object was ever queued, so "not found" is right.
     try client.sync.delete(client.path("c"), told.watcher("delete c"))
     client.scheduler.play(for: 100_000_000)
     #expect(
@@ -385,9 +389,10 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().isEmpty && client.content("a") == nil && client.content("b") == nil)
   }
 
-  // MARK: Answers
+  // MARK: Local errors
 
-  /// The store can take nothing down, but that something is gone, until what this returns is called.
+  /// Fills the disk so that the store can commit only deletions. The returned closure frees the space
+  /// again.
   private func fill(_ client: BlobClient) throws -> () throws -> Void {
     let root = try client.disk.openDirectory("/")
     let filler = try root.createFile("filler")
@@ -396,7 +401,7 @@ struct BlobTroubleTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Until the log that is there has no room left either, and be it for little.
+    // Fills the rest of the WAL file too, down to small commits.
     for count in [4000, 10] {
       var isFull = false
       for number in 0..<20_000 where !isFull {
@@ -409,7 +414,8 @@ struct BlobTroubleTests {
     return { try root.remove("filler") }
   }
 
-  /// A client whose change waits for a remote that is away, with no room left on its disk; what makes room again.
+  /// Creates a client with a pending change, an unreachable remote and a full disk. `makeRoom` frees
+  /// space.
   private func waitingOnAFullDisk() throws -> (BlobClient, change: Int64, makeRoom: () throws -> Void) {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
@@ -422,8 +428,8 @@ struct BlobTroubleTests {
     return (client, change.number, try fill(client))
   }
 
-  /// Whoever had cancelled was told that it was overdue and went on waiting, and that it had not been taken back; then it
-  /// was.
+  /// Guards against a cancelled change that is reported as overdue and not cancelled, and is then
+  /// cancelled nevertheless.
   @Test func aCancelledChangeIsNeverOverdue() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     client.sync.cancel(change) { [told] isGone in told.add("cancelled \(isGone)") }
@@ -436,7 +442,7 @@ struct BlobTroubleTests {
     #expect(try client.content("a") == bytes(3000, seed: 2))
   }
 
-  /// Who waited was told that the remote had not answered.
+  /// Guards against blaming the remote when the local disk is full.
   @Test func aFullLocalDiskIsNotReportedAsRemoteSilence() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     remote.isReachable = true
@@ -449,12 +455,12 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().isEmpty && client.content("a") == bytes(5000))
   }
 
-  /// So was who waited behind a content that the disk does not give.
+  /// Guards against blaming the remote when an earlier content is unreadable on the local disk.
   @Test func anUnreadableLocalFileIsNotReportedAsRemoteSilence() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 60_000_000)
-    // Just behind an attempt: by now, the next one is long after.
+    // Waits until right after an attempt. By now the pause before the next attempt is long.
     let before = client.disk.counters.operations
     for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
     try client.update("a", told.watcher("update", patience: 1_000_000)) { $0.setCustom("k", "v") }
@@ -462,7 +468,7 @@ struct BlobTroubleTests {
     #expect(told.all == ["update: overdue, unreadable"])
   }
 
-  /// What is found of an object that is here.
+  /// Searches for an object and returns it if it is stored locally.
   private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
     let found = Locked<StoredObject?>(nil)
     client.sync.find(try client.path(name), BlobSync.FetchRequest(fetchesContent: true)) { [told] result in
@@ -482,7 +488,7 @@ struct BlobTroubleTests {
     _ = try remote.update(changed)
   }
 
-  /// What the remote said of it could not be taken down, and so it was not read.
+  /// Guards against refusing a read because the remote's answer cannot be recorded.
   @Test func aFullDiskDoesNotPreventLocalReads() throws {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
@@ -520,7 +526,8 @@ struct BlobTroubleTests {
 
   // MARK: Records
 
-  /// Reading it is an error from now on. What the indexes say of it stays, as where a disk damages it.
+  /// Makes reading the record an error, but leaves its index entries unchanged, as damage on a disk
+  /// would.
   private func damage(_ path: DocumentPath, of client: BlobClient) throws {
     let bytes = client.store.bytes
     let record = try #require(try client.store.document(at: path)).record
@@ -530,11 +537,11 @@ struct BlobTroubleTests {
     #expect(throws: DocumentStoreError.self) { _ = try client.store.document(at: path) }
   }
 
-  /// It was the end of all sending, after each restart anew.
+  /// Guards against one damaged record that stops all sending, after each restart again.
   @Test(arguments: [false, true])
   func aDamagedRecordBlocksOnlyItsOwnChanges(ofWhatTheRemoteHas: Bool) throws {
     let client = try BlobClient(remote)
-    // Then the indexes are there.
+    // Creates the indexes before the damage.
     _ = try put(bytes(3000, seed: 9), "c", client)
     client.scheduler.play(for: 0)
     let first = try put(bytes(3000), "a", client)
@@ -546,7 +553,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 200_000_000)
     #expect(told.all == ["c: done", "a: damaged", "update: damaged", "b: done", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
-    // It came there, and was not sent again.
+    // The content was sent exactly once.
     #expect(contentOfRemote("a") == bytes(3000) && remote.bytesReceived == 10_000)
     client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
     client.scheduler.play(for: 0)
@@ -556,7 +563,7 @@ struct BlobTroubleTests {
     #expect(told.all.last == "d: done")
   }
 
-  /// No operation on the bucket did anything any more.
+  /// Guards against a damaged record that disables every operation on the bucket.
   @Test func aDamagedQueueRecordDoesNotPreventLocalReads() throws {
     let client = try BlobClient(remote)
     _ = try put(bytes(3000), "a", client)
@@ -575,7 +582,7 @@ struct BlobTroubleTests {
     #expect(told.all == ["a: done", "not all sent"] && contentOfRemote("b") == nil)
   }
 
-  /// The first change behind such a record took the number of one that waited, and its place.
+  /// Guards against reusing the number of a pending change after a record that cannot be decoded.
   @Test func aForeignQueueRecordDoesNotAffectNumbering() throws {
     let client = try BlobClient(remote)
     remote.isReachable = false
@@ -586,7 +593,7 @@ struct BlobTroubleTests {
     }
     let next = try client.afterPowerLoss()
     #expect(try next.sync.changes().map(\.number) == [1])
-    // A damaged one keeps its number.
+    // A damaged record keeps its number.
     #expect(try put(bytes(20, seed: 2), "b", next).number == 8)
     remote.isReachable = true
     next.scheduler.play(for: 100_000_000)
@@ -594,7 +601,7 @@ struct BlobTroubleTests {
     #expect(try next.sync.changes().isEmpty)
   }
 
-  // MARK: Histories
+  // MARK: Random histories
 
   @Test func bothSidesConvergeToTheLastWantedState() {
     let summary = BlobRemoteCampaign.run(histories: 40, seed: 1)
@@ -605,7 +612,7 @@ struct BlobTroubleTests {
   }
 }
 
-/// Ends no upload of one name, but with the same answer each time, or so many times.
+/// Fails every finish of one upload with a given error, either always or a limited number of times.
 private final class LosingBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let name: String

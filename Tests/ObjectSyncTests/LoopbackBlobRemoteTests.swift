@@ -1,4 +1,4 @@
-// The loopback remote keeps the promises that a remote of objects makes.
+// The loopback remote fulfills the contract of a blob remote.
 
 import ObjectSync
 import OfflineSync

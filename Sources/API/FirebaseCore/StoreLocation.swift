@@ -59,7 +59,7 @@ package enum StoreLocation {
     }
   }
 
-  // MARK: The default place
+  // MARK: The default location
 
   private static var defaultRoot: String {
     #if canImport(Darwin)

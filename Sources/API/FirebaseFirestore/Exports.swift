@@ -1,4 +1,4 @@
-// What `import FirebaseFirestore` brings along, as existing code expects.
+// The modules that `import FirebaseFirestore` re-exports, as existing code expects.
 
 @_exported public import FirebaseCore
 @_exported public import Foundation

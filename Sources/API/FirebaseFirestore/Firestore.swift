@@ -1,4 +1,4 @@
-// The database as an app sees it: the way to references, and the owner of the open store.
+// The database API: it creates references and owns the open store.
 
 private import DocumentStore
 public import FirebaseCore
@@ -6,27 +6,29 @@ public import Foundation
 
 /// A database of documents.
 ///
-/// Instances are cached: the same app and the same database id give the same object, until it is terminated.
-/// The store is opened by the first read or write. If that fails, the call gets the error through its
-/// completion or as what it throws, and the next call tries again.
+/// Instances are cached: the same app and database ID give the same object until it is terminated. The
+/// first read or write opens the store. If that fails, the call reports the error through its completion or
+/// by throwing, and the next call tries again.
 ///
-/// Any thread may use it.
+/// Any thread may use an instance.
 public final class Firestore: NSObject, Sendable {
-  /// The id of the database that every app has.
+  /// The ID of an app's default database.
   package static let defaultDatabase = "(default)"
 
-  /// Whose database it is.
+  /// The app that the database belongs to.
   public let app: FirebaseApp
   package let databaseID: String
 
-  /// Given for an instance that was opened by its place.
+  /// The store's address, for an instance opened without an app.
   private let place: StoreAddress?
   private let state: Guarded<State>
-  /// Waited for by those who need the store closed; nobody is in it before the end.
+  /// Entered during termination and left when the store is closed. Callers that need a closed store wait
+  /// for it.
   let ending = DispatchGroup()
-  /// Where the end comes, and where it is told. Of its own: what it waits for may have all threads of the global one.
+  /// Runs the termination and its completions. It is a separate queue, because the operations it waits for
+  /// may occupy all threads of the global queue.
   let endQueue = DispatchQueue(label: "dugout.firestore.end")
-  /// Signalled when the end has to wait for nothing that takes its time.
+  /// Signalled when termination no longer has to wait for long operations.
   private let mayClose = DispatchSemaphore(value: 0)
 
   private struct State {
@@ -36,10 +38,11 @@ public final class Firestore: NSObject, Sendable {
     private(set) var callbackQueue = DispatchQueue.main
     var client: FirestoreClient?
     var isTerminated = false
-    /// Of the app, until this has ended.
+    /// The app's teardown of this instance, until the instance has ended.
     var teardown: FirebaseApp.Teardown?
 
-    /// The main queue is left as it is: it is serial, and code of the main actor asks whether it runs there.
+    /// Returns the main queue unchanged: it is serial, and code of the main actor checks that it runs
+    /// there.
     private static func serial(_ queue: DispatchQueue) -> DispatchQueue {
       guard queue.label != DispatchQueue.main.label else { return queue }
       return DispatchQueue(label: "dugout.firestore.callbacks", target: queue)
@@ -55,7 +58,7 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: Settings
 
-  /// A copy of the settings; they can be changed until the first read or write.
+  /// A copy of the settings. Settings can be changed until the first read or write.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {
@@ -72,7 +75,8 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// Names another remote, without encryption. Kept, and without effect as long as there is none.
+  /// Sets the host of a remote, without encryption. Without a remote, the values are stored and have no
+  /// effect.
   public func useEmulator(withHost host: String, port: Int) {
     let changed = settings
     changed.host = "\(host):\(port)"
@@ -94,13 +98,13 @@ public final class Firestore: NSObject, Sendable {
     return DocumentReference(self, PathText.document(documentPath))
   }
 
-  /// All documents of all collections with this id, wherever they are.
+  /// All documents of all collections with this ID, at any depth.
   public func collectionGroup(_ collectionID: String) -> Query {
     checkAlive()
     return Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
   }
 
-  /// A new batch of writes that happen together.
+  /// Creates a batch of writes that are committed atomically.
   public func batch() -> WriteBatch {
     checkAlive()
     return WriteBatch(self)
@@ -116,22 +120,23 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: The store
 
-  /// The database at work. From the first call on, the settings are fixed.
+  /// Returns the open database. After the first call, the settings are fixed.
   package func client() -> FirestoreClient {
     guard let client = try? livingClient() else { Self.trapTerminated() }
     return client
   }
 
-  /// For layers that read once more by themselves: the user may have ended it meanwhile, and made no mistake.
+  /// Throws if the instance was terminated. Layers call it before they repeat a read on their own, because
+  /// a termination meanwhile is not an error of the user.
   package func checkLiving() throws { _ = try livingClient() }
 
-  /// The same, for calls that fail after the end rather than trap.
+  /// Returns the open database, or throws after the termination instead of trapping.
   func livingClient() throws -> FirestoreClient {
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
       if let existing { return existing }
       guard !isTerminated else { throw FirestoreErrors.terminated }
-      // Made outside the lock, since settings that cannot be trap.
+      // Created outside the lock, because invalid settings trap.
       let client = makeClient(settings)
       let isFirst = state.withLock { state in
         guard state.client == nil, !state.isTerminated, state.settings == settings else { return false }
@@ -157,7 +162,7 @@ public final class Firestore: NSObject, Sendable {
     return settings.cache.isPersistent ? .directory(storeDirectory) : .memory(UUID())
   }
 
-  /// Where it is, as long as nobody works there; nil if somebody does.
+  /// The store's address while no client is open; nil otherwise.
   var idlePlace: StoreAddress? {
     state.withLock { $0.client == nil ? $0.settings : nil }.map { place($0) }
   }
@@ -173,12 +178,12 @@ public final class Firestore: NSObject, Sendable {
     return state.withLock { !$0.settings.cache.isPersistent }
   }
 
-  /// Where callbacks run, one after the other, also if the queue of the settings would let several run at once.
+  /// The serial queue for callbacks. It stays serial even if the queue in the settings is concurrent.
   package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
-  // MARK: The end
+  // MARK: Termination
 
-  /// Ends the instance before it returns; the store is closed behind it. Whoever needs it closed asks `ending`.
+  /// Terminates the instance. The store is closed in the background, and `ending` waits for that.
   func end() {
     let client = state.withLock { state in
       state.isTerminated = true
@@ -195,15 +200,16 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// The same, and returns when the store is closed. The block of a transaction may need the calling thread, or be on
-  /// it: none is waited for.
+  /// Terminates the instance and returns when the store is closed. Does not wait for transactions, because
+  /// a transaction's block may need the calling thread or run on it.
   func endNow() {
     mayClose.signal()
     end()
     ending.wait()
   }
 
-  /// What ends this with its app. It holds this, and goes when this has ended before.
+  /// Stores the teardown that ends this instance with its app. The teardown retains the instance, so it is
+  /// removed when the instance ends first.
   func keep(_ teardown: FirebaseApp.Teardown) {
     let isTerminated = state.withLock { state in
       state.teardown = teardown
@@ -212,7 +218,7 @@ public final class Firestore: NSObject, Sendable {
     if isTerminated { removeTeardownAtEnd() }
   }
 
-  /// Not before: an app that is deleted meanwhile waits for the end.
+  /// Removed only after the end, because an app that is deleted meanwhile must wait for the end.
   private func removeTeardownAtEnd() {
     guard let teardown = state.withLock({ $0.teardown }) else { return }
     ending.notify(queue: endQueue) { [app] in app.removeTeardown(teardown) }

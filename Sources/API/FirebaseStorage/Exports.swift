@@ -1,4 +1,4 @@
-// What code that imports FirebaseStorage sees without asking.
+// The modules that `import FirebaseStorage` re-exports, as existing code expects.
 
 @_exported public import FirebaseCore
 @_exported public import Foundation

@@ -1,20 +1,21 @@
-// A bucket as an app sees it: the way to references, and the owner of the open store.
+// The API of a bucket: it creates references and owns the open store.
 
 public import FirebaseCore
 public import Foundation
 
 /// A bucket of objects.
 ///
-/// Instances are cached: the same app and the same bucket give the same object, until the app is deleted. The objects
-/// are in the app's default store, with the documents of its default database; it is opened by the first operation.
+/// Instances are cached: the same app and bucket give the same object until the app is deleted. The objects
+/// are in the app's default store, together with the documents of its default database. The first operation
+/// opens that store.
 ///
 /// Completions and observers run on `callbackQueue`. Any thread may use an instance.
 open class Storage: NSObject, NSCopying, @unchecked Sendable {
-  // Unchecked only because the class is open: what can change is guarded.
+  // Unchecked only because the class is open. A lock protects the mutable state.
 
-  /// Whose storage it is.
+  /// The app that the bucket belongs to.
   public let app: FirebaseApp
-  /// Empty for an instance that takes URLs of any bucket.
+  /// Empty for an instance that accepts URLs of all buckets.
   let bucket: String
   let client: StorageClient
   private let settings: Guarded<Settings>
@@ -38,48 +39,49 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// With a remote: for how many seconds an upload waits for an answer before it fails with `unknown`. What it has put here
-  /// goes on waiting to be sent. A store of this machine answers at once.
+  /// How long an upload waits for the remote's answer before it fails with `unknown`, in seconds. The
+  /// stored change stays in the queue. Without a remote, the value has no effect.
   public var maxUploadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxUploadRetryTime } }
     set { settings.withLock { $0.maxUploadRetryTime = newValue } }
   }
 
-  /// With a remote: for how many seconds a download of what is not here asks one that cannot be reached, since the last
-  /// bytes came. A store of this machine answers at once.
+  /// How long a download retries an unreachable remote, in seconds since the last bytes arrived. It applies
+  /// to contents that are not stored locally. Without a remote, the value has no effect.
   public var maxDownloadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxDownloadRetryTime } }
     set { settings.withLock { $0.maxDownloadRetryTime = newValue } }
   }
 
-  /// With a remote: for how many seconds other operations do the one or the other. A store of this machine answers at
-  /// once.
+  /// How long other operations wait for the remote's answer or retry an unreachable remote, in seconds.
+  /// Without a remote, the value has no effect.
   public var maxOperationRetryTime: TimeInterval {
     get { settings.withLock { $0.maxOperationRetryTime } }
     set { settings.withLock { $0.maxOperationRetryTime = newValue } }
   }
 
-  /// How much an upload takes at a time. A store of this machine takes no more than a megabyte at once.
+  /// The maximum size of one piece of an upload. It has no effect, because uploads always use pieces below
+  /// one megabyte.
   public var uploadChunkSizeBytes: Int64 {
     get { settings.withLock { $0.uploadChunkSizeBytes } }
     set { settings.withLock { $0.uploadChunkSizeBytes = newValue } }
   }
 
-  /// Where completions and observers run. A program without a main loop sets another, and marks its closures
-  /// `@Sendable`.
+  /// The queue for completions and observers, by default the main queue. A program without a main loop sets
+  /// another queue and marks its closures `@Sendable`.
   public var callbackQueue: DispatchQueue {
     get { settings.withLock { $0.callbackQueue } }
     set { settings.withLock { $0.callbackQueue = newValue } }
   }
 
-  /// Of a time in seconds; what is none, or less than nothing, is nothing.
+  /// Converts seconds to microseconds. Returns 0 for NaN and for negative values.
   static func microseconds(_ seconds: TimeInterval) -> Int64 {
     seconds > 0 ? Int64(min(seconds, 1e9) * 1e6) : 0
   }
 
   var host: StorageHost { settings.withLock { $0.host } }
 
-  /// Names the host of download URLs. Traps for an empty host, a negative port, and once there are references.
+  /// Sets the host of download URLs. Traps for an empty host or a negative port, and once references exist.
   open func useEmulator(withHost host: String, port: Int) {
     if host.isEmpty { ProgrammerError.trap("Cannot connect to host with empty string.") }
     if port < 0 { ProgrammerError.trap("Port must be greater than or equal to zero.") }
@@ -104,7 +106,8 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     return reference(StoragePath(bucket: bucket))
   }
 
-  /// The object that a URL of either form names. Traps for a bad URL, and for one of another bucket.
+  /// Returns the object that a URL of either form names. Traps for an invalid URL, and for a URL of another
+  /// bucket.
   open func reference(forURL url: String) -> StorageReference {
     do throws(StorageError) {
       return reference(try path(of: url))
@@ -113,13 +116,13 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The object that a URL of either form names. Throws `pathError` for a bad one, `bucketMismatch` for one of another
-  /// bucket.
+  /// Returns the object that a URL of either form names. Throws `pathError` for an invalid URL, and
+  /// `bucketMismatch` for a URL of another bucket.
   open func reference(for url: URL) throws -> StorageReference {
     reference(try path(of: url.absoluteString))
   }
 
-  /// `reference().child(path)`.
+  /// Returns `reference().child(path)`.
   open func reference(withPath path: String) -> StorageReference { reference().child(path) }
 
   private func path(of url: String) throws(StorageError) -> StoragePath {
@@ -138,7 +141,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Values
 
-  /// A distinct instance that equals this one and works on the same store.
+  /// Returns a new instance that equals this one and uses the same store.
   public func copy(with zone: NSZone? = nil) -> Any {
     let copy = Storage(app: app, bucket: bucket, client: client)
     let values = settings.withLock { $0 }
@@ -154,7 +157,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
   open override var hash: Int { ObjectIdentifier(app).hashValue ^ bucket.utf8.count }
 }
 
-/// Where download URLs lead.
+/// The host and port of download URLs.
 struct StorageHost: Sendable {
   var name = "localhost"
   var port = 9199

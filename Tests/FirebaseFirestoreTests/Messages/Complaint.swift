@@ -1,4 +1,4 @@
-// Calls that correct programs make and that fail, and what their errors say.
+// Calls that a correct program may make and that fail, with their error messages.
 
 import DocumentStore
 import FirebaseFirestore

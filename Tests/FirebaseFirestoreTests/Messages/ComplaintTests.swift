@@ -1,4 +1,4 @@
-// Every complaint of the table, as its caller gets it.
+// Runs every call of `Complaint.all` and compares the error message.
 
 import FirebaseFirestore
 import Foundation

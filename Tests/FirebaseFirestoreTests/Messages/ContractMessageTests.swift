@@ -1,7 +1,8 @@
-// Whether every message that the description of the API quotes is one that we have been seen to say.
+// Compares the messages that the API description quotes with the messages that tests produce.
 //
-// A list of the messages is part of this repository, the descriptions are not: FIRESTORE_CONTRACT names the directory
-// that has them, as `firestore.md` and `core.md`. With it, the list has to have just what they quote.
+// The repository contains a list of the messages, but not the descriptions. FIRESTORE_CONTRACT names the
+// directory that contains them, as `firestore.md` and `core.md`. If it is set, the list must contain
+// exactly the quoted messages.
 
 import Foundation
 import Testing
@@ -12,7 +13,7 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fixtures/Firestore/messages.txt")
 
-  /// Those of the list.
+  /// Returns the messages of the list.
   private static func listed() throws -> [String] {
     try String(contentsOf: list, encoding: .utf8).split(separator: "\n").map(String.init)
       .filter { !$0.hasPrefix("#") }
@@ -49,7 +50,7 @@ import Testing
     #expect(extra.isEmpty, "quoted nowhere: \(extra.joined(separator: "\n"))")
   }
 
-  /// What is quoted and has three words or more, each once.
+  /// Returns the distinct quotations of three words or more.
   private static func messages(in text: String) -> [String] {
     let text = text.replacing("\"__\"\"", with: "'__'\"")
     var seen = Set<String>()
@@ -61,13 +62,13 @@ import Testing
     }
   }
 
-  /// Words in quotes that nobody says.
+  /// Whether a quotation is not an error message.
   private static func isNoMessage(_ text: String) -> Bool {
     ["Same type class", "in document P", "The query requires an index…"].contains(text)
       || text.contains(" where a field is known")
   }
 
-  /// A capital letter on its own stands for any text, as does what follows an ellipsis.
+  /// A single capital letter matches any text, and so does an ellipsis.
   private static func pattern(for message: String) throws -> Regex<AnyRegexOutput> {
     var pattern = NSRegularExpression.escapedPattern(for: message)
     pattern = pattern.replacing(#/\b[A-Z]\b/#, with: ".+").replacing("…", with: ".*")

@@ -1,4 +1,4 @@
-// Calls that no correct program makes, and what each says before it ends the program.
+// Calls that no correct program makes, with the message that each prints before it ends the program.
 
 import FirebaseFirestore
 import Foundation
@@ -92,7 +92,7 @@ struct Misuse: Sendable {
     Misuse("FieldValue.increment() is not currently supported inside arrays") {
       $0.document("a/b").updateData(["n": [["m": FieldValue.increment(1)]]], completion: nil)
     },
-    // An element of an array transform is an argument, and no part of the data that is written.
+    // An element of an array transform is an argument and not part of the written data.
     Misuse("FieldValue.increment() can only be used with updateData() and setData()") {
       $0.document("a/b").updateData(["n": FieldValue.arrayUnion([FieldValue.increment(1)])], completion: nil)
     },
@@ -214,7 +214,7 @@ struct Misuse: Sendable {
       _ = $0.collection("a").whereField("n", notIn: [1]).whereFilter(
         .orFilter([.whereField("m", isEqualTo: 1), .whereField("m", arrayContainsAny: [2])]))
     },
-    // Also beyond the parts that a query may have.
+    // This check also applies beyond the maximum number of parts of a query.
     Misuse("Invalid Query. You cannot use 'notIn' filters with 'notEqual' filters.") {
       let query = $0.collection("a").whereField("n", isNotEqualTo: 1)
       _ = (0..<200).reduce(query) { query, n in query.whereField("m", isEqualTo: n) }
@@ -453,7 +453,7 @@ struct Misuse: Sendable {
   ]
 }
 
-/// Names what is deprecated, so that tests may use it.
+/// Declares the deprecated member, so that tests can use it without a warning.
 private protocol OldSettings: AnyObject {
   var isPersistenceEnabled: Bool { get set }
 }

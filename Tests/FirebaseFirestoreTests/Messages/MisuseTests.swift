@@ -1,4 +1,4 @@
-// Every misuse of the table, each in a process of its own: it ends with just its message.
+// Runs every misuse of the table in its own process, which must end with exactly the expected message.
 
 import FirebaseCore
 import FirebaseFirestore

@@ -1,11 +1,11 @@
-// Calls that fail since a remote is away, or since somebody else was quicker there.
+// Calls that fail because a remote is unreachable, or because another client committed first.
 
 import DocumentStore
 import FirebaseFirestore
 import Foundation
 import OfflineSync
 
-/// A database with a remote, and the authority behind that.
+/// A database with a remote, and the remote's authority.
 struct RemoteDatabase: Sendable {
   let authority: DocumentStore
   let firestore: Firestore
@@ -79,7 +79,7 @@ extension Complaint {
         let path = try DocumentPath(["a", "b"])
         try await runOnce(database.firestore) { transaction in
           _ = try transaction.getDocument(document)
-          // Somebody else, at the authority itself.
+          // Another client's commit, made directly at the authority.
           try database.authority.commit([.set(path, StoredMap([("n", .integer(1))]))])
           _ = try transaction.getDocument(document)
         }
@@ -98,7 +98,7 @@ extension Complaint {
     try await database.firestore.terminate()
   }
 
-  /// Without another attempt.
+  /// Runs a transaction with a single attempt.
   private static func runOnce(
     _ firestore: Firestore, _ block: @escaping @Sendable (Transaction) throws -> Void
   ) async throws {

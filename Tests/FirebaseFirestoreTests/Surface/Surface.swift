@@ -1,5 +1,6 @@
-// Code as it is written for the original, with every member of its surface. It is compiled, never run: here in
-// Swift 6 mode, and by RepositoryTests in Swift 5 mode as well.
+// Code written for Firebase that uses every member of the API. It is compiled but never run.
+//
+// This target compiles it in Swift 6 mode, and RepositoryTests compile it in Swift 5 mode as well.
 
 import FirebaseFirestore
 import Foundation
@@ -179,7 +180,7 @@ enum Surface {
     _ = DocumentReference.DocumentSnapshotsSequence(document, includeMetadataChanges: false)
   }
 
-  /// Beyond the original, which has no such forms that wait.
+  /// An addition of Dugout: Firebase has no awaited forms of these calls.
   static func valuesInTasks(_ document: DocumentReference, _ city: City) async throws {
     try await document.setData(from: city)
     try await document.setData(from: city, encoder: Firestore.Encoder())
@@ -260,7 +261,7 @@ enum Surface {
     _ = Query.QuerySnapshotsSequence(query, includeMetadataChanges: false)
   }
 
-  /// Calls whose results the original lets go of without a warning.
+  /// Calls whose results Firebase allows a caller to discard without a warning.
   static func discarded(_ firestore: Firestore, _ query: Query, _ document: DocumentReference) async throws {
     try await document.getDocument()
     try await document.getDocument(source: .cache)
@@ -458,7 +459,7 @@ enum Surface {
     }
   }
 
-  // MARK: All of it has these
+  // MARK: Identity and sequences
 
   static func identities(_ query: Query, _ document: DocumentReference, _ results: QuerySnapshot) {
     let objects: [NSObject] = [

@@ -1,4 +1,4 @@
-// What can be computed over the results of a query.
+// The aggregates that can be computed over the results of a query.
 
 import DocumentStore
 public import Foundation
@@ -12,23 +12,23 @@ public final class AggregateField: NSObject, Sendable {
   /// The number of documents.
   public class func count() -> AggregateField { AggregateField(.count) }
 
-  /// The sum of a field's numbers: an integer if all are and their sum fits, 0 if there are none. Documents
-  /// without the field count for none of the results.
+  /// The sum of the numbers in the field. It is an integer if all numbers are integers and the sum fits,
+  /// and 0 without numbers. A document without the field is excluded from all aggregates of the query.
   public class func sum(_ field: String) -> AggregateField { AggregateField(.sum(FieldPath.dotted(field))) }
 
   /// The sum of the numbers in the field.
   public class func sum(_ path: FieldPath) -> AggregateField { AggregateField(.sum(path.stored)) }
 
-  /// The average of a field's numbers: `NSNull` if there are none. Documents without the field count for none
-  /// of the results.
+  /// The average of the numbers in the field, or `NSNull` without numbers. A document without the field is
+  /// excluded from all aggregates of the query.
   public class func average(_ field: String) -> AggregateField {
     AggregateField(.average(FieldPath.dotted(field)))
   }
 
-  /// The mean of the numbers in the field.
+  /// The average of the numbers in the field.
   public class func average(_ path: FieldPath) -> AggregateField { AggregateField(.average(path.stored)) }
 
-  /// As messages call it.
+  /// The name in error messages.
   var name: String {
     switch aggregate {
     case .count: "count()"

@@ -1,17 +1,18 @@
-// Numbers about the results of a query, without the results.
+// Aggregates over the results of a query, without returning the results.
 
 private import DocumentStore
 public import Foundation
 
-/// Where aggregates are computed. Without a remote, the database is server and cache at once.
+/// The place where aggregates are computed. Without a remote, the database is both server and cache.
 public enum AggregateSource: UInt, Sendable {
-  /// At the remote: fails with `unavailable` while it cannot be reached, and knows nothing of writes that wait here.
+  /// The remote computes them. Fails with `unavailable` while the remote cannot be reached, and ignores
+  /// pending writes.
   case server = 0
-  /// Over what is here, with the writes that wait. Needs no network.
+  /// The client computes them from its local documents, including pending writes. Needs no network.
   case cache = 1
 }
 
-/// A query and what to compute over its results.
+/// A query with the aggregates to compute over its results.
 ///
 /// ```swift
 /// let cities = Firestore.firestore().collection("cities")
@@ -19,7 +20,7 @@ public enum AggregateSource: UInt, Sendable {
 /// print(numbers.count, numbers.get(.sum("population")))
 /// ```
 public final class AggregateQuery: NSObject, Sendable {
-  /// What is counted and added up.
+  /// The query whose results are aggregated.
   public let query: Query
   let fields: [AggregateField]
 
@@ -28,7 +29,7 @@ public final class AggregateQuery: NSObject, Sendable {
     self.fields = fields
   }
 
-  /// `completion` runs on the callback queue.
+  /// Computes the aggregates. `completion` runs on the callback queue.
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
@@ -46,7 +47,8 @@ public final class AggregateQuery: NSObject, Sendable {
     }
   }
 
-  /// Throws `unavailable` where the server has to be asked and cannot be reached.
+  /// Computes the aggregates. Throws `unavailable` if `source` is `.server` and the remote cannot be
+  /// reached.
   @discardableResult
   nonisolated(nonsending)
     public func getAggregation(source: AggregateSource) async throws -> AggregateQuerySnapshot
@@ -54,7 +56,7 @@ public final class AggregateQuery: NSObject, Sendable {
     try await startReading(source).snapshot()
   }
 
-  /// Equal means the same query and the same aggregates in the same order.
+  /// Two values are equal if they have equal queries and equal aggregates in the same order.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuery else { return false }
     return query == other.query && fields == other.fields
@@ -67,7 +69,7 @@ public final class AggregateQuery: NSObject, Sendable {
     return hasher.finalize()
   }
 
-  /// A read that sees the writes issued before it, and waits for no other.
+  /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var query: AggregateQuery
     var client: FirestoreClient
@@ -95,7 +97,7 @@ extension Query {
   /// The number of results.
   public var count: AggregateQuery { aggregate([.count()]) }
 
-  /// Numbers about the results: at most five different ones.
+  /// Returns a query for aggregates over the results, at most five different ones.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
     AggregateQuery(self, aggregateFields)
   }

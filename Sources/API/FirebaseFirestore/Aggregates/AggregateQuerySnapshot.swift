@@ -1,4 +1,4 @@
-// The numbers that a query was asked for.
+// The results of an aggregate query.
 
 import DocumentStore
 private import FirebaseCore
@@ -6,7 +6,7 @@ public import Foundation
 
 /// The results of an `AggregateQuery`, one for each of its fields.
 public final class AggregateQuerySnapshot: NSObject, Sendable {
-  /// What was asked.
+  /// The query that was run.
   public let query: AggregateQuery
   private let values: [StoredValue]
 
@@ -15,10 +15,11 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
     self.values = values
   }
 
-  /// The number of documents, if it was asked for; traps otherwise.
+  /// The number of documents. Traps if the query does not count them.
   public var count: NSNumber { self.get(.count()) as? NSNumber ?? 0 }
 
-  /// An `NSNumber`, or `NSNull` for the average of no numbers. Traps for what was not asked for.
+  /// Returns an `NSNumber`, or `NSNull` for an average without numbers. Traps if the query does not contain
+  /// the aggregate.
   public func get(_ aggregateField: AggregateField) -> Any {
     guard let index = query.fields.firstIndex(of: aggregateField) else {
       ProgrammerError.trap("'\(aggregateField.name)' was not requested in the aggregation query.")

@@ -1,4 +1,4 @@
-// Queries in the JSON of Firestore's protocol.
+// Parses queries in the JSON of Firestore's protocol.
 //
 //   {"parent": name, "limitType": "FIRST" | "LAST", "structuredQuery": {"from": [{"collectionId", "allDescendants"}],
 //     "where": filter, "orderBy": [{"field", "direction"}], "limit", "startAt": cursor, "endAt": cursor}}
@@ -19,7 +19,7 @@ enum BundleQuery {
       if let filter = structured["where"] as? [String: Any] {
         let filter = try self.filter(filter, values).get()
         partCount += filter.leaves.count
-        // Checked before the steps, each of which copies the query.
+        // Checked before the steps, because each of them copies the query.
         try checkCount(partCount)
         query = try query.filtered(by: filter)
       }
@@ -50,7 +50,7 @@ enum BundleQuery {
     throw .invalidArgument("it has \(partCount) filters and orders, and the limit is \(limit)")
   }
 
-  /// What the parts are read as. Their errors become the engine's, so that all steps throw one kind.
+  /// A parsed part. Its error is converted to the engine's type, so that all steps throw the same type.
   private typealias Part<Value> = Result<Value, DocumentStoreError>
 
   private static func part<Value>(_ body: () throws(BundleError) -> Value) -> Part<Value> {
@@ -130,7 +130,7 @@ enum BundleQuery {
     }
   }
 
-  /// Names of documents as their ids, or their paths, as cursors have them.
+  /// Parses a cursor. Names of documents become their IDs or paths, as cursors need them.
   private static func cursor(
     _ json: [String: Any], _ query: StructuredQuery, _ values: BundleValues
   ) -> Part<[StoredValue]> {

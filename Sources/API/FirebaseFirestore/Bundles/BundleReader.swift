@@ -1,4 +1,4 @@
-// The elements of a bundle, one after the other.
+// Reads the elements of a bundle, one after the other.
 //
 //   bundle    := element("metadata") element*
 //   element   := decimal json            the number of bytes of the JSON object behind it
@@ -8,7 +8,7 @@ import DocumentStore
 import Foundation
 import OfflineSync
 
-/// What is wrong with a bundle.
+/// An invalid bundle.
 struct BundleError: Error {
   var message: String
 
@@ -33,7 +33,7 @@ struct BundleReader {
     offset = data.startIndex
   }
 
-  /// Nil at the end.
+  /// Returns the next element; nil at the end.
   mutating func next() throws(BundleError) -> (element: BundleElement, byteCount: Int)? {
     guard offset < data.endIndex else { return nil }
     let start = offset
@@ -65,7 +65,7 @@ struct BundleReader {
       guard let name = query["name"] as? String, let bundled = query["bundledQuery"] as? [String: Any],
         let text = try? JSONSerialization.data(withJSONObject: bundled, options: .sortedKeys)
       else { throw BundleError("The bundle has a query without name or content.") }
-      // Whether it is one is found out now, not when somebody asks for it.
+      // The query is checked now and not at its first use.
       let structured = try BundleQuery.query(bundled, values)
       return .namedQuery(
         BundledQuery(
@@ -81,7 +81,8 @@ struct BundleReader {
       let path = try values.path(document["name"])
       let fields = try values.fields(document["fields"] as? [String: Any] ?? [:])
       let time = try values.timestamp(document["updateTime"])
-      // It is stored as it is: what is beyond the limits could not be read again.
+      // The document is stored unchanged, so it is checked against the limits: a document beyond them could
+      // not be read again.
       do throws(DocumentStoreError) {
         try DocumentLimits.checkForeign(
           StoredDocument(path: path, createTime: time, updateTime: time, fields: fields))

@@ -1,11 +1,11 @@
-// Values in the JSON of Firestore's protocol.
+// Parses values in the JSON of Firestore's protocol.
 
 import DocumentStore
 private import FirebaseCore
 import Foundation
 
-/// Reads values for one database: references into the database where a bundle was made are references into
-/// this one.
+/// Parses values for one database. References to the bundle's original database become references to this
+/// one.
 struct BundleValues {
   private static let depthMax = 40
 
@@ -65,7 +65,7 @@ struct BundleValues {
     return elements
   }
 
-  /// A vector is a map that says so.
+  /// Parses a map. A vector is a map with a type field.
   private func map(_ json: [String: Any], depth: Int) throws(BundleError) -> StoredValue {
     let map = try fields(json, depth: depth)
     guard case .string("__vector__")? = map["__type__"], case .array(let elements)? = map["value"] else {
@@ -91,9 +91,9 @@ struct BundleValues {
     }
   }
 
-  // MARK: Other things
+  // MARK: Names, times, counts
 
-  /// Numbers of 64 bits come as text.
+  /// Parses a count. 64-bit numbers are encoded as strings.
   func count(_ json: Any?) throws(BundleError) -> Int {
     guard let count = (json as? String).flatMap({ Int($0) }) ?? (json as? NSNumber)?.intValue, count >= 0
     else {
@@ -102,7 +102,7 @@ struct BundleValues {
     return count
   }
 
-  /// `2026-08-01T12:00:00.123456Z`, or seconds and nanoseconds.
+  /// Parses a time: `2026-08-01T12:00:00.123456Z`, or seconds and nanoseconds.
   func timestamp(_ json: Any?) throws(BundleError) -> StoredTimestamp {
     if let parts = json as? [String: Any] {
       let seconds =
@@ -124,7 +124,7 @@ struct BundleValues {
     throw BundleError("The bundle has a time that is none.")
   }
 
-  /// `projects/p/databases/d/documents/rooms/eros`.
+  /// Parses a document name such as `projects/p/databases/d/documents/rooms/eros`.
   func path(_ json: Any?) throws(BundleError) -> DocumentPath {
     guard let path = try? DocumentPath(try segments(json)) else {
       throw BundleError("The bundle has a document without a name.")
@@ -132,7 +132,7 @@ struct BundleValues {
     return path
   }
 
-  /// What follows `documents`.
+  /// Returns the segments after `documents`.
   func segments(_ json: Any?) throws(BundleError) -> [String] {
     let segments = (json as? String ?? "").pathSegments
     guard segments.count >= 5, segments[0] == "projects", segments[2] == "databases",

@@ -1,4 +1,4 @@
-// Loading bundles, and the queries that come with them.
+// Loads bundles, and finds their named queries.
 
 private import DocumentStore
 import FirebaseCore
@@ -6,15 +6,15 @@ public import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Loads documents and queries that were packed elsewhere. Documents that are newer than those that are there
-  /// take their place; a bundle that has been loaded already, or an older one, changes nothing. Without a remote,
-  /// nothing is left of a document that was deleted: it comes back with the next bundle that has it.
+  /// Loads the documents and queries of a bundle. A document replaces the stored one if it is newer. A
+  /// bundle that was loaded before, or an older one, has no effect. Without a remote, a deletion leaves no
+  /// trace: a bundle with the document creates it again.
   @discardableResult
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask { loadBundle(bundleData, completion: nil) }
 
-  /// The same; `completion` runs on the callback queue with the end of the progress, or with what is wrong. Then
-  /// nothing of the bundle counts as loaded: it can be loaded again. If a write failed, documents of it may be there
-  /// nevertheless: without a remote, those of more than 4 MiB take several commits.
+  /// Loads a bundle. `completion` runs on the callback queue with the final progress or an error. After an
+  /// error, the bundle does not count as loaded and can be loaded again. If a write failed, some documents
+  /// may still be stored: without a remote, a bundle of more than 4 MiB takes several commits.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
@@ -22,13 +22,14 @@ extension Firestore {
     start(.data(bundleData), completion)
   }
 
-  /// The same from a stream, which is read by another thread.
+  /// Loads a bundle from a stream, which another thread reads.
   @discardableResult
   public func loadBundle(_ bundleStream: InputStream) -> LoadBundleTask {
     loadBundle(bundleStream, completion: nil)
   }
 
-  /// Loads a bundle from a stream; the completion is told at the end.
+  /// Loads a bundle from a stream. `completion` runs on the callback queue with the final progress or an
+  /// error.
   @discardableResult
   public func loadBundle(
     _ bundleStream: InputStream, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
@@ -36,7 +37,7 @@ extension Firestore {
     start(.stream(Transferred(bundleStream)), completion)
   }
 
-  /// Loads a bundle, and returns when its documents are on stable storage.
+  /// Loads a bundle. Returns when its documents are on stable storage.
   @discardableResult
   nonisolated(nonsending)
     public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
@@ -44,7 +45,7 @@ extension Firestore {
     try await BundleLoad(self, LoadBundleTask(), .data(bundleData)).run()
   }
 
-  /// Loads a bundle from a stream, and returns when its documents are on stable storage.
+  /// Loads a bundle from a stream. Returns when its documents are on stable storage.
   @discardableResult
   nonisolated(nonsending)
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
@@ -63,13 +64,13 @@ extension Firestore {
 
   // MARK: Named queries
 
-  /// The query of this name in a bundle that was loaded; nil if there is none. `completion` runs on the callback
-  /// queue.
+  /// Finds the query with this name in the bundles that were loaded; nil if none has it. `completion` runs
+  /// on the callback queue.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
     query(named: name, told { query, _ in completion(query) })
   }
 
-  /// The query that a bundle brought under this name; nil if there is none.
+  /// Returns the query with this name in the bundles that were loaded; nil if none has it.
   @discardableResult
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     await withCheckedContinuation { found in
@@ -92,7 +93,7 @@ extension Firestore {
   }
 }
 
-/// One bundle on its way.
+/// The loading of one bundle.
 private struct BundleLoad: Sendable {
   let firestore: Firestore
   let task: LoadBundleTask
@@ -123,7 +124,7 @@ private struct BundleLoad: Sendable {
     switch source {
     case .data(let data): begin(data)
     case .stream(let stream):
-      // Whoever fills it may do so for long, or never: that is nothing for the end of the database to wait for.
+      // Reading the stream may block for a long time or for ever, so termination does not wait for it.
       FirestoreClient.waitingPlace().async { begin(stream.value.everything) }
     }
   }
@@ -153,7 +154,7 @@ private struct BundleLoad: Sendable {
 
   private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
     guard let data else { throw BundleError("The bundle cannot be read.") }
-    // The original knows no more of it than that nothing came.
+    // The original reports an empty bundle with this code too.
     guard !data.isEmpty else { throw FirestoreErrors.make(.unknown, "The bundle is empty.") }
     var reader = BundleReader(data, BundleValues(firestore))
     guard
@@ -178,7 +179,7 @@ private struct BundleLoad: Sendable {
   private func read(
     _ reader: inout BundleReader, into bundle: inout BundleContents, _ progress: inout Progress
   ) throws {
-    /// What was announced and has not come.
+    /// An announced document whose contents have not been read yet.
     var announced: (path: DocumentPath, queries: [String])?
     while let (element, byteCount) = try reader.next() {
       progress.bytesLoaded += byteCount

@@ -1,32 +1,32 @@
-// How the loading of a bundle gets on.
+// The progress of loading a bundle.
 
 private import FirebaseCore
 public import Foundation
 
-/// Names an observer of a `LoadBundleTask`.
+/// The handle of an observer of a `LoadBundleTask`.
 public typealias LoadBundleObserverHandle = Int
 
-/// How a bundle's loading goes.
+/// The state of loading a bundle.
 public enum LoadBundleTaskState: Int, Sendable {
-  /// It failed.
+  /// Loading has failed.
   case error = 0
-  /// It goes on.
+  /// Loading is in progress.
   case inProgress = 1
-  /// It is over, and everything is stored.
+  /// Loading has completed, and everything is stored.
   case success = 2
 }
 
-/// How far the loading of a bundle has come; equal by value.
+/// The progress of loading a bundle, equal by value.
 public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
-  /// How many documents are loaded.
+  /// The number of documents loaded.
   public let documentsLoaded: Int
-  /// How many documents the bundle has.
+  /// The number of documents in the bundle.
   public let totalDocuments: Int
-  /// How many bytes are loaded.
+  /// The number of bytes loaded.
   public let bytesLoaded: Int
-  /// How many bytes the bundle has.
+  /// The number of bytes in the bundle.
   public let totalBytes: Int
-  /// Whether it goes on, has failed, or is over.
+  /// The state of the task.
   public let state: LoadBundleTaskState
 
   init(
@@ -47,7 +47,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
   public override var hash: Int { identity.hashValue }
 }
 
-/// The loading of a bundle. Observers are told on the callback queue: once for each document that was read, and
+/// A task that loads a bundle. Observers are called on the callback queue: once for each document read, and
 /// once at the end, before the completion.
 public final class LoadBundleTask: NSObject, Sendable {
   private let state = Guarded(State())
@@ -57,7 +57,7 @@ public final class LoadBundleTask: NSObject, Sendable {
     var nextHandle = 0
   }
 
-  /// Calls the observer at each step, on the callback queue.
+  /// Calls the observer after each step, on the callback queue.
   @discardableResult
   public func addObserver(
     _ observer: @escaping (LoadBundleTaskProgress) -> Void
@@ -70,15 +70,15 @@ public final class LoadBundleTask: NSObject, Sendable {
     }
   }
 
-  /// The observer of this handle is told nothing any more.
+  /// Removes the observer with this handle.
   public func removeObserverWith(handle: LoadBundleObserverHandle) {
     state.withLock { $0.observers[handle] = nil }
   }
 
-  /// Nobody is told anything any more.
+  /// Removes all observers.
   public func removeAllObservers() { state.withLock { $0.observers = [:] } }
 
-  /// On the callback queue, in the order in which they were added.
+  /// Calls the observers in the order in which they were added. Runs on the callback queue.
   func tell(_ progress: LoadBundleTaskProgress) {
     let observers = state.withLock { $0.observers.sorted { $0.key < $1.key }.map(\.value) }
     for observer in observers { observer(progress) }

@@ -1,4 +1,4 @@
-// Results on the callback queue.
+// Passes results to completion handlers on the callback queue.
 
 private import FirebaseCore
 private import Foundation

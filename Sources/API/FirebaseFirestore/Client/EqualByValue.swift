@@ -1,8 +1,8 @@
-// Objects that are equal if what they say is.
+// Objects that are equal if their values are equal.
 
 import Foundation
 
-/// `isEqual` and `hash` go by `identity`.
+/// An object whose `isEqual` and `hash` use `identity`.
 protocol EqualByValue: NSObject {
   associatedtype Identity: Hashable
 

@@ -1,12 +1,12 @@
-// Listeners of one database: how they get to the store, and how they are all told that they agree.
+// Listeners of one database: how the store registers them, and when they are notified of snapshots in sync.
 //
-//   1. after the writes that were issued before, the store takes a listener up (DocumentStore.listen)
-//   2. a write that is issued later is acknowledged after that, so that its completion comes after the state
-//      that it made
-//   3. where an index has to be made first, both are left to the queue for that: nobody else waits meanwhile, and what
-//      is acknowledged until then is part of the first state
-//   4. a commit puts the states of all listeners on their queues; when all are there, those who listen to
-//      snapshots being in sync are put behind them, once for the commit
+//   1. After all writes that were issued before, the store registers the listener (DocumentStore.listen).
+//   2. A write that is issued later is acknowledged after that. Its completion therefore runs after the
+//      listener has received its state.
+//   3. If an index has to be created first, the index queue creates it and then registers the listener. Other
+//      calls do not wait. Commits acknowledged meanwhile are part of the listener's first state.
+//   4. A commit puts the states of all listeners on their queues. After the last of them, each in-sync
+//      listener is called once for the commit.
 
 import DocumentStore
 import FirebaseCore
@@ -14,8 +14,8 @@ import Foundation
 import OfflineSync
 
 extension FirestoreClient {
-  /// Tells `handler` the states of a query on `queue`, each as `made` of it, until the listening is removed, or an error
-  /// ends it.
+  /// Calls `handler` on `queue` with the states of a query, each converted by `made`. Listening ends when
+  /// the caller removes it or an error occurs.
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, on queue: DispatchQueue, made: @escaping @Sendable (LiveSnapshot) -> Snapshot,
     _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
@@ -46,8 +46,8 @@ extension FirestoreClient {
     return listening
   }
 
-  /// Has `body` run once no index has to be made for `listening`: at once, or where indexes are made. If the listening
-  /// ends before, so does the making, and nothing comes of it.
+  /// Runs `body` once all indexes that `listening` needs exist: at once, or on the index queue after
+  /// creating them. Removing the listener cancels the index creation, and `body` is not called.
   func whenIndexed(
     _ listening: Listening, isReady: Bool, _ query: StructuredQuery, _ store: DocumentStore,
     _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
@@ -73,14 +73,16 @@ extension FirestoreClient {
       if listening.call({ handler(.success(told)) }) { announceSync() }
     case .failure(let error):
       listening.call { handler(.failure(FirestoreErrors.translate(error))) }
-      // Only then: what ends, ends loops, which have to hear why.
+      // Removed only after the error was delivered: the end also ends loops, and these must receive the
+      // error first.
       listening.remove()
     }
   }
 
   // MARK: In sync
 
-  /// Tells `handler` on `queue`, the same for all: once now, and then after each round of snapshots.
+  /// Calls `handler` on `queue`, once now and then after each round of snapshots. All in-sync listeners use
+  /// one queue.
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = Listening { [weak self] in self?.forget($0) }
     let call: @Sendable () -> Void = { listening.call(handler) }
@@ -95,7 +97,7 @@ extension FirestoreClient {
     }
     inOrder { [self] _ in
       queue.async { [self] in
-        // What was told before this is part of the first call, and of no round after it.
+        // The first call covers every snapshot delivered before it. Those snapshots cause no further call.
         join(listening, SyncCall(queue: queue, call: call))
         call()
       }
@@ -103,12 +105,12 @@ extension FirestoreClient {
     return listening
   }
 
-  /// Called by listeners that were told something. Of one commit, only the first call leads to anything: those
-  /// that come before the announcement are part of it.
+  /// Called after a listener has received a snapshot. Only the first call of a commit schedules an
+  /// announcement. Later calls before the announcement are part of it.
   private func announceSync() {
     guard let queue = beginAnnouncement() else { return }
     announcing.async { [self] in
-      // Behind the commit that is being followed: its states are on their queues then.
+      // Wait for the commit whose listeners are being notified: after that its states are on their queues.
       openView?.store.waitForFollowing()
       queue.async { [self] in
         for announcement in endAnnouncement() { announcement.call() }
@@ -117,7 +119,7 @@ extension FirestoreClient {
   }
 }
 
-/// Someone who listens to snapshots being in sync.
+/// A listener for snapshots being in sync.
 struct SyncCall: Sendable {
   var queue: DispatchQueue
   var call: @Sendable () -> Void

@@ -1,7 +1,8 @@
-// Reads, in three kinds: async ones on the caller's thread, those that have a completion, and those whose thread waits.
+// Reads, in three kinds: async reads, reads with a completion, and reads that block the caller's thread.
 //
-// Those with a completion are made one after the other on a queue of their own, so that their answers come in the order
-// of the calls, whatever the threads of tasks are doing. What waits for an index or for the remote comes later.
+// Reads with a completion run one after the other on their own queue. Their results therefore arrive in the
+// order of the calls, even if all task threads are busy. Reads that wait for an index or for the remote
+// complete later.
 
 package import DocumentStore
 import FirebaseCore
@@ -65,7 +66,7 @@ extension FirestoreClient {
 
   typealias Answer<Value> = @Sendable (Result<Value, any Error>) -> Void
 
-  /// Has `body` run in the order of these reads. It answers by itself, unless it throws.
+  /// Runs `body` in the order of these reads. `body` calls `done` itself, unless it throws.
   func inOrderOfReads<Value>(_ done: @escaping Answer<Value>, _ body: @escaping @Sendable () throws -> Void) {
     reading.async {
       do { try body() } catch { done(.failure(FirestoreErrors.translate(any: error))) }
@@ -93,7 +94,8 @@ extension FirestoreClient {
     }
   }
 
-  /// For who writes what depends on it. What the view says of an accepted write may be older than what is known.
+  /// Reads a document for a write that depends on its contents. If all writes to the document are accepted,
+  /// the cached contents replace those of the view, which may be older.
   func knownDocument(
     at path: DocumentPath, after write: UInt64, _ done: @escaping Answer<ViewedDocument>
   ) {
@@ -134,7 +136,7 @@ extension FirestoreClient {
     }
   }
 
-  /// It answers by itself, unless it throws.
+  /// Calls `done` itself, unless it throws.
   private func ask(
     _ query: StructuredQuery, _ source: ReadSource, _ driver: SyncDriver,
     _ done: @escaping Answer<ViewedDocuments>
@@ -167,9 +169,9 @@ extension FirestoreClient {
     }
   }
 
-  // MARK: For a thread that may wait
+  // MARK: Blocking
 
-  /// With a remote, what is here: nobody waits on a thread for the remote.
+  /// With a remote, reads the local cache only: a blocking read never waits for the remote.
   func documentNow(
     at path: DocumentPath, source: ReadSource, after write: UInt64
   ) throws -> ViewedDocument {

@@ -1,18 +1,18 @@
-// The database at work with a remote: the engine's driver does what the store does without one.
+// The database with a remote: the sync driver does the work that the store does without a remote.
 //
-// Calls reach the driver through the queue of the writes, so that it takes everything up in the order of the calls.
+// Calls reach the driver through the write queue, so the driver processes them in the order of the calls.
 
 import DocumentStore
 import FirebaseCore
 import Foundation
 package import OfflineSync
 
-/// What an instance asks of its remote.
+/// The remote of an instance with its options.
 package struct ClientRemote: Sendable {
   package var remote: any Remote
   package var attachment: RemoteAttachment
   package var acknowledgement: SyncDriver.Acknowledgement
-  /// The seconds that one question to the remote is worth.
+  /// The time limit for one request to the remote, in seconds.
   package var patience: Double
   package var collector: LocalStore.Collector
   package var options: SyncEngine.Options
@@ -28,7 +28,8 @@ extension FirestoreClient {
   ) {
     let checked = Result {
       let mutations = try collected.get()
-      // What a store would refuse, a remote would, too; here it can still be said at once. In its turn, though.
+      // A remote would refuse everything that a store refuses. Checking here reports it at once, still in
+      // the order of the writes.
       try DocumentStore.check(mutations)
       return mutations
     }.mapError(FirestoreErrors.translate(any:))
@@ -43,8 +44,8 @@ extension FirestoreClient {
     }
   }
 
-  /// Done when every write that was issued before is durable and visible, or has failed, and its completion is on its
-  /// way; with a remote, when it has answered them.
+  /// Calls `done` when every write issued before is durable and visible, or has failed, and its completion
+  /// is scheduled. With a remote, waits until the remote has answered those writes.
   func waitForPendingWrites(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     guard remote != nil else { return afterAcknowledgements { done(.success(())) } }
     inOrderOfDriver { driver in
@@ -58,7 +59,7 @@ extension FirestoreClient {
     }
   }
 
-  /// An event of a user: behind the calls before this one, and before those that come later.
+  /// Sends an event to the driver, in order with the calls before and after this one.
   func send(_ event: SyncEvent, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     guard remote != nil else { return done(.success(())) }
     inOrderOfDriver { driver in
@@ -94,7 +95,7 @@ extension FirestoreClient {
   ) async throws -> ViewedDocuments {
     let isReady = Result { () throws(DocumentStoreError) in try driver.store.isReady(query) }
     if try !isReady.mapError(FirestoreErrors.translate).get() {
-      // Everybody waits for what the driver does.
+      // Create the indexes here, because all callers wait while the driver works.
       try await prepared { view throws(DocumentStoreError) in try view.store.makeIndexes(for: query) }
     }
     guard source == .cache else { return try RemoteReads.documents(try await first(query, driver), source) }
@@ -112,7 +113,7 @@ extension FirestoreClient {
     }
   }
 
-  /// Looks behind what was issued before.
+  /// Reads the engine's state, after everything that was issued before.
   nonisolated(nonsending) func inspected<Value: Sendable>(
     _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
@@ -142,7 +143,7 @@ extension FirestoreClient {
 
   // MARK: Listening
 
-  /// As without a remote.
+  /// Listens to a query through the driver; the counterpart of the method without a remote.
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ options: SnapshotListenOptions, on queue: DispatchQueue,
     made: @escaping @Sendable (ViewSnapshot) -> Snapshot,
@@ -157,7 +158,8 @@ extension FirestoreClient {
     }
     let tell: @Sendable (Result<ViewSnapshot, any Error>) -> Void = { result in
       tellOn(result)
-      // Only then: what ends, ends loops, which have to hear why.
+      // Removed only after the error was delivered: the end also ends loops, and these must receive the
+      // error first.
       if case .failure = result { listening.remove() }
     }
     let rules = ListenRules(
@@ -173,7 +175,7 @@ extension FirestoreClient {
           }
           let id = driver.listen(to: query, rules) { result in
             let told: Result<ViewSnapshot, any Error> = result.mapError(FirestoreErrors.translate)
-            // One document of the remote that is beyond the limits is no reason to hear of no others.
+            // A remote document beyond the limits is reported as an error, but does not end the listening.
             if case .failure(.refused) = result { return queue.async { tellOn(told) } }
             queue.async { tell(told) }
           }
@@ -186,8 +188,9 @@ extension FirestoreClient {
     return listening
   }
 
-  /// Tells `handler` on `queue` what the driver says to whom `begin` has listen; `begin` returns what ends that. An error
-  /// is the last that is told. Without a remote, `value` is all there is to tell.
+  /// Calls `handler` on `queue` with the values that the driver reports. `begin` registers with the driver
+  /// and returns a closure that unregisters. An error is the last value. Without a remote, the only value
+  /// is `value`.
   func listenToDriver<Value: Sendable>(
     on queue: DispatchQueue, withoutRemote value: Value?,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void,

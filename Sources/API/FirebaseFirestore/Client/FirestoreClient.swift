@@ -1,14 +1,15 @@
-// A database at work: its store, and the writes under way.
+// An open database: its store and the writes in progress.
 //
 // Invariants:
-//   - The store is opened on the queue of the writes, by the first of them or by a read that finds none.
-//     If that fails, the call gets the error, and the next one tries again.
-//   - Writes reach the store in the order of the calls. Each takes its place there without waiting for the one
-//     before it: those that are issued together share a sync.
-//   - A read waits for the writes that were issued before it, and for no other.
-//   - Once closed, it never opens the store again: whoever still has it gets `failedPrecondition`.
-//   - What was asked before the end is answered before the end; whoever waits for the remote then hears of the end.
-//   - Nothing that a completion is called for runs on the threads of Swift's tasks: who waits for it may hold them all.
+//   - The store is opened on the write queue, by the first write or by a read before it. If opening fails,
+//     the call receives the error, and the next call tries again.
+//   - Writes reach the store in the order of the calls. A write does not wait for the one before it, so
+//     concurrent writes share a sync.
+//   - A read waits for the writes that were issued before it, and for no others.
+//   - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
+//   - Requests issued before the end complete before the end. Those that wait for the remote fail.
+//   - No operation with a completion runs on the threads of Swift's tasks, because callers waiting for the
+//     completion may block all of them.
 
 import DocumentStore
 import FirebaseCore
@@ -18,46 +19,47 @@ import OfflineSync
 package final class FirestoreClient: Sendable {
   private let place: StoreAddress
   private let durability: StoreDurability
-  /// With one, the engine's driver does what the store does without.
+  /// With a remote, the sync driver does the work that the store does without one.
   let remote: ClientRemote?
   private let queue = DispatchQueue(label: "dugout.firestore.writes")
-  /// Where writes that have their place are waited for, in the same order.
+  /// Waits for writes that the store has accepted, in the same order.
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
-  /// Where what is finished is told, and listeners are taken up, in the order of the calls. Taking one up runs its query:
-  /// so it happens on neither of the queues above.
+  /// Calls completions and registers listeners, in the order of the calls. Registering a listener runs its
+  /// query, which would block the queues above.
   private let acknowledging = DispatchQueue(label: "dugout.firestore.acknowledging")
-  /// Where reads and listeners have their indexes made, one after the other, and run their queries then.
+  /// Creates the indexes of reads and listeners, one after the other, and then runs their queries.
   private let preparing = DispatchQueue(label: "dugout.firestore.indexes")
-  /// Where reads that have a completion are made, in the order of the calls.
+  /// Runs reads that have a completion, in the order of the calls.
   let reading = DispatchQueue(label: "dugout.firestore.reads")
-  /// Where announcements wait for those whom a commit is for.
+  /// Waits until the snapshots of a commit are on the listeners' queues, then announces that they are in
+  /// sync.
   let announcing = DispatchQueue(label: "dugout.firestore.announcements")
-  /// Where that happens what takes its time, as long as it waits for nobody but the store.
+  /// Runs long operations that wait only for the store.
   private let working = DispatchQueue(label: "dugout.firestore.work", attributes: .concurrent)
-  /// All that takes its time, from the call on.
+  /// All long operations, from the call on.
   private let works = DispatchGroup()
-  /// Those who wait for the remote, where it is not the engine that says when they have waited enough.
+  /// Requests that wait for the remote and whose time limit is not the engine's.
   let questions = OpenQuestions()
   private let state = Guarded(State())
 
   private struct State {
     var use: StoreUse?
     var isClosed = false
-    /// No listener is told anything any more, nor begins to be.
+    /// Set when listeners are no longer notified and no new one may be registered.
     var isSilent = false
     var driver: SyncDriver?
-    /// Of the acknowledging queue.
+    /// The number of bodies on the acknowledging queue.
     var acknowledgements = 0
     var listeners: [ObjectIdentifier: Listening] = [:]
-    /// Those who listen to snapshots being in sync and were told so the first time.
+    /// The in-sync listeners that have received their first call.
     var onSync: [ObjectIdentifier: SyncCall] = [:]
-    /// Of those, whom the announcement that has not begun is for; none without one.
+    /// The in-sync listeners that the scheduled announcement will notify; empty if none is scheduled.
     var announced: Set<ObjectIdentifier> = []
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until the write with this number has finished.
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
-    /// Nil as long as nobody has said.
+    /// The choice of the user; nil if there is none.
     var createsIndexes: Bool?
 
     func applyIndexCreation() {
@@ -73,7 +75,7 @@ package final class FirestoreClient: Sendable {
 
   // MARK: The store
 
-  /// Only on the queue.
+  /// Runs only on the write queue.
   private func openStore() throws(DocumentStoreError) -> LocalView {
     let (open, isClosed) = state.withLock { ($0.use, $0.isClosed) }
     if let open { return open.view }
@@ -102,7 +104,8 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  /// Only on the queue. The store of a client of a remote is open with its driver, or not at all.
+  /// Runs only on the write queue. With a remote, the store and its driver are either both open or both
+  /// closed.
   private func openedDriver(_ remote: ClientRemote) throws(DocumentStoreError) -> SyncDriver {
     let view = try openStore()
     guard let driver = openDriver ?? view.driver else { preconditionFailure("a remote has a driver") }
@@ -111,7 +114,7 @@ package final class FirestoreClient: Sendable {
 
   var openDriver: SyncDriver? { state.withLock { $0.driver } }
 
-  /// Nil without a remote.
+  /// Returns nil without a remote.
   nonisolated(nonsending) func openedDriver() async throws -> SyncDriver? {
     guard remote != nil else { return nil }
     if let driver = openDriver { return driver }
@@ -119,15 +122,16 @@ package final class FirestoreClient: Sendable {
     return openDriver
   }
 
-  /// Opens the store before anybody asks for it. Blocks.
+  /// Opens the store before the first use. Blocks.
   func open() throws {
     let result = queue.sync { Result { () throws(DocumentStoreError) in try openStore() } }
     _ = try result.mapError(FirestoreErrors.translate).get()
   }
 
-  /// From now on no listener is told anything.
+  /// Stops notifying all listeners.
   func silence() {
-    // Whatever closures hold goes behind the lock: it may remove listeners of its own.
+    // Released outside the lock: a closure may hold the last reference to another listener, whose removal
+    // takes the lock.
     let gone = state.withLock { state in
       defer {
         state.isSilent = true
@@ -140,18 +144,19 @@ package final class FirestoreClient: Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Waits for what is under way, then gives the store back, for good. What takes its time is not waited for any longer
-  /// once `mayClose` is signalled: it finds the store closed.
+  /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
+  /// this no longer waits for long operations: they then find the store closed.
   func close(_ mayClose: DispatchSemaphore) {
     silence()
     questions.endAll()
-    // Before the queue of the writes is taken: reads and works may need it, to wait for writes or to open the store.
+    // Before blocking the write queue: reads and long operations may need it to wait for writes or to open
+    // the store.
     reading.sync {}
     preparing.sync {}
     works.notify(queue: queue) { mayClose.signal() }
     mayClose.wait()
     queue.sync {
-      // Here, and not before: what was issued earlier may have the store to open.
+      // Set here and not earlier, because calls issued before may still have to open the store.
       state.withLock { $0.isClosed = true }
       finishing.sync {}
       acknowledging.sync {}
@@ -164,14 +169,14 @@ package final class FirestoreClient: Sendable {
       }
       try? use?.end()
     }
-    // A driver that has ended has answered its reads, which are told in their turn.
+    // A driver that has ended has completed its reads; their completions run on this queue.
     reading.sync {}
   }
 
   // MARK: Writing
 
-  /// Enqueues the writes and returns. `finished` is told their outcome on a queue of ours, in the order of the calls,
-  /// also of those that cannot be written.
+  /// Enqueues the writes and returns. Calls `finished` on an internal queue with the outcome, in the order
+  /// of the calls. This includes writes that are invalid.
   func write(
     _ mutations: Result<[Mutation], any Error>,
     finished: @escaping @Sendable (Result<Void, any Error>) -> Void
@@ -179,7 +184,7 @@ package final class FirestoreClient: Sendable {
     state.withLock { state in
       state.issued += 1
       let number = state.issued
-      // Under the lock, so that the queue's order is the order of the numbers.
+      // Enqueued under the lock, so that the queue's order is the order of the numbers.
       queue.async { [self] in
         if let remote { return send(mutations, number, remote, finished) }
         let begun = Result {
@@ -199,14 +204,15 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  /// Only on the queue.
+  /// Runs only on the write queue.
   private func send(
     _ mutations: Result<[Mutation], any Error>, _ number: UInt64, _ remote: ClientRemote,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     do throws(DocumentStoreError) {
       let driver = try openedDriver(remote)
-      // Whoever waits for it looks at the store, where it is once the driver has taken it up.
+      // Reads that wait for this write look at the store. The write is in the store as soon as the driver
+      // has taken it.
       write(
         mutations, through: driver, remote.acknowledgement, taken: { [self] in markFinished(number) },
         finished)
@@ -218,8 +224,8 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  /// Has `body` run with the driver behind everything that was issued before, and before what is issued later. It must
-  /// not wait. Never called without a remote.
+  /// Runs `body` with the driver, after everything issued before and before everything issued later. `body`
+  /// must not block. Never called without a remote.
   func inOrderOfDriver(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
     queue.async { [self] in
       guard let remote else { return }
@@ -230,13 +236,13 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Order
 
-  /// Has `body` run when everybody has been told of the writes that were issued before. Without a remote.
+  /// Runs `body` after the completions of all writes issued before. Used without a remote.
   func afterAcknowledgements(_ body: @escaping @Sendable () -> Void) {
     queue.async { [self] in finishing.async { [self] in acknowledge(body) } }
   }
 
-  /// Only on the finishing queue. What waits there comes first; if nothing does, there is no reason to change
-  /// threads.
+  /// Runs only on the finishing queue. Enqueues `body` after the waiting acknowledgements. If none waits,
+  /// runs `body` at once and saves a change of threads.
   private func acknowledge(_ body: @escaping @Sendable () -> Void) {
     guard state.withLock({ $0.acknowledgements > 0 }) else { return body() }
     enqueueAcknowledgement(body)
@@ -265,11 +271,11 @@ package final class FirestoreClient: Sendable {
       if !state.isSilent { state.listeners[ObjectIdentifier(listening)] = listening }
       return state.isSilent
     }
-    // Nobody would end it.
+    // Stopped here, because `silence` has already run and would miss it.
     if isLate { listening.stop() }
   }
 
-  /// From now on a round of snapshots concerns `listening`, unless it was removed.
+  /// Includes `listening` in later in-sync announcements, unless it was removed.
   func join(_ listening: Listening, _ call: SyncCall) {
     state.withLock { state in
       guard state.listeners[ObjectIdentifier(listening)] != nil else { return }
@@ -280,15 +286,16 @@ package final class FirestoreClient: Sendable {
   func forget(_ listening: Listening) {
     let id = ObjectIdentifier(listening)
     let gone = state.withLock { state in
-      // Another one may be made at the same address.
+      // Another listener may be allocated at the same address.
       state.announced.remove(id)
       return (state.listeners.removeValue(forKey: id), state.onSync.removeValue(forKey: id))
     }
-    // As in `silence`.
+    // Released outside the lock, as in `silence`.
     withExtendedLifetime(gone) {}
   }
 
-  /// Where to announce; nil if an announcement that has not begun will do, or nobody listens to any.
+  /// Returns the queue for a new announcement. Returns nil if a scheduled announcement covers this one, or
+  /// without in-sync listeners.
   func beginAnnouncement() -> DispatchQueue? {
     state.withLock { state in
       let isNew = state.announced.isEmpty
@@ -297,7 +304,8 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  /// Whom to tell: those who were there when a snapshot of the round was told.
+  /// Returns the listeners to notify: those that were registered when a snapshot of the round was
+  /// delivered.
   func endAnnouncement() -> [SyncCall] {
     state.withLock { state in
       defer { state.announced = [] }
@@ -309,7 +317,8 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Indexes
 
-  /// Whether queries have indexes made: from this call on, or as soon as the store is open, which this sees to.
+  /// Turns automatic index creation on or off. It takes effect at once, or when the store is open, which
+  /// this call opens if necessary.
   func createsIndexes(_ creates: Bool) {
     let isOpen = state.withLock { state in
       state.createsIndexes = creates
@@ -321,8 +330,8 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Other work
 
-  /// Has `body` run where it may take its time, behind the writes up to `write`: by itself, or in the turn that the
-  /// view has for its kind.
+  /// Runs `body`, which may take long, after the writes up to `write`. It runs concurrently with others, or
+  /// on the view's serial queue for its kind.
   func work<Value: Sendable>(
     after write: UInt64, inTurn turn: (@Sendable (LocalView) -> DispatchQueue)? = nil,
     _ body: @escaping @Sendable (LocalView) throws -> Value,
@@ -341,25 +350,26 @@ package final class FirestoreClient: Sendable {
     }
   }
 
-  /// With a remote, a queue for each: a concurrent one gives threads that wait no company for a long time, and all
-  /// that are asked for wait for the same remote.
+  /// With a remote, each operation gets its own queue. A concurrent queue adds threads slowly while its
+  /// threads are blocked, and all operations may wait for one remote.
   private var workPlace: DispatchQueue { remote == nil ? working : Self.waitingPlace() }
 
-  /// A queue for one who may wait for long, and with hundreds of others. Of a priority that no other
-  /// serial queue of ours has: their threads are counted by priority, and those who wait leave none to anybody else.
+  /// A queue for an operation that may block for long, along with hundreds of others. Its priority differs
+  /// from those of our other serial queues: thread limits apply per priority, so blocked operations would
+  /// use up all threads.
   static func waitingPlace() -> DispatchQueue {
     DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
   }
 
-  /// Runs what takes its time beside the writes, on a thread that may wait.
+  /// Runs a long operation concurrently with the writes, on a thread that may block.
   nonisolated(nonsending) func performed<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     try await performed(on: .global(), body)
   }
 
-  /// Runs a read that has an index made first. Those that wait for one take one thread together, and not the caller's,
-  /// which may be that of a user interface.
+  /// Runs a read that first creates an index. All of these reads share one thread. They do not block the
+  /// caller's thread, which may be that of a user interface.
   nonisolated(nonsending) func prepared<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
@@ -380,7 +390,7 @@ package final class FirestoreClient: Sendable {
 
   private func markFinished(_ number: UInt64) {
     let ready = state.withLock { state in
-      // One that failed at once may be told behind a later one.
+      // A write that failed at once may be reported after a later one.
       state.finished = max(state.finished, number)
       let split = state.waiting.partition { $0.write <= number }
       defer { state.waiting.removeSubrange(split...) }
@@ -391,10 +401,10 @@ package final class FirestoreClient: Sendable {
 
   // MARK: Reading
 
-  /// The number of the last write that was issued; what a read that begins now has to see.
+  /// The number of the last write issued. A read that starts now must see that write.
   package var lastIssuedWrite: UInt64 { state.withLock { $0.issued } }
 
-  /// Reads on the caller's thread if the writes up to `write` have finished, else when they have.
+  /// Reads on the caller's thread, after waiting for the writes up to `write`.
   nonisolated(nonsending) func read<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
@@ -404,7 +414,7 @@ package final class FirestoreClient: Sendable {
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
-  /// Until the writes up to this one have finished, well or not.
+  /// Waits until the writes up to this one have finished, successfully or not.
   nonisolated(nonsending) func wait(for write: UInt64) async {
     guard state.withLock({ $0.finished < write }) else { return }
     await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
@@ -418,10 +428,10 @@ package final class FirestoreClient: Sendable {
     if isDone { body() }
   }
 
-  /// Has what needs an index made first run with the others of its kind.
+  /// Runs an operation that first creates an index, after the others of this kind.
   func prepare(_ body: @escaping @Sendable () -> Void) { preparing.async(execute: body) }
 
-  /// Reads while the caller's thread waits for the writes up to `write`.
+  /// Reads after blocking the caller's thread until the writes up to `write` have finished.
   func readNow<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) throws -> Value {
@@ -429,7 +439,7 @@ package final class FirestoreClient: Sendable {
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
-  /// Waits for the writes up to `write`, on the caller's thread.
+  /// Blocks the caller's thread until the writes up to `write` have finished.
   func openedStoreNow(after write: UInt64) throws -> LocalView {
     if state.withLock({ $0.finished < write }) {
       let finished = DispatchSemaphore(value: 0)

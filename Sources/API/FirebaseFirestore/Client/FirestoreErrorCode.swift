@@ -1,4 +1,4 @@
-// The errors of this module by name, for code that catches them.
+// The error codes of this module, for code that catches errors.
 
 public import Foundation
 
@@ -6,7 +6,7 @@ public import Foundation
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 
-/// An error of this module, seen as its code. What is thrown is an `NSError`; this is how to look at it:
+/// An error of this module, for matching by code. The library throws `NSError`, which is matched like this:
 ///
 /// ```swift
 /// do {
@@ -18,105 +18,105 @@ public let FirestoreErrorDomain = "FIRFirestoreErrorDomain"
 /// }
 /// ```
 public struct FirestoreErrorCode: Error, Hashable, Sendable {
-  /// What went wrong, as Firestore counts it.
+  /// The kinds of errors, with Firestore's numbers.
   public enum Code: Int, Sendable, Hashable {
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// Nothing went wrong.
+    /// Success; no error has this code.
     case OK = 0
-    /// The caller gave it up.
+    /// The caller cancelled the operation.
     case cancelled = 1
-    /// Nobody knows.
+    /// The cause is unknown.
     case unknown = 2
-    /// The caller asked for what cannot be.
+    /// An argument is invalid.
     case invalidArgument = 3
-    /// It took too long.
+    /// The operation did not complete in time.
     case deadlineExceeded = 4
-    /// The document is not there.
+    /// The document does not exist.
     case notFound = 5
-    /// The document is there already.
+    /// The document already exists.
     case alreadyExists = 6
-    /// The remote refused it.
+    /// The remote denied permission.
     case permissionDenied = 7
     /// The disk is full, or a limit is reached.
     case resourceExhausted = 8
-    /// Something that has to hold does not.
+    /// The operation is not allowed in the current state.
     case failedPrecondition = 9
-    /// Others were faster; it may be tried again.
+    /// A conflict with another write ended the operation; a retry may succeed.
     case aborted = 10
-    /// Beyond what there is.
+    /// A value or a position is outside the valid range.
     case outOfRange = 11
-    /// Not part of this.
+    /// The operation is not implemented.
     case unimplemented = 12
     /// A fault of the library.
     case `internal` = 13
-    /// The remote cannot be reached, or the store is in use.
+    /// The remote cannot be reached, or another process uses the store.
     case unavailable = 14
     /// Acknowledged data is damaged.
     case dataLoss = 15
-    /// The remote does not know the user.
+    /// The remote does not recognize the user.
     case unauthenticated = 16
   }
 
   private let error: NSError
 
-  /// Nil unless it is an error of this module.
+  /// Returns nil unless the error belongs to this module.
   private init?(_ error: NSError) {
     guard error.domain == FirestoreErrorDomain, Code(rawValue: error.code) != nil else { return nil }
     self.error = error
   }
 
-  /// An error with a code, and what else is known about it.
+  /// Creates an error with a code and additional information.
   public init(_ code: Code, userInfo: [String: Any] = [:]) {
     error = NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: userInfo)
   }
 
-  /// What went wrong.
+  /// The code of the error.
   public var code: Code { Code(rawValue: error.code) ?? .unknown }
 
-  /// What else is known about it.
+  /// Additional information about the error.
   public var userInfo: [String: Any] { error.userInfo }
 
   public var localizedDescription: String { error.localizedDescription }
 
   // swift-format-ignore: AlwaysUseLowerCamelCase
-  /// The code of this name.
+  /// Success.
   public static var OK: Code { .OK }
-  /// The code of this name.
+  /// The code for an operation that the caller cancelled.
   public static var cancelled: Code { .cancelled }
-  /// The code of this name.
+  /// The code for an unknown cause.
   public static var unknown: Code { .unknown }
-  /// The code of this name.
+  /// The code for an invalid argument.
   public static var invalidArgument: Code { .invalidArgument }
-  /// The code of this name.
+  /// The code for an operation that did not complete in time.
   public static var deadlineExceeded: Code { .deadlineExceeded }
-  /// The code of this name.
+  /// The code for a document that does not exist.
   public static var notFound: Code { .notFound }
-  /// The code of this name.
+  /// The code for a document that already exists.
   public static var alreadyExists: Code { .alreadyExists }
-  /// The code of this name.
+  /// The code for a permission that the remote denied.
   public static var permissionDenied: Code { .permissionDenied }
-  /// The code of this name.
+  /// The code for a full disk or a reached limit.
   public static var resourceExhausted: Code { .resourceExhausted }
-  /// The code of this name.
+  /// The code for an operation that is not allowed in the current state.
   public static var failedPrecondition: Code { .failedPrecondition }
-  /// The code of this name.
+  /// The code for a conflict with another write.
   public static var aborted: Code { .aborted }
-  /// The code of this name.
+  /// The code for a value or position outside the valid range.
   public static var outOfRange: Code { .outOfRange }
-  /// The code of this name.
+  /// The code for an operation that is not implemented.
   public static var unimplemented: Code { .unimplemented }
-  /// The code of this name.
+  /// The code for a fault of the library.
   public static var `internal`: Code { .internal }
-  /// The code of this name.
+  /// The code for a remote that cannot be reached, or a store in use.
   public static var unavailable: Code { .unavailable }
-  /// The code of this name.
+  /// The code for damaged data that had been acknowledged.
   public static var dataLoss: Code { .dataLoss }
-  /// The code of this name.
+  /// The code for a user that the remote does not recognize.
   public static var unauthenticated: Code { .unauthenticated }
 }
 
 extension FirestoreErrorCode.Code {
-  /// `catch FirestoreErrorCode.unavailable` and the like.
+  /// Matches errors by code, as in `catch FirestoreErrorCode.unavailable`.
   public static func ~= (code: FirestoreErrorCode.Code, error: any Error) -> Bool {
     let error = error as NSError
     return error.domain == FirestoreErrorDomain && error.code == code.rawValue
@@ -136,7 +136,7 @@ extension FirestoreErrorCode: _ObjectiveCBridgeableError {
   public init?(_bridgedNSError error: NSError) { self.init(error) }
 }
 #else
-// What the runtime asks on systems without Objective-C when an object is cast to a struct.
+// The bridging that the runtime uses to cast an object to a struct on systems without Objective-C.
 extension FirestoreErrorCode: _ObjectiveCBridgeable {
   public func _bridgeToObjectiveC() -> NSError { error }
 

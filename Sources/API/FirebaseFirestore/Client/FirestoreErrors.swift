@@ -1,25 +1,25 @@
-// Errors as existing code knows them: NSError with Firestore's domain and codes. The only place where
-// errors of the engine are translated.
+// Converts the engine's errors to `NSError` with Firestore's domain and codes. No other file translates
+// engine errors.
 
 import DocumentStore
 import Foundation
 import OfflineSync
 
-/// Keys of what the engine adds to an error's `userInfo`.
+/// Keys for the details that the engine adds to an error's `userInfo`.
 public enum FirestoreErrorEvidence {
-  /// The file or the directory that it is about.
+  /// The path of the file or directory concerned.
   public static let file = "DugoutFile"
-  /// Where in the file.
+  /// The offset in the file.
   public static let offset = "DugoutOffset"
-  /// What should have been there.
+  /// The expected contents.
   public static let expected = "DugoutExpected"
-  /// What was there.
+  /// The actual contents.
   public static let found = "DugoutFound"
-  /// The call to the system that failed.
+  /// The system call that failed.
   public static let operation = "DugoutOperation"
-  /// What the system said, an `errno`.
+  /// The system's error number, an `errno`.
   public static let systemCode = "DugoutSystemCode"
-  /// The process that has the store.
+  /// The process that holds the store's lock.
   public static let holder = "DugoutHolder"
 }
 
@@ -29,14 +29,14 @@ enum FirestoreErrors {
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: message])
   }
 
-  /// A call that came behind the end of its instance.
+  /// The error of a call after its instance was terminated.
   static var terminated: any Error { translate(terminatedStore) }
 
   static var terminatedStore: DocumentStoreError {
     .failedPrecondition("The client has already been terminated.")
   }
 
-  /// Of the engine's errors; others are what they are.
+  /// Translates the engine's errors and returns all others unchanged.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }
     if error is UnansweredCommit { return translate(.remote(FirstAnswer<Void>.unanswered)) }

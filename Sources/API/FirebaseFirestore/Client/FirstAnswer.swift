@@ -1,31 +1,32 @@
-// What a remote answers to one question. The first answer counts, and who waits for it does not wait for ever.
+// The result of one request to a remote. Only the first answer counts, and a timeout ends the wait.
 
 import Dispatch
 import FirebaseCore
 import OfflineSync
 
-/// Where it is said that nobody has answered. Of a priority of its own: those who wait may have all threads of theirs.
+/// Delivers timeouts. Its priority differs from that of the waiting queues, because those may occupy all
+/// threads of theirs.
 private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .userInteractive)
 
-/// Usable from any thread.
+/// A one-shot result with a timeout. Any thread may use it.
 final class FirstAnswer<Value: Sendable>: Sendable {
   typealias Answer = Result<Value, RemoteError>
 
   private let waiting: Guarded<(@Sendable (Answer) -> Void)?>
 
-  /// What takes the place of an answer that does not come.
+  /// The error for a request that timed out.
   static var unanswered: RemoteError { .unanswered }
 
-  /// `end` is called once: with `unanswered` if nothing else comes in time.
+  /// Calls `end` once: with the first answer, or with `unanswered` after the timeout.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Answer) -> Void) {
     waiting = Guarded(end)
-    // Kept until then: who asks may have let go of it.
+    // Retained until the timeout, because the caller may already have released this object.
     timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
       take(.failure(Self.unanswered))
     }
   }
 
-  /// One of several questions that have so much time in all.
+  /// Starts one of several requests that share a time limit.
   convenience init(_ patience: Patience, _ end: @escaping @Sendable (Answer) -> Void) {
     let begin = DispatchTime.now()
     self.init(within: patience.secondsForOne) { answer in
@@ -45,13 +46,14 @@ final class FirstAnswer<Value: Sendable>: Sendable {
   }
 }
 
-/// How long one call of a user waits for a remote, however often it asks. What the user does in between does not count.
+/// The time limit for one call of a user, shared by all its requests to a remote. Only waiting for the
+/// remote counts, not the user's own code.
 final class Patience: Sendable {
   private struct State {
     var left: Double
-    /// Why it is over before its time.
+    /// The reason for an early end.
     var end: RemoteError?
-    /// Gives up the question that was asked last.
+    /// Cancels the most recent request.
     var giveUp: (@Sendable () -> Void)?
   }
 
@@ -59,7 +61,7 @@ final class Patience: Sendable {
   private let state: Guarded<State>
   private let ended = DispatchSemaphore(value: 0)
 
-  /// `each` is for one question, if that is less.
+  /// Creates a time limit; `each` limits a single request.
   init(seconds: Double, each: Double = 60) {
     secondsEach = each
     state = Guarded(State(left: seconds))
@@ -69,12 +71,13 @@ final class Patience: Sendable {
 
   var secondsForOne: Double { state.withLock { $0.end != nil ? 0 : min(secondsEach, max(0, $0.left)) } }
 
-  /// What takes the place of an answer that does not come.
+  /// The error for a request that timed out.
   var unanswered: RemoteError { state.withLock { $0.end } ?? FirstAnswer<Void>.unanswered }
 
   func spend(_ seconds: Double) { state.withLock { $0.left -= seconds } }
 
-  /// `giveUp` is called when all is over before its time, unless another question has come; at once if that is so.
+  /// Calls `giveUp` if the limit ends early, unless a later call has replaced it. Calls it at once if the
+  /// limit has already ended.
   func follow(_ giveUp: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       state.giveUp = giveUp
@@ -83,13 +86,14 @@ final class Patience: Sendable {
     if hasEnded { giveUp() }
   }
 
-  /// Whether there is patience left after so many seconds, which do not count. An end ends them.
+  /// Pauses for `seconds`, which do not count, and returns whether any time is left. An early end also ends
+  /// the pause.
   func pause(_ seconds: Double) -> Bool {
     if !isOver { _ = ended.wait(timeout: .now() + seconds) }
     return !isOver
   }
 
-  /// Before its time: this is what the question under way, and all that come, have as their answer.
+  /// Ends the limit early: `error` becomes the answer to the current request and to all later ones.
   func end(with error: RemoteError) {
     let giveUp = state.withLock { state in
       state.end = state.end ?? error

@@ -1,10 +1,10 @@
-// Who waits for a remote, so that at the end all of them hear that nothing comes any more.
+// The requests that wait for a remote. When the client ends, each of them fails.
 
 import Dispatch
 import FirebaseCore
 import OfflineSync
 
-/// Usable from any thread.
+/// A set of open requests. Any thread may use it.
 final class OpenQuestions: Sendable {
   private struct State {
     var ends: [UInt64: @Sendable () -> Void] = [:]
@@ -14,7 +14,8 @@ final class OpenQuestions: Sendable {
 
   private let state = Guarded(State())
 
-  /// `end` is called when all is over, unless the question is closed before; at once if that is so already.
+  /// Registers a request. `endAll` calls `end` unless the request was closed before. After `endAll`, this
+  /// calls `end` at once.
   func open(_ end: @escaping @Sendable () -> Void) -> UInt64 {
     let (number, isOver) = state.withLock { state in
       state.count += 1
@@ -27,7 +28,7 @@ final class OpenQuestions: Sendable {
 
   func close(_ number: UInt64) { state.withLock { $0.ends[number] = nil } }
 
-  /// In the order in which they were opened.
+  /// Ends all requests, in the order in which they were opened.
   func endAll() {
     let ends = state.withLock { state in
       state.isOver = true
@@ -37,8 +38,8 @@ final class OpenQuestions: Sendable {
     for end in ends { end() }
   }
 
-  /// What tells `done` once: the answer, or, on `queue`, that all is over. Then `giveUp` is called, too: nobody goes on
-  /// asking.
+  /// Returns a closure that calls `done` once: with the result, or on `queue` with an error if the client
+  /// ends first. In the latter case it also calls `giveUp`, which stops the request.
   func once<Value: Sendable>(
     on queue: DispatchQueue, _ done: @escaping FirestoreClient.Answer<Value>,
     givingUp giveUp: @escaping @Sendable () -> Void = {}
@@ -61,6 +62,6 @@ final class OpenQuestions: Sendable {
     }
   }
 
-  /// What the driver says at its own end.
+  /// The error that the driver also reports when it ends.
   static let terminated = RemoteError(.cancelled, "The client has been terminated.")
 }

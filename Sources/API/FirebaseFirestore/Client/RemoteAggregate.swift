@@ -1,4 +1,4 @@
-// An aggregate that a remote computes: asked again while the remote has trouble, and given up in time.
+// An aggregate that the remote computes, with retries and a time limit.
 
 import DocumentStore
 import Foundation
@@ -14,7 +14,7 @@ struct RemoteAggregate: Sendable {
   let patience: Patience
   let attemptsMax: Int
   let done: @Sendable (Result<[StoredValue], any Error>) -> Void
-  /// Of its own: what works in the global one may have all threads of that.
+  /// A separate queue, because blocked operations may occupy all threads of the global queue.
   let pauses = DispatchQueue(label: "dugout.firestore.aggregate")
 
   static var unavailable: any Error {
@@ -23,13 +23,13 @@ struct RemoteAggregate: Sendable {
 
   func ask() {
     var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-    // The second attempt already waits.
+    // Skip the first pause, which is zero, so that the second attempt waits.
     _ = backoff.next()
     ask(attempt: 1, backoff)
   }
 
   private func ask(attempt: Int, _ backoff: Backoff) {
-    // All may have come to its end in the pause.
+    // The time limit may have ended during the pause.
     if patience.isOver { return take(patience.unanswered, attempt, backoff) }
     let answer = FirstAnswer<[StoredValue]>(patience) { result in
       switch result {
@@ -44,7 +44,7 @@ struct RemoteAggregate: Sendable {
     remote.aggregate(aggregates, over: query, as: user) { answer.take($0) }
   }
 
-  /// Refuses values that the aggregates cannot have.
+  /// Returns a refusal if the values cannot be results of the aggregates.
   private func refusal(of values: [StoredValue]) -> RemoteRefusal? {
     guard values.count == aggregates.count else {
       return RemoteRefusal(.answer, "It has \(values.count) values in place of \(aggregates.count).")

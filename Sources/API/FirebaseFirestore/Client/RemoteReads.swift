@@ -1,11 +1,11 @@
-// Reads of a database with a remote: what the words of a caller, default, server and cache, come down to.
+// Reads of a database with a remote: what the sources default, server and cache return.
 
 import DocumentStore
 import Foundation
 import OfflineSync
 
 enum RemoteReads {
-  /// Nobody waits on a thread for a remote.
+  /// The error of a blocking read from the server: no thread may wait for a remote.
   static var notOnThisThread: any Error {
     FirestoreErrors.make(
       .unavailable,
@@ -13,7 +13,7 @@ enum RemoteReads {
     )
   }
 
-  /// A document of a state of its query.
+  /// Converts the snapshot of a query for one document.
   static func document(
     _ path: DocumentPath, _ snapshot: ViewSnapshot, _ source: ReadSource
   ) throws -> ViewedDocument {
@@ -35,7 +35,7 @@ enum RemoteReads {
       hasPendingWrites: stored?.isPending ?? false, isFromCache: snapshot.isFromCache)
   }
 
-  /// The same with what is known of it, if all its writes were accepted.
+  /// Converts the snapshot, or the cached contents instead if all writes to the document were accepted.
   static func document(
     _ path: DocumentPath, _ snapshot: ViewSnapshot, _ known: SyncedDocument
   ) throws -> ViewedDocument {
@@ -70,7 +70,7 @@ enum RemoteReads {
       }, isFromCache: true)
   }
 
-  /// A document as the cache has it; an error if nothing is known of it.
+  /// Returns a document from the cache; throws if the cache does not know whether it exists.
   static func cached(_ document: SyncedDocument) throws -> ViewedDocument {
     guard document.isValid, document.content != .unknown else {
       throw FirestoreErrors.make(

@@ -1,20 +1,20 @@
-// The dictionaries of users, into values of documents and back.
+// Converts the dictionaries of users to stored values and back.
 
 package import DocumentStore
 private import FirebaseCore
 private import Foundation
 
 package enum UserData {
-  // MARK: In
+  // MARK: From the API's objects
 
-  /// The fields of a document to be written to `firestore`.
+  /// Returns the fields of a document to be written to `firestore`.
   package static func fields(
     from data: [String: Any], in firestore: Firestore?
   ) throws(UserDataError) -> EncodedFields {
     try coded(data).fields(in: firestore)
   }
 
-  /// One value to be written at `field`, as `updateData` has them. Nil if the commit computes all of it.
+  /// Converts one value of `updateData` at `field`. Returns nil if the commit computes the whole value.
   package static func value(
     from any: Any, at field: [String], in firestore: Firestore?
   ) throws(UserDataError) -> (value: StoredValue?, sentinels: [EncodedFields.Sentinel]) {
@@ -29,17 +29,17 @@ package enum UserData {
     return (stored, collector.sentinels)
   }
 
-  /// Where a value that is not written to a field of its own is going to be.
+  /// The destination of a value that is not written to a field.
   package enum Place: Sendable {
-    /// On its own, such as an operand of a filter.
+    /// A single value, such as an operand of a filter.
     case alone
-    /// Among the elements of an array, such as an operand of an array union.
+    /// An element of an array, such as an operand of an array union.
     case inArray
-    /// Where arrays may hold arrays: a list of operands, a value of a cursor.
+    /// An element of a list that may contain arrays: a list of operands, or the values of a cursor.
     case inList
   }
 
-  /// A value without sentinels.
+  /// Converts a value without sentinels.
   package static func stored(
     from any: Any, place: Place = .alone, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
@@ -57,11 +57,11 @@ package enum UserData {
   ) throws(UserDataError) -> StoredValue {
     var collector = FieldCollector(firestore: firestore, nestsArrays: place == .inList, isWrite: false)
     guard place != .inArray else { return try collector.element(value) }
-    // Sentinels throw, so nothing can be left out.
+    // Sentinels throw here, so a nil result means an empty map.
     return try collector.value(value, at: []) ?? .map(StoredMap())
   }
 
-  // MARK: Out
+  // MARK: To the API's objects
 
   static func dictionary(from fields: DocumentRecord.Fields, in firestore: Firestore) -> [String: Any] {
     switch fields {
@@ -70,7 +70,7 @@ package enum UserData {
     }
   }
 
-  /// Straight from what is stored.
+  /// Decodes directly from the stored map.
   private static func dictionary(from map: RecordMap, in firestore: Firestore) -> [String: Any] {
     map.dictionary { any(from: $0, in: firestore) }
   }
@@ -91,7 +91,7 @@ package enum UserData {
     return dictionary
   }
 
-  /// The object that stands for a value; references belong to `firestore`.
+  /// Returns the API's object for a value. References belong to `firestore`.
   package static func any(from value: StoredValue, in firestore: Firestore) -> Any {
     switch value {
     case .reference(let reference): DocumentReference(firestore, reference.path.segments)
@@ -103,7 +103,7 @@ package enum UserData {
     }
   }
 
-  /// The object that stands for a value which holds no others.
+  /// Returns the API's object for a value that contains no other values.
   static func leaf(_ value: StoredValue) -> Any {
     switch value {
     case .null, .pendingTimestamp: NSNull()

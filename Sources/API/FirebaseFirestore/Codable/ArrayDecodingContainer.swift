@@ -1,8 +1,8 @@
-// The elements of an array as a value reads them.
+// Decodes the elements of an array.
 
 import DocumentStore
 
-/// Elements of an array, as they lie in a document or in a tree of coded values.
+/// The elements of an array, from a document or from a tree of coded values.
 enum DecodableElements {
   case stored([StoredValue])
   case coded([CodedValue])
@@ -25,7 +25,7 @@ enum DecodableElements {
   }
 }
 
-/// Elements one after another.
+/// A container that decodes elements one after another.
 struct ArrayDecodingContainer: UnkeyedDecodingContainer {
   private let decoder: ValueDecoder
   private let elements: DecodableElements
@@ -48,14 +48,14 @@ struct ArrayDecodingContainer: UnkeyedDecodingContainer {
     return true
   }
 
-  // One generic method stands for the protocol's fifteen.
+  // This generic method implements the protocol's fifteen methods.
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let value = try decoder.decode(type, from: next(type), at: IndexKey(currentIndex))
     currentIndex += 1
     return value
   }
 
-  // The default of the protocol asks for `T`, of which `type` may be a subclass.
+  // The protocol's default implementation would decode `T`, but `type` may be a subclass.
   mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
     guard try !isAtEnd && !decodeNil() else { return nil }
     return try decode(type)
@@ -73,7 +73,7 @@ struct ArrayDecodingContainer: UnkeyedDecodingContainer {
 
   mutating func superDecoder() throws -> any Decoder { try step { $0 } }
 
-  /// Moves on only if `body` succeeds.
+  /// Advances to the next element only if `body` succeeds.
   private mutating func step<Result>(_ body: (ValueDecoder) throws -> Result) throws -> Result {
     let result = try body(decoder.child(next([Any].self), at: IndexKey(currentIndex)))
     currentIndex += 1

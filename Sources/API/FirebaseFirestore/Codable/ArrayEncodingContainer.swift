@@ -1,6 +1,6 @@
-// The elements of an array as a value writes them: straight into the tree of coded values.
+// Encodes the elements of an array into the tree of coded values.
 
-/// Elements one after another.
+/// A container that encodes elements one after another.
 struct ArrayEncodingContainer: UnkeyedEncodingContainer {
   private let encoder: ValueEncoder
   private let array: CodedArray
@@ -16,7 +16,7 @@ struct ArrayEncodingContainer: UnkeyedEncodingContainer {
 
   func encodeNil() { array.elements.append(.null) }
 
-  // One generic method stands for the protocol's fifteen.
+  // This generic method implements the protocol's fifteen methods.
   func encode<T: Encodable>(_ value: T) throws {
     if let coded = try encoder.coded(value, at: IndexKey(count)) { array.elements.append(coded) }
   }

@@ -1,10 +1,11 @@
-// Between the objects of users and the tree of coded values, without the rules of documents.
+// Converts between the objects of users and the tree of coded values, without checking the rules for
+// documents.
 
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
 
-// MARK: Out
+// MARK: To the API's objects
 
 extension CodedValue {
   var any: Any {
@@ -23,7 +24,8 @@ extension CodedValue {
 }
 
 extension CodedMap {
-  /// Names that differ only in their normalisation are one key of a dictionary; the last counts.
+  /// The fields as a dictionary. Names that differ only in Unicode normalization are one key; the last
+  /// entry counts.
   var dictionary: [String: Any] {
     var dictionary = [String: Any](minimumCapacity: entries.count)
     for (name, value) in entries { dictionary[name] = value.any }
@@ -31,15 +33,16 @@ extension CodedMap {
   }
 }
 
-// MARK: In
+// MARK: From the API's objects
 
 extension UserData {
-  /// On the way down through the objects of a user.
+  /// The state of a recursive conversion.
   struct Walk {
-    /// Far beyond what a document may hold, and far from the end of any thread's stack.
+    /// Far beyond the depth that a document may have, but small enough for every thread's stack.
     private static let depthMax = 100
 
-    /// What is read need not be what can be written: it stays as it is, for whoever asks for it.
+    /// Whether the value is only read. An object that cannot be written is then kept unchanged, and can be
+    /// decoded as its own type.
     var isReading = false
     private var depth = 0
 
@@ -56,7 +59,7 @@ extension UserData {
     }
   }
 
-  /// A value that is read: always one.
+  /// Converts a value for reading. Always succeeds.
   static func read(_ any: Any) -> CodedValue {
     do throws(UserDataError) { return try coded(any, Walk(isReading: true)) } catch {
       return .other(bare(any))
@@ -70,7 +73,7 @@ extension UserData {
     return map
   }
 
-  /// Looks at the dynamic type first: `as` alone would take the number 1 for `true`.
+  /// Checks the dynamic type first, because a cast with `as` would convert the number 1 to `true`.
   static func coded(_ any: Any, _ walk: Walk = Walk()) throws(UserDataError) -> CodedValue {
     let type = type(of: any)
     if type == String.self, let string = any as? String { return .stored(.string(string)) }
@@ -148,7 +151,7 @@ extension UserData {
     }
   }
 
-  /// A field or an element.
+  /// Converts a field or an element.
   private static func part(_ any: Any, _ walk: Walk) throws(UserDataError) -> CodedValue {
     do throws(UserDataError) { return try coded(any, walk) } catch {
       guard walk.isReading else { throw error }
@@ -156,7 +159,8 @@ extension UserData {
     }
   }
 
-  /// What is in an `AnyHashable`, of which a dictionary can be full; anything else is that itself.
+  /// Returns the value inside an `AnyHashable`, which dictionaries may contain; returns anything else
+  /// unchanged.
   private static func bare(_ any: Any) -> Any {
     guard type(of: any) == AnyHashable.self, let hashable = any as? AnyHashable else { return any }
     return hashable.base
@@ -177,7 +181,7 @@ extension UserData {
   }
 
   private static func coded(_ number: NSNumber) throws(UserDataError) -> CodedValue {
-    // There are two booleans in a process, and no other number is one.
+    // A process has two boolean objects, and no other number is identical to them.
     if number === NSNumber(value: true) { return .stored(.boolean(true)) }
     if number === NSNumber(value: false) { return .stored(.boolean(false)) }
     if let decimal = number as? NSDecimalNumber { return .decimal(decimal) }
@@ -193,7 +197,7 @@ extension UserData {
   }
 }
 
-/// An `Optional` that was put into `Any`; Apple's bridge makes `NSNull` of nil as well.
+/// An `Optional` inside an `Any`. On Apple's systems, bridging also converts nil to `NSNull`.
 protocol OptionalValue {
   var wrapped: Any? { get }
 }

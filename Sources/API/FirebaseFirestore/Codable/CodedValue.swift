@@ -1,4 +1,4 @@
-// What lies between Swift values and documents: a tree that holds everything either side knows.
+// The tree between Swift values and documents. It represents everything that either side can hold.
 
 import DocumentStore
 import FirebaseCore
@@ -6,8 +6,8 @@ import Foundation
 
 /// A value on its way into a document or out of one.
 ///
-/// The objects that users put into dictionaries stay what they are: a `Timestamp` keeps its
-/// nanoseconds, a `DocumentReference` its `Firestore`, a decimal its digits. Only storing rounds.
+/// Objects from users' dictionaries are kept unchanged: a `Timestamp` keeps its nanoseconds, a
+/// `DocumentReference` its `Firestore`, a decimal its digits. Values are rounded only when they are stored.
 enum CodedValue {
   case stored(StoredValue)
   case timestamp(Timestamp)
@@ -16,9 +16,9 @@ enum CodedValue {
   case sentinel(FieldValue)
   case array(CodedArray)
   case map(CodedMap)
-  /// What no document can hold, in something that is read: whoever asks for just that gets it.
+  /// An object that no document can hold, in a value that is only read. It can be decoded as its own type.
   case other(Any)
-  /// On the way out of a document: below them, only what is asked for is decoded.
+  /// Values of a document that is being decoded. Their contents are decoded on demand.
   case recordMap(RecordMap)
   case recordArray([RecordValue])
 }
@@ -45,13 +45,13 @@ extension CodedValue {
 
   var isNull: Bool {
     switch self {
-    // A time that is still to be set is none yet.
+    // A timestamp that is not set yet reads as null.
     case .stored(.null), .stored(.pendingTimestamp): true
     default: false
     }
   }
 
-  /// How messages of errors call it.
+  /// The name of the type in error messages.
   var kind: String {
     switch self {
     case .stored(.null), .stored(.pendingTimestamp): "null"
@@ -71,16 +71,17 @@ extension CodedValue {
   }
 }
 
-/// Elements of an array. A class, because an encoder hands out containers that fill it bit by bit.
+/// The elements of an array. A class, because the containers of an encoder share it and fill it step by
+/// step.
 final class CodedArray {
   var elements: [CodedValue]
 
   init(_ elements: [CodedValue] = []) { self.elements = elements }
 }
 
-/// Fields by name. A class for the same reason as `CodedArray`.
+/// Fields by name. A class, because the containers of an encoder share it and fill it step by step.
 ///
-/// In the order of arrival, with the last of several entries of one name counting, until `sort`.
+/// Until `sort`, the entries are in order of arrival, and the last entry of each name counts.
 final class CodedMap {
   typealias Entry = (name: String, value: CodedValue)
 
@@ -90,7 +91,7 @@ final class CodedMap {
 
   func append(_ name: String, _ value: CodedValue) { entries.append((name, value)) }
 
-  /// Linear; for the rare containers that are visited twice.
+  /// The value with this name. Linear, used only for the rare containers that are opened twice.
   subscript(name: String) -> CodedValue? {
     get { entries.last { $0.name.isSameUTF8(as: name) }?.value }
     set {
@@ -104,10 +105,10 @@ final class CodedMap {
     }
   }
 
-  /// Brings the entries into the order of documents, one per name.
+  /// Sorts the entries as in documents, and keeps one entry per name.
   func sort() {
     if isSorted { return }
-    // The sort is stable, so of equal names the one that arrived last is last.
+    // The sort is stable, so the latest of several entries with one name stays last.
     entries.sort { $0.name.precedesInUTF8($1.name) }
     if isSorted { return }
     var unique: [Entry] = []
@@ -118,7 +119,7 @@ final class CodedMap {
     entries = unique
   }
 
-  /// Whether every name comes before the next, which also means that there are no two of one name.
+  /// Whether the names are strictly ascending, which excludes duplicates.
   private var isSorted: Bool {
     for index in entries.indices.dropFirst()
     where !entries[index - 1].name.precedesInUTF8(entries[index].name) {
@@ -129,7 +130,7 @@ final class CodedMap {
 }
 
 extension CodedValue {
-  /// Brings all maps into the order in which decoders look things up.
+  /// Sorts all maps, because decoders use binary search.
   func sortMaps() {
     switch self {
     case .map(let map):

@@ -1,9 +1,10 @@
-// What the property wrappers tell the programmer.
+// The warnings of the property wrappers.
 
 private import Foundation
 
 package enum CodingLog {
-  /// Where warnings go. A struct, because a task-local function crashes in optimized code (Swift 6.3.1).
+  /// The destination of warnings. A struct, because a task-local function crashes in optimized code (Swift
+  /// 6.3.1).
   package struct Sink: Sendable {
     let write: @Sendable (_ code: String, _ message: String) -> Void
 
@@ -12,9 +13,9 @@ package enum CodingLog {
     }
   }
 
-  /// Standard error, unless a test listens.
+  /// Standard error, unless a test replaces it.
   @TaskLocal package static var sink = Sink { code, message in
-    // A log that cannot be written is no reason to fail.
+    // Errors of writing the log are ignored.
     try? FileHandle.standardError.write(contentsOf: Data("[FirebaseFirestore][\(code)] \(message)\n".utf8))
   }
 

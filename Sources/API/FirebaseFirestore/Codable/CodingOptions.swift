@@ -1,9 +1,9 @@
-// The strategies of a coder at the time when coding began.
+// The strategies of a coder at the start of coding.
 
 final class EncodingOptions {
   let date: FirebaseDataEncoder.DateEncodingStrategy
   let data: FirebaseDataEncoder.DataEncodingStrategy
-  /// Nil if they are numbers like others.
+  /// Nil if infinities and NaN are encoded like other numbers.
   let nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
   let key: FirebaseDataEncoder.KeyEncodingStrategy
   let userInfo: [CodingUserInfoKey: Any]
@@ -31,9 +31,9 @@ final class DecodingOptions {
   let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
   let key: FirebaseDataDecoder.KeyDecodingStrategy
   let userInfo: [CodingUserInfoKey: Any]
-  /// The document that is decoded, if it is one.
+  /// The document that is decoded; nil for a value that is not a document.
   let reference: DocumentReference?
-  /// What stands for times that are still to be set.
+  /// The replacement for timestamps that are not set yet.
   let times: ServerTimestampBehavior
 
   init(

@@ -1,6 +1,6 @@
-// The keys that our coders make up themselves.
+// Coding keys that the coders create.
 
-/// A place in an array.
+/// The key of an array element.
 struct IndexKey: CodingKey {
   let index: Int
 
@@ -13,7 +13,7 @@ struct IndexKey: CodingKey {
   init?(stringValue: String) { nil }
 }
 
-/// A name that was converted, or the place of a superclass.
+/// The key of a converted name, or of a superclass.
 struct NameKey: CodingKey {
   static let `super` = NameKey("super")
 

@@ -1,10 +1,10 @@
-// The property that knows the id of its document.
+// A property wrapper for the ID of a document.
 
 private import Foundation
 
-/// What can be made from the reference of a document.
+/// A type that can be created from a document reference.
 public protocol DocumentIDWrappable {
-  /// What stands for the document in the property.
+  /// Returns the property's value for a document.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
 }
 
@@ -21,7 +21,7 @@ extension DocumentReference: DocumentIDWrappable {
   }
 }
 
-/// Filled with the id of the document that its value was read from, and never written.
+/// A property that is set to the ID of the document that its value was read from. It is never written.
 ///
 ///     struct Book: Codable {
 ///       @DocumentID var id: String?
@@ -29,14 +29,14 @@ extension DocumentReference: DocumentIDWrappable {
 ///     }
 ///
 /// A field with the name of the property is ignored. Decoding throws
-/// `FirestoreDecodingError.decodingIsNotSupported` where no document is known, encoding with another
-/// encoder than `Firestore.Encoder` throws `FirestoreEncodingError.encodingIsNotSupported`.
+/// `FirestoreDecodingError.decodingIsNotSupported` if the document is unknown. Encoding with an encoder
+/// other than `Firestore.Encoder` throws `FirestoreEncodingError.encodingIsNotSupported`.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
-  /// Nil if the value was not read from a document.
+  /// The ID; nil if the value was not read from a document.
   public var wrappedValue: Value?
 
-  /// A value given here is readable, and that is all: the log says so.
+  /// Creates a property with a given value, and logs a warning because the value is never written.
   public init(wrappedValue value: Value?) {
     wrappedValue = value
     guard let value else { return }
@@ -69,7 +69,7 @@ extension DocumentID: Hashable where Value: Hashable {}
 
 extension DocumentID: Sendable where Value: Sendable {}
 
-/// Properties that are decoded without a field.
+/// A property that is decoded without a field.
 protocol DocumentIDProperty {
   init(of document: DocumentReference) throws
 }

@@ -1,15 +1,15 @@
-// What a write brings to a document.
+// The fields of a write.
 
 package import DocumentStore
 
-/// The fields of a document to be written, apart from those that the commit computes.
+/// The fields of a document to be written, separate from those that the commit computes.
 package struct EncodedFields {
   package typealias Sentinel = (path: [String], value: FieldValue)
 
-  /// Maps that held nothing but sentinels are left out: computing those makes them again, and a merge
-  /// must not take them for empty maps.
+  /// The plain values. A map that contains only sentinels is omitted: computing them creates it again, and
+  /// a merge must not treat it as an empty map.
   package var fields: StoredMap
-  /// In the order of the names; a path leads from the outermost map inwards.
+  /// The computed values, sorted by name. A path starts at the outermost map.
   package var sentinels: [Sentinel]
 
   package init(fields: StoredMap = StoredMap(), sentinels: [Sentinel] = []) {

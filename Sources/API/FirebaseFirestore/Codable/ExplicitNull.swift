@@ -1,18 +1,18 @@
-// The property that has a field even when it has no value.
+// A property wrapper that writes nil as null.
 
-/// Nil is written as null, where a plain optional would have no field.
+/// A property whose nil is written as null. A plain optional would have no field.
 ///
 ///     struct Task: Codable {
 ///       @ExplicitNull var due: Date?
 ///     }
 ///
-/// A null field is nil; a missing one throws `DecodingError.keyNotFound`.
+/// A null field is decoded as nil. A missing field throws `DecodingError.keyNotFound`.
 @propertyWrapper
 public struct ExplicitNull<Value: Codable>: Codable {
-  /// Nil is stored as null.
+  /// The value; nil is stored as null.
   public var wrappedValue: Value?
 
-  /// Begins with this value.
+  /// Creates a property with this value.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 
   public init(from decoder: any Decoder) throws {

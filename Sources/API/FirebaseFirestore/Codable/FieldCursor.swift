@@ -1,12 +1,12 @@
-// Lookups in the fields of a map that is being decoded.
+// Finds the fields of a map that is being decoded.
 //
-// Types mostly ask for their fields in an order of their own, but some in that of the names, and some
-// twice for the same. So a lookup tries the entry behind the one that was found last, then that one, and
-// only then bisects. What a document has as it is stored remembers more (RecordFields).
+// Most types decode their fields in declaration order, some in the order of the names, and some decode a
+// field twice. A lookup therefore first tries the entry after the last match, then the last match, and then
+// uses binary search. For stored records, `RecordFields` keeps more state.
 
 import DocumentStore
 
-/// Entries in the order of their names' UTF-8, as they lie in a document or in a tree of coded values.
+/// Entries sorted by the UTF-8 of their names, from a document or from a tree of coded values.
 enum DecodableEntries {
   case stored([StoredMap.Entry])
   case coded([CodedMap.Entry])
@@ -28,7 +28,8 @@ enum DecodableEntries {
     }
   }
 
-  /// Negative, zero or positive, as the name at `index` comes before, is, or comes after `name`.
+  /// Compares the name at `index` with `name`. Returns a negative number if it sorts first, zero if both
+  /// are equal, and a positive number otherwise.
   func compareName(at index: Int, to name: String) -> Int {
     switch self {
     case .stored(let entries): entries[index].name.comparedInUTF8(to: name)
@@ -46,17 +47,17 @@ enum DecodableEntries {
   }
 }
 
-/// The fields of one map, and where the last one was found. Not generic over the type of keys, so that
-/// a lookup is compiled code and not work for the runtime.
+/// The fields of one map and the position of the last match. Not generic over the key type, so that a
+/// lookup is specialized code without runtime generics.
 final class FieldCursor {
   let decoder: ValueDecoder
   private let entries: DecodableEntries
-  /// With a strategy for keys: what the entries are called then, in the order of these names. The values stay where
-  /// they are until somebody asks for them.
+  /// The entries with converted names, sorted by these names; nil without a key strategy. The values are
+  /// fetched on demand.
   private let renamed: [RenamedEntry]?
-  /// The entries, if they are those of a record under their own names.
+  /// The fields of a record under their own names; nil otherwise.
   private let fields: RecordFields?
-  /// Behind the entry that was found last.
+  /// The index after the last match.
   private var next = 0
 
   init(_ decoder: ValueDecoder, _ entries: DecodableEntries) {
@@ -89,9 +90,10 @@ final class FieldCursor {
     return position
   }
 
-  // MARK: The types that most fields have
+  // MARK: Frequent types
 
-  // Each is nil unless the field is stored as just that; the general way then finds out what is wrong.
+  // These methods return nil unless the field is stored with exactly this type. The general path then
+  // reports the error.
 
   func string(_ name: String) -> String? {
     if let fields { return fields.string(name) }
@@ -113,7 +115,7 @@ final class FieldCursor {
     return field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
   }
 
-  // Each element by itself would go through a container.
+  // Arrays as a whole, because decoding each element would need a container.
 
   func strings(_ name: String) -> [String]? { field(name, { $0.strings }) { _ in nil } }
 

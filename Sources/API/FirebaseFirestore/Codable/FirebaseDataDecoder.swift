@@ -1,56 +1,56 @@
-// The choices that `Firestore.Decoder` offers.
+// The strategies of `Firestore.Decoder`.
 
 public import Foundation
 
-/// The owner of the strategies of `Firestore.Decoder`.
+/// The namespace for the strategies of `Firestore.Decoder`.
 public enum FirebaseDataDecoder {
-  /// What a `Date` is read from.
+  /// The representation that a `Date` is decoded from.
   public enum DateDecodingStrategy {
     /// A `Timestamp`.
     case timestamp
-    /// What `Date` decodes itself: seconds since the year 2001.
+    /// The representation that `Date` itself decodes: seconds since the year 2001.
     case deferredToDate
     /// A number of seconds.
     case secondsSince1970
     /// A number of milliseconds.
     case millisecondsSince1970
-    /// Text such as `2026-08-01T12:00:00Z`.
+    /// A string such as `2026-08-01T12:00:00Z`.
     case iso8601
-    /// Text in the form of the formatter.
+    /// A string in the format of the formatter.
     case formatted(DateFormatter)
-    /// What the closure makes of it.
+    /// The result of the closure.
     case custom((any Decoder) throws -> Date)
   }
 
-  /// What a `Data` is read from.
+  /// The representation that a `Data` is decoded from.
   public enum DataDecodingStrategy {
-    /// Bytes, or base64 text.
+    /// Bytes, or a Base64 string.
     case blob
-    /// What `Data` decodes itself: an array of numbers.
+    /// The representation that `Data` itself decodes: an array of numbers.
     case deferredToData
-    /// Base64 text.
+    /// A Base64 string.
     case base64
-    /// What the closure makes of it.
+    /// The result of the closure.
     case custom((any Decoder) throws -> Data)
   }
 
-  /// Whether text may stand for infinities and NaN. As numbers they are always accepted.
+  /// Whether strings can represent infinities and NaN. Numbers with these values are always accepted.
   public enum NonConformingFloatDecodingStrategy {
     /// Decoding fails.
     case `throw`
-    /// These texts stand for the three.
+    /// These strings represent the three values.
     case convertFromString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// What field names become before they are compared with the names of properties. The keys of dictionaries
-  /// stay if they are a `String`; keys of another type that names stand for are converted. Of two fields that
-  /// become one, the first by UTF-8 counts.
+  /// The conversion of field names before they are compared with property names. `String` keys of
+  /// dictionaries are not converted; keys of other types that are stored as names are. If two field names
+  /// become equal, the first one by UTF-8 counts.
   public enum KeyDecodingStrategy {
-    /// As the coding keys say.
+    /// Uses the names unchanged.
     case useDefaultKeys
-    /// `one_two_three` becomes `oneTwoThree`.
+    /// Converts `one_two_three` to `oneTwoThree`.
     case convertFromSnakeCase
-    /// The closure gets the path to the value; its last key is the one to convert.
+    /// Calls the closure with the path of the value. The last key of the path is to be converted.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 }

@@ -1,55 +1,55 @@
-// The choices that `Firestore.Encoder` offers.
+// The strategies of `Firestore.Encoder`.
 
 public import Foundation
 
-/// The owner of the strategies of `Firestore.Encoder`.
+/// The namespace for the strategies of `Firestore.Encoder`.
 public enum FirebaseDataEncoder {
-  /// What a `Date` becomes.
+  /// The representation of a `Date`.
   public enum DateEncodingStrategy {
     /// A `Timestamp`.
     case timestamp
-    /// What `Date` encodes itself: seconds since the year 2001.
+    /// The representation that `Date` itself encodes: seconds since the year 2001.
     case deferredToDate
     /// A number of seconds.
     case secondsSince1970
     /// A number of milliseconds.
     case millisecondsSince1970
-    /// Text such as `2026-08-01T12:00:00Z`; fractions of a second are dropped.
+    /// A string such as `2026-08-01T12:00:00Z`, without fractions of a second.
     case iso8601
-    /// Text in the form of the formatter.
+    /// A string in the format of the formatter.
     case formatted(DateFormatter)
-    /// What the closure encodes; an empty map if it encodes nothing.
+    /// The value that the closure encodes, or an empty map if it encodes nothing.
     case custom((Date, any Encoder) throws -> Void)
   }
 
-  /// What a `Data` becomes.
+  /// The representation of a `Data`.
   public enum DataEncodingStrategy {
     /// Bytes.
     case blob
-    /// What `Data` encodes itself: an array of numbers.
+    /// The representation that `Data` itself encodes: an array of numbers.
     case deferredToData
-    /// Text.
+    /// A Base64 string.
     case base64
-    /// What the closure encodes; an empty map if it encodes nothing.
+    /// The value that the closure encodes, or an empty map if it encodes nothing.
     case custom((Data, any Encoder) throws -> Void)
   }
 
-  /// What becomes of infinities and NaN.
+  /// The representation of infinities and NaN.
   public enum NonConformingFloatEncodingStrategy {
     /// Encoding fails.
     case `throw`
-    /// These texts stand for the three.
+    /// These strings represent the three values.
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// What the names of properties become. The keys of dictionaries stay if they are a `String`; keys of another
-  /// type that become names are converted.
+  /// The conversion of property names to field names. `String` keys of dictionaries are not converted; keys
+  /// of other types that are stored as names are.
   public enum KeyEncodingStrategy {
-    /// As the coding keys say.
+    /// Uses the names of the coding keys unchanged.
     case useDefaultKeys
-    /// `oneTwoThree` becomes `one_two_three`.
+    /// Converts `oneTwoThree` to `one_two_three`.
     case convertToSnakeCase
-    /// The closure gets the path to the value; its last key is the one to convert.
+    /// Calls the closure with the path of the value. The last key of the path is to be converted.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 }

@@ -1,39 +1,39 @@
-// The fields of documents into Swift values: the front door.
+// The decoder from document fields to Swift values.
 
 package import DocumentStore
 private import Foundation
 
 extension Firestore {
-  /// Makes a value from the fields of a document.
+  /// Decodes a value from the fields of a document.
   ///
   ///     struct City: Codable { @DocumentID var id: String?; var name: String }
   ///     let city = try Firestore.Decoder().decode(City.self, from: ["name": "Bern"], in: reference)
   public class Decoder {
-    /// How dates are read.
+    /// The strategy for dates.
     public var dateDecodingStrategy = FirebaseDataDecoder.DateDecodingStrategy.timestamp
-    /// How data is read.
+    /// The strategy for `Data`.
     public var dataDecodingStrategy = FirebaseDataDecoder.DataDecodingStrategy.blob
-    /// How NaN and the infinities are read.
+    /// The strategy for infinities and NaN.
     public var nonConformingFloatDecodingStrategy =
       FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
-    /// How names of fields become coding keys.
+    /// The strategy for field names.
     public var keyDecodingStrategy = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
-    /// What the values' own `init(from:)` may look at.
+    /// Information for the `init(from:)` of the values.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
-    /// With Firestore's own strategies.
+    /// Creates a decoder with Firestore's default strategies.
     public init() {}
 
-    /// A value from what `DocumentSnapshot.data()` returns, or from any value that can be in it.
+    /// Decodes a value from the result of `DocumentSnapshot.data()`, or from any value that it can contain.
     ///
-    /// Throws `DecodingError` with the path to what does not fit, and whatever the type's own
-    /// `init(from:)` throws. `NSNull` fits optional types, and types whose own `init(from:)` reads null. A value that
-    /// `type` does not read may be anything.
+    /// Throws `DecodingError` with the path of the mismatch, and every error that the type's own
+    /// `init(from:)` throws. `NSNull` is valid for optional types, and for types whose own `init(from:)`
+    /// accepts null. Values that `type` does not read may be of any type.
     public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
       try decode(type, from: container, in: nil)
     }
 
-    /// The same, and properties marked `@DocumentID` get the id of `document`.
+    /// Decodes a value, and sets properties marked `@DocumentID` to the ID of `document`.
     public func decode<T: Decodable>(
       _ type: T.Type, from container: Any, in document: DocumentReference?
     ) throws -> T {
@@ -42,15 +42,15 @@ extension Firestore {
       return try decode(type, from: value, document)
     }
 
-    /// A value straight from what is stored. `reference` fills `@DocumentID` and tells the database
-    /// that references belong to.
+    /// Decodes a value directly from a stored map. `reference` sets `@DocumentID` and determines the
+    /// database of references.
     package func decodeFields<T: Decodable>(
       _ type: T.Type, from map: StoredMap, reference: DocumentReference?
     ) throws -> T {
       try decode(type, from: .stored(.map(map)), reference)
     }
 
-    /// The same from a record: fields that nobody asks for are not decoded.
+    /// Decodes a value directly from a record. Fields that the type does not read are not decoded.
     func decodeFields<T: Decodable>(
       _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference,
       times: ServerTimestampBehavior
@@ -67,14 +67,15 @@ extension Firestore {
         nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
         userInfo: userInfo, reference: reference, times: times)
       let decoder = ValueDecoder(value, options)
-      // A strategy of the user may make dates and data of anything.
+      // A custom strategy can create dates and data from any value, including null.
       guard value.isNull, T.self != Date.self, T.self != Data.self else {
         return try decoder.decode(type, from: value, at: nil)
       }
       return try fromNull(type, decoder)
     }
 
-    /// An absent document is no model, unless the type itself looks at the value. A type without fields does not.
+    /// Decodes a missing document. Throws unless the type itself reads the null value; a type that reads no
+    /// field is rejected too.
     private func fromNull<T: Decodable>(_ type: T.Type, _ decoder: ValueDecoder) throws -> T {
       let value = try type.init(from: decoder)
       guard decoder.isAskedForValue else { throw decoder.mismatch(type, decoder.value, at: nil) }

@@ -1,46 +1,47 @@
-// Swift values into the fields of documents: the front door.
+// The encoder from Swift values to document fields.
 
 private import DocumentStore
 private import Foundation
 
 extension Firestore {
-  /// Makes the fields of a document from a value.
+  /// Encodes a value as the fields of a document.
   ///
   ///     struct City: Codable { var name: String; var founded: Date }
   ///     let fields = try Firestore.Encoder().encode(City(name: "Bern", founded: .now))
   ///
-  /// A property that is nil has no field; `@ExplicitNull` writes null.
+  /// A nil property has no field; `@ExplicitNull` writes null.
   public class Encoder {
-    /// How dates are stored.
+    /// The strategy for dates.
     public var dateEncodingStrategy = FirebaseDataEncoder.DateEncodingStrategy.timestamp
-    /// How data is stored.
+    /// The strategy for `Data`.
     public var dataEncodingStrategy = FirebaseDataEncoder.DataEncodingStrategy.blob
-    /// How NaN and the infinities are stored.
+    /// The strategy for infinities and NaN.
     public var nonConformingFloatEncodingStrategy =
       FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
-    /// How coding keys become names of fields.
+    /// The strategy for field names.
     public var keyEncodingStrategy = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
-    /// What the values' own `encode(to:)` may look at.
+    /// Information for the `encode(to:)` of the values.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
-    /// With Firestore's own strategies.
+    /// Creates an encoder with Firestore's default strategies.
     public init() {}
 
-    /// A dictionary for `setData`. Throws `EncodingError.invalidValue` for a value that has no fields,
-    /// and whatever the value's own `encode(to:)` throws.
+    /// Returns a dictionary for `setData`. Throws `EncodingError.invalidValue` for a value without fields,
+    /// and every error that the value's own `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       try map(of: value).dictionary
     }
 
-    /// The same without a dictionary, checked for what documents cannot hold; that throws
-    /// `UserDataError`. References have to belong to `firestore` if it is given.
+    /// Encodes a value without creating a dictionary. Throws `UserDataError` for data that documents cannot
+    /// hold. References must belong to `firestore` if it is given.
     package func encodeFields(
       _ value: some Encodable, in firestore: Firestore? = nil
     ) throws -> EncodedFields {
       try map(of: value).fields(in: firestore)
     }
 
-    /// Any value at all, to compare fields with. Fields hold infinities and NaN, so they can be asked for.
+    /// Encodes any value as an operand for comparisons. Infinities and NaN are allowed, because fields can
+    /// contain them.
     func encodeOperand(_ value: some Encodable) throws -> CodedValue {
       var nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
       if case .convertToString = nonConformingFloatEncodingStrategy {

@@ -1,14 +1,14 @@
-// What goes wrong when values of this module meet another coder.
+// Errors of coding this module's types with another coder.
 
-/// Why a value could not be encoded.
+/// The reason why a value could not be encoded.
 public enum FirestoreEncodingError: Error {
-  /// The value exists only for `Firestore.Encoder`; the text says which.
+  /// Only `Firestore.Encoder` can encode the value, which the text names.
   case encodingIsNotSupported(String)
 }
 
-/// Why a value could not be decoded.
+/// The reason why a value could not be decoded.
 public enum FirestoreDecodingError: Error {
-  /// The value exists only for `Firestore.Decoder`; the text says which.
+  /// Only `Firestore.Decoder` can decode the value, which the text names.
   case decodingIsNotSupported(String)
   /// No longer thrown: a field with the name of a `@DocumentID` property is ignored.
   case fieldNameConflict(String)

@@ -1,4 +1,4 @@
-// The fields of a map as a value reads them.
+// Decodes the fields of a map.
 
 struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let cursor: FieldCursor
@@ -19,7 +19,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Fields
 
-  // One generic method stands for the protocol's fifteen, apart from the four types that most fields have.
+  // This generic method implements the protocol's fifteen methods, except those for the four most frequent
+  // types.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     if let list = list(type, key) { return list }
     if let value = cursor.value(of: key.stringValue) {
@@ -79,7 +80,7 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try decoder.decode(type, from: value, at: key)
   }
 
-  /// An array of one of the types that most have, if it has nothing else.
+  /// Returns an array of a frequent element type if all its elements have this type.
   private func list<T>(_ type: T.Type, _ key: Key) -> T? {
     if T.self == [String].self { return cursor.strings(key.stringValue).map { same($0) } }
     if T.self == [Int].self {
@@ -115,7 +116,7 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func superDecoder(forKey key: Key) -> any Decoder { decoder(for: key) }
 
-  /// A missing superclass is null.
+  /// Returns the decoder of a nested value. A missing superclass is decoded from null.
   private func decoder(for key: any CodingKey) -> ValueDecoder {
     decoder.child(cursor.value(of: key.stringValue) ?? .null, at: key)
   }

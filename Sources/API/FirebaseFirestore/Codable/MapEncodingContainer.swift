@@ -1,8 +1,8 @@
-// The fields of a map as a value writes them: straight into the tree of coded values.
+// Encodes the fields of a map into the tree of coded values.
 
 private import DocumentStore
 
-/// Fields by name.
+/// A container that encodes fields by name.
 struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   private let encoder: ValueEncoder
   private let map: CodedMap
@@ -16,8 +16,8 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encodeNil(forKey key: Key) { map.append(name(of: key), .null) }
 
-  // One generic method stands for the protocol's fifteen, apart from the three types that most fields
-  // have and that always encode.
+  // This generic method implements the protocol's fifteen methods, except those for the three most frequent
+  // types, which always encode.
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     if let coded = try encoder.coded(value, at: key) { map.append(name(of: key), coded) }
   }
@@ -44,7 +44,7 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func superEncoder(forKey key: Key) -> any Encoder { given(key) }
 
-  /// Goes on with a container that was asked for before under the same key.
+  /// Returns the encoder of a nested value. Continues an earlier container if one was opened with this key.
   private func nested(_ key: Key) -> ValueEncoder {
     let name = name(of: key)
     return encoder.child(at: key, in: .field(map, name), over: map[name])

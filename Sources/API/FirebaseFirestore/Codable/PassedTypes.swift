@@ -1,7 +1,8 @@
-// The value types at the coders of others, and where their own methods meet ours.
+// The coding methods of the API's value types, for other coders and for direct calls with ours.
 //
-// Inside containers our coders pass these types through without asking them. The methods here run with
-// other coders, and when a program's own `encode(to:)` or `init(from:)` hands on the coder it was given.
+// Inside containers, our coders pass these types through without calling their coding methods. The methods
+// here run with other coders. They also run when a program's own `encode(to:)` or `init(from:)` passes on
+// its coder.
 
 private import DocumentStore
 import FirebaseCore
@@ -42,7 +43,7 @@ extension GeoPoint {
 
 // MARK: Timestamp
 
-// Its own methods are below this module, and ask for these.
+// The coding methods of `Timestamp` are in a lower module and call these protocols.
 
 extension ValueEncoder: TimestampEncoder {
   func write(_ timestamp: Timestamp) { write(.timestamp(timestamp)) }
@@ -107,7 +108,8 @@ extension FieldValue {
     encoder.write(.sentinel(self))
   }
 
-  /// The call that makes it, such as `FieldValue.delete()`. The cases of `Kind` bear its methods' names.
+  /// The call that creates this value, such as `FieldValue.delete()`. The cases of `Kind` have the names of
+  /// these methods.
   var methodName: String {
     let name = "\(kind)".prefix { $0 != "(" }
     return "FieldValue.\(name)()"

@@ -1,14 +1,14 @@
-// Fields of a map under the names that a strategy for keys gives them. Only the names are looked at.
+// The fields of a map under the names that a key strategy gives them. The values are not read.
 
 import DocumentStore
 import FirebaseCore
 
 struct RenamedEntry {
   let name: String
-  /// Among the fields of the map.
+  /// The index among the fields of the map.
   let place: Int
 
-  /// In the order of the new names; of several fields with one new name, the first counts.
+  /// Returns the entries sorted by their new names. If several fields get one new name, the first counts.
   static func all(of entries: DecodableEntries, _ decoder: ValueDecoder) -> [RenamedEntry] {
     var renamed: [RenamedEntry] = []
     renamed.reserveCapacity(entries.count)
@@ -43,15 +43,15 @@ struct RenamedEntry {
 
   private static let knownNames = Guarded(KnownNames())
 
-  /// Documents of one kind have the same names, again and again.
+  /// A cache of conversions, because documents of one kind repeat their names.
   private struct KnownNames {
     private static let countMax = 10_000
 
     private var converted: [String: String] = [:]
 
     mutating func convert(_ name: String) -> String {
-      // Names that differ in their normalisation alone are one key of a dictionary, and two fields: the sign for kelvin
-      // finds the letter K. So other names are not even looked up.
+      // Only short ASCII names are cached. A dictionary treats names that differ in Unicode normalization
+      // as one key, but they are different fields: the Kelvin sign would match the letter K.
       guard name.utf8.count < 64, name.utf8.allSatisfy({ $0 < 128 }) else { return SnakeCase.decode(name) }
       if let known = converted[name] { return known }
       let new = SnakeCase.decode(name)

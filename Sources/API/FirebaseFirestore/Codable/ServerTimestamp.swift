@@ -1,13 +1,13 @@
-// The property that the commit sets to its own time.
+// A property wrapper for the time of the commit.
 
 public import FirebaseCore
 private import Foundation
 
-/// What a moment can be kept as.
+/// A type that can represent a timestamp.
 public protocol ServerTimestampWrappable {
-  /// The value for a stored moment.
+  /// Returns the value for a stored timestamp.
   static func wrap(_ timestamp: Timestamp) throws -> Self
-  /// The moment that is stored for a value.
+  /// Returns the timestamp to store for a value.
   static func unwrap(_ value: Self) throws -> Timestamp
 }
 
@@ -28,20 +28,21 @@ extension Timestamp: ServerTimestampWrappable {
   public static func unwrap(_ value: Timestamp) -> Timestamp { value }
 }
 
-/// Nil is written as the time of the commit, anything else as it is, always as a timestamp.
+/// A property whose nil is written as the time of the commit. Any other value is written unchanged. The
+/// field is always a timestamp.
 ///
 ///     struct Message: Codable {
 ///       @ServerTimestamp var sent: Date?
 ///     }
 ///
-/// A null field, as a timestamp that the server has not set yet reads, is nil; a missing one throws
-/// `DecodingError.keyNotFound`.
+/// A null field is decoded as nil. A timestamp that the server has not set yet reads as null. A missing
+/// field throws `DecodingError.keyNotFound`.
 @propertyWrapper
 public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codable {
-  /// Nil asks the database for the time of the commit.
+  /// The time; nil is written as the time of the commit.
   public var wrappedValue: Value?
 
-  /// Begins with this value.
+  /// Creates a property with this value.
   public init(wrappedValue value: Value?) { wrappedValue = value }
 
   public init(from decoder: any Decoder) throws {
@@ -56,7 +57,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
     do {
       timestamp = try Value.unwrap(wrappedValue)
     } catch EncodingError.invalidValue(let value, let context) {
-      // A value does not know where it stands.
+      // The coding path is unknown here.
       throw EncodingError.invalidValue(
         value,
         EncodingError.Context(

@@ -1,14 +1,14 @@
-// The two conversions of names, with the results that users of JSONEncoder and JSONDecoder know.
+// Converts names between camel case and snake case, with the same results as JSONEncoder and JSONDecoder.
 
 enum SnakeCase {
-  /// `oneTwoThree` becomes `one_two_three`, `myURLText` becomes `my_url_text`.
+  /// Converts `oneTwoThree` to `one_two_three`, and `myURLText` to `my_url_text`.
   ///
   ///   1. A word ends before the next capital letter. The first letter of the name counts as small.
-  ///   2. If a small letter follows the capital at once, the word goes on.
-  ///   3. Else the capitals and what follows them are a word up to the letter before the next small
-  ///      one; that letter begins the word after it.
+  ///   2. If a small letter follows the capital directly, the word continues.
+  ///   3. Otherwise the capitals and the following characters form a word, up to the letter before the next
+  ///      small letter. That letter starts the next word.
   ///
-  /// A letter and its combining marks are one character, which no word ends within.
+  /// A letter and its combining marks are one character, and no word ends inside it.
   static func encode(_ name: String) -> String {
     let characters = Array(name)
     guard characters.count > 1 else { return name.lowercased() }
@@ -31,7 +31,8 @@ enum SnakeCase {
     return words.joined(separator: "_")
   }
 
-  /// `one_two_three` becomes `oneTwoThree`. Underscores at both ends stay, a name of one word too.
+  /// Converts `one_two_three` to `oneTwoThree`. Underscores at both ends are kept, and a name of one word
+  /// is unchanged.
   static func decode(_ name: String) -> String {
     guard let first = name.firstIndex(where: { $0 != "_" }),
       let last = name.lastIndex(where: { $0 != "_" })
@@ -49,7 +50,7 @@ enum SnakeCase {
 }
 
 extension Character {
-  /// By its letter: a combining mark has no case.
+  /// Checks only the letter, because a combining mark has no case.
   fileprivate var isCapital: Bool { unicodeScalars.first?.properties.isUppercase ?? false }
 
   fileprivate var isSmall: Bool { unicodeScalars.first?.properties.isLowercase ?? false }

@@ -1,7 +1,7 @@
-// The same for those who asked for an encoding, and get an error of encoding.
+// Converts `UserDataError` to `EncodingError`, for callers of an encoder.
 
 extension UserDataError {
-  /// This error in the words of `Codable`.
+  /// Returns this error as an `EncodingError`.
   package func asEncodingError(of value: Any) -> EncodingError {
     .invalidValue(
       value,

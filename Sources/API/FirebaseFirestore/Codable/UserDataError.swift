@@ -1,35 +1,35 @@
-// What users may not write, in the words that they may already know.
+// The errors of data that no document can hold, with the original's messages.
 
 import DocumentStore
 private import FirebaseCore
 
-/// Data that no document can hold. The caller turns it into a trap: it is the program that is wrong.
+/// Data that no document can hold. The caller traps with it, because it is a mistake of the program.
 package struct UserDataError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
     case unsupportedType(String)
     /// An integer above `Int64.max`, or below `Int64.min`.
     case numberTooLarge(String)
-    /// Of a timestamp, in the words of its own trap.
+    /// The timestamp's own message.
     case dateOutOfRange(String)
     case nestedArray
-    /// So deep that the value cannot even be walked through.
+    /// Nested so deeply that the value cannot be traversed.
     case nestedTooDeeply
-    /// Such as `FieldValue.delete()`.
+    /// A sentinel such as `FieldValue.delete()`.
     case sentinelInArray(String)
-    /// In a place where nothing is written, such as a filter.
+    /// A sentinel where nothing is written, such as in a filter.
     case sentinelOutsideWrite(String)
-    /// In a document that is replaced as a whole.
+    /// A deletion in a document that is replaced as a whole.
     case deletionWithoutMerge
-    /// In a value of an update, rather than as one.
+    /// A deletion inside a value of an update, where only the value itself may be one.
     case deletionInsideUpdate
     case emptyFieldName
     case reservedFieldName
-    /// Databases as `project/database`.
+    /// A reference to another database. Databases are given as `project/database`.
     case foreignReference(found: String, expected: String)
   }
 
   package let reason: Reason
-  /// From the outermost map inwards; nil below an array and outside of documents.
+  /// The path of the field from the outermost map. Nil below an array and outside of documents.
   package let field: [String]?
 
   init(_ reason: Reason, field: [String]? = nil) {
@@ -37,15 +37,15 @@ package struct UserDataError: Error, Hashable, Sendable {
     self.field = field
   }
 
-  /// The same error, seen from the map that has the value under `name`.
+  /// Returns this error with `name` in front of the field's path.
   func inside(_ name: String) -> UserDataError {
     UserDataError(reason, field: field.map { [name] + $0 })
   }
 
-  /// The same error, seen from an array.
+  /// Returns this error without a path, because the value is inside an array.
   func insideArray() -> UserDataError { UserDataError(reason) }
 
-  /// Ends the program that is wrong.
+  /// Traps with the message.
   package func trap() -> Never { ProgrammerError.trap(message) }
 
   /// The original's message.
@@ -71,7 +71,7 @@ package struct UserDataError: Error, Hashable, Sendable {
     }
   }
 
-  /// Of an integer that does not fit in 64 bits.
+  /// The message for an integer that does not fit in 64 bits.
   static func outOfRange(_ number: String) -> String {
     "NSNumber (\(number)) is too \(number.hasPrefix("-") ? "small" : "large")"
   }

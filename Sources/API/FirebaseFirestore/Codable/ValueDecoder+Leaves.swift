@@ -1,13 +1,13 @@
-// Reading a value as a type: the types that need no container, then the way down to all others.
+// Decodes a value as a type: first the types without a container, then all others.
 
 import DocumentStore
 import FirebaseCore
 private import Foundation
 
 extension ValueDecoder {
-  /// No key means that `value` is this decoder's own.
+  /// Decodes `value`. Without a key, it is this decoder's own value.
   func decode<T: Decodable>(_ type: T.Type, from value: CodedValue, at key: (any CodingKey)?) throws -> T {
-    // Comparing types costs less than asking them; the common ones come first.
+    // Comparing types is cheaper than a dynamic cast. The most frequent types come first.
     if T.self == String.self { return same(try require(type, value.string, in: value, at: key)) }
     if T.self == Int.self { return same(try integer(Int.self, value, at: key)) }
     if T.self == Double.self { return same(try double(type, value, at: key)) }
@@ -48,7 +48,7 @@ extension ValueDecoder {
     return try type.init(from: child(value, at: key, keysAreExact: isDictionary))
   }
 
-  /// `other` if it is a `type`, which opens to the dynamic type.
+  /// Returns `other` if it is an instance of `type`.
   private static func instance(of type: any Decodable.Type, _ other: Any) -> Any? {
     func opened<Dynamic>(_: Dynamic.Type) -> Any? { other as? Dynamic }
     return opened(type)
@@ -56,7 +56,7 @@ extension ValueDecoder {
 
   // MARK: Numbers
 
-  /// Exactly, or not at all.
+  /// Returns the integer if it can be represented exactly.
   private func integer<I: FixedWidthInteger>(
     _ type: I.Type, _ value: CodedValue, at key: (any CodingKey)?
   ) throws -> I {
@@ -76,14 +76,14 @@ extension ValueDecoder {
     I(exactly: integer)
   }
 
-  /// Through its text: a double has fewer digits than a decimal.
+  /// Converts through a string, because a double has fewer digits than a decimal.
   private static func whole<I: FixedWidthInteger>(_ decimal: Decimal) -> I? {
     var (rounded, copy) = (Decimal(), decimal)
     unsafe NSDecimalRound(&rounded, &copy, 0, .plain)
     return rounded == decimal ? I("\(rounded)") : nil
   }
 
-  /// One that 64 bits with a sign do not hold.
+  /// Returns an integer that does not fit in `Int64`.
   private func largeInteger(
     _ other: Any, _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
   ) throws -> any FixedWidthInteger {
@@ -92,7 +92,7 @@ extension ValueDecoder {
     return integer
   }
 
-  /// The nearest double: large integers may lose digits, as everywhere in Firestore's libraries.
+  /// Returns the nearest double. Large integers may lose digits, as in all of Firestore's libraries.
   private func double(_ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?) throws -> Double {
     switch (value, options.nonConformingFloat) {
     case (.stored(.double(let double)), _): return double
@@ -126,7 +126,8 @@ extension ValueDecoder {
     case .decimal(let decimal): return decimal.decimalValue
     case .stored(.integer(let integer)): return Decimal(integer)
     case .stored(.double(let double)):
-      // Through the shortest text that means this double: what was written as 1.1 is read as 1.1.
+      // Converts the shortest string that represents this double, so that a number written as 1.1 is read
+      // as 1.1.
       guard let decimal = Decimal(string: "\(double)") else {
         throw corrupted("The number \(double) does not fit in Decimal.", at: key)
       }
@@ -135,12 +136,12 @@ extension ValueDecoder {
     }
   }
 
-  // MARK: Moments, bytes, places
+  // MARK: Times, bytes, locations
 
   private func date(_ value: CodedValue, at key: (any CodingKey)?) throws -> Date {
     switch options.date {
     case .timestamp:
-      // One that no timestamp can be.
+      // A date outside the range of timestamps.
       if case .other(let other) = value, let date = other as? Date { return date }
       return try timestamp(Date.self, value, at: key).dateValue()
     case .secondsSince1970:

@@ -1,14 +1,14 @@
-// The decoder that values meet: one coded value, and a decoder for each value below.
+// The decoder of a coded value. Each nested value has its own decoder.
 
 private import DocumentStore
 
-/// Lends out one value. The chain of parents is the coding path.
+/// A decoder of one value. The chain of its parents is the coding path.
 final class ValueDecoder: Decoder {
   let value: CodedValue
   let options: DecodingOptions
-  /// True for dictionaries, whose keys are data.
+  /// True for dictionaries, whose keys are data and not names.
   let keysAreExact: Bool
-  /// Whether the value that is decoded has asked for a container of a single value.
+  /// Whether the type has requested a single-value container.
   private(set) var isAskedForValue = false
 
   private let parent: ValueDecoder?
@@ -47,15 +47,15 @@ final class ValueDecoder: Decoder {
     return reversed.reversed()
   }
 
-  // MARK: Below
+  // MARK: Nested values
 
-  /// The decoder of a value below; no key means that it is this decoder's own.
+  /// Returns the decoder of a nested value. Without a key, it is this decoder's own value.
   func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
     ValueDecoder(
       value, below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact)
   }
 
-  // MARK: Asked by the value
+  // MARK: Decoder
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     switch value {
@@ -86,7 +86,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Errors
 
-  /// `found`, or the error that `value` is no `type`.
+  /// Returns `found`; throws a type mismatch if it is nil.
   func require<Found>(
     _ type: Any.Type, _ found: Found?, in value: CodedValue, at key: (any CodingKey)?
   ) throws -> Found {
@@ -110,7 +110,7 @@ final class ValueDecoder: Decoder {
   }
 }
 
-// One generic method stands for the protocol's fifteen.
+// This generic method implements the protocol's fifteen methods.
 extension ValueDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool { value.isNull }
 

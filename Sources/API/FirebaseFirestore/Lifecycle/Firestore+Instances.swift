@@ -1,4 +1,4 @@
-// Where instances come from.
+// Creates, caches and opens instances.
 
 public import FirebaseCore
 private import Foundation
@@ -19,26 +19,27 @@ extension Firestore {
     firestore(app: app, database: defaultDatabase)
   }
 
-  /// A database of the default app. Each id is a database of its own.
+  /// A database of the default app. Each ID has a separate database.
   public class func firestore(database: String) -> Firestore {
     firestore(app: defaultApp, database: database)
   }
 
-  /// A database of `app`. Each id is a database of its own.
+  /// A database of `app`. Each ID has a separate database.
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     let key = Key(app: app.name, database: database)
     let (instance, isNew) = instances.withLock { instances in
-      // An app that was deleted keeps nothing here: a new one of the same name may have come.
+      // A cached instance of a deleted app does not count, because a new app may have the same name. An
+      // instance of a deleted app is not cached.
       if let instance = instances[key], instance.app === app { return (instance, false) }
       let instance = Firestore(app: app, databaseID: database)
       if FirebaseApp.app(name: app.name) === app { instances[key] = instance }
       return (instance, true)
     }
     if isNew {
-      // Outside the lock: an app that is gone already runs it at once.
+      // Outside the lock, because the teardown runs at once if the app is already deleted.
       let teardown = app.addTeardown {
         instance.forget()
-        // The app is gone when its stores are.
+        // Deleting an app completes only after its stores are closed.
         instance.endNow()
       }
       instance.keep(teardown)
@@ -54,7 +55,7 @@ extension Firestore {
     return app
   }
 
-  /// The next call for this database makes a new instance.
+  /// Removes this instance from the cache. The next call for its database creates a new one.
   func forget() {
     let key = Key(app: app.name, database: databaseID)
     Self.instances.withLock { if $0[key] === self { $0[key] = nil } }
@@ -62,19 +63,20 @@ extension Firestore {
 
   // MARK: Without an app
 
-  /// The database in a directory, opened, or made if there is none. No app is needed.
+  /// Opens the database in a directory, and creates it if it does not exist. Needs no app.
   ///
   /// ```swift
   /// let firestore = try Firestore.open(at: URL(fileURLWithPath: "/srv/data/shop"))
   /// ```
   ///
-  /// `settings` are those of the instance, which cannot be changed later: the callback queue, the durability, a remote.
-  /// The directory is what is opened, whatever they say of a cache.
+  /// `settings` are those of the instance and cannot be changed later: the callback queue, the durability,
+  /// a remote. Cache settings are ignored, because the directory is given.
   ///
-  /// Each call makes an instance of its own, and all of one directory share one store, whose durability and remote are
-  /// those with which it was opened first. It is closed when the last of them is terminated or gone. Throws if the
-  /// store cannot be opened: `unavailable` if another process has it, `dataLoss` if it is damaged, `resourceExhausted`
-  /// on a full disk, `invalidArgument` for a URL that names no directory of this machine.
+  /// Each call creates a separate instance. All instances of a directory share one store, with the
+  /// durability and remote of the first. The store is closed when the last instance is terminated or
+  /// released. Throws `unavailable` if another process uses the store, and `dataLoss` if it is damaged.
+  /// Throws `resourceExhausted` on a full disk, and `invalidArgument` for a URL that is not a local
+  /// directory.
   public class func open(
     at directory: URL, settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
@@ -86,7 +88,7 @@ extension Firestore {
     return instance
   }
 
-  /// Throws `invalidArgument` for a URL that names no directory of this machine.
+  /// Throws `invalidArgument` for a URL that is not a local directory.
   static func localPath(of directory: URL) throws -> String {
     guard directory.namesLocalFile else {
       throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
@@ -94,8 +96,8 @@ extension Firestore {
     return directory.standardizedFileURL.path
   }
 
-  /// A new, empty database that is nowhere on disk, and gone when it is terminated or nobody has it any more.
-  /// For tests.
+  /// A new, empty database in memory, for tests. Its contents are lost when the instance is terminated or
+  /// released.
   public class func memory() -> Firestore {
     Firestore(app: .unregistered(name: "memory"), databaseID: defaultDatabase, place: .memory(UUID()))
   }

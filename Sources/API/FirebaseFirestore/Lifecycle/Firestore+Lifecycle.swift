@@ -1,4 +1,4 @@
-// Starting over, waiting and ending. Without a remote there is no network to turn off.
+// Turns the network on and off, waits for writes, terminates instances, and deletes databases.
 
 private import DocumentStore
 private import FirebaseCore
@@ -6,28 +6,28 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Accepted, without effect: what goes wrong is told by errors.
+  /// Accepted without effect; failures are reported as errors.
   public class func enableLogging(_ logging: Bool) {}
 
   // MARK: Network
 
-  /// Goes on with the remote. Completes, and changes nothing without one.
+  /// Connects to the remote again. Without a remote, completes without effect.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     send(.enableNetwork, completion)
   }
 
-  /// Lets writes and reads go to the remote again; without a remote nothing changes.
+  /// Connects to the remote again. Without a remote, has no effect.
   nonisolated(nonsending) public func enableNetwork() async throws {
     try await client().send(.enableNetwork)
   }
 
-  /// Leaves the remote alone: reads are answered from what is here, writes wait. Completes, and changes nothing
-  /// without a remote.
+  /// Disconnects from the remote: reads use the local cache, and writes wait in the outbox. Without a
+  /// remote, completes without effect.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     send(.disableNetwork, completion)
   }
 
-  /// Cuts the remote off until `enableNetwork()`; without a remote nothing changes.
+  /// Disconnects from the remote until `enableNetwork()`. Without a remote, has no effect.
   nonisolated(nonsending) public func disableNetwork() async throws {
     try await client().send(.disableNetwork)
   }
@@ -44,8 +44,9 @@ extension Firestore {
 
   // MARK: Waiting
 
-  /// Completes once all writes that were issued before are durable and visible, or have failed; with a remote, once it
-  /// has answered them. Fails with `cancelled` if the user changes meanwhile.
+  /// Calls `completion` once all writes issued before are durable and visible, or have failed. With a
+  /// remote, waits until the remote has answered them. Fails with `cancelled` if the user changes
+  /// meanwhile.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     let callback = Callback<(any Error)?> { completion($0) }
     let queue = callbackQueue
@@ -56,7 +57,7 @@ extension Firestore {
     }
   }
 
-  /// Returns when all writes before it are acknowledged.
+  /// Returns once all writes issued before are acknowledged.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -66,17 +67,18 @@ extension Firestore {
 
   // MARK: Ending
 
-  /// Ends this instance. When this returns, listeners hear nothing more, the next `firestore()` makes a new instance,
-  /// and any later call of this one traps, but for `terminate` and `clearPersistence`. What was asked before is finished
-  /// behind it: reads, transactions and writes have their completions; those that wait for a remote, and bundles whose
-  /// stream has not ended, fail. Then the store is closed, and then comes this completion. A transaction's block must not
-  /// wait for it.
+  /// Terminates this instance. After this returns, listeners are no longer called, and the next
+  /// `firestore()` creates a new instance. Every later call of this instance traps, except `terminate` and
+  /// `clearPersistence`. Operations issued before complete in the background: reads, transactions and
+  /// writes call their completions. Those that wait for a remote fail, and so do bundles whose stream has
+  /// not ended. Then the store is closed, and `completion` is called. A transaction's block must not wait
+  /// for it.
   ///
-  /// With a remote, the completion of a write that it has not answered is called with `cancelled`, where the original
-  /// never calls it. The write stays in the queue, and the next instance sends it.
+  /// With a remote, each unanswered write completes with `cancelled`; Firestore would never call its
+  /// completion. The write stays in the outbox, and the next instance sends it.
   ///
-  /// Of instances that share a directory, the last one ends the way to the remote: writes of the others, and who waits
-  /// for them, are told when the remote has answered, or then.
+  /// If several instances share a directory, the last one to terminate ends the connection to the remote.
+  /// Unanswered writes and waits of the other instances complete then, or earlier when the remote answers.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     forget()
     end()
@@ -84,15 +86,16 @@ extension Firestore {
     ending.notify(queue: endQueue) { tell(.success(())) }
   }
 
-  /// Ends everything and closes the store; later calls of the instance fail.
+  /// Terminates the instance and returns when the store is closed. Later calls of the instance trap.
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     end()
     await withCheckedContinuation { done in ending.notify(queue: endQueue) { done.resume() } }
   }
 
-  /// Deletes the database with all that is in it. Fails with `failedPrecondition` once it was used and not
-  /// terminated, here or elsewhere in the process; behind a `terminate` of this instance it waits for that.
+  /// Deletes the database with all its data. Fails with `failedPrecondition` if an instance in this process
+  /// has used it and is not terminated. After a `terminate` of this instance, waits for the end of the
+  /// termination.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     clear(told { (_: Void?, error) in completion?(error) })
   }

@@ -1,4 +1,4 @@
-// Listening to a document: a query for one key.
+// Listens to a document: a query for one key.
 
 private import DocumentStore
 private import Foundation
@@ -7,8 +7,8 @@ private import Foundation
 public typealias FIRDocumentSnapshotBlock = (DocumentSnapshot?, (any Error)?) -> Void
 
 extension DocumentReference: Listenable {
-  /// Tells `listener` the document on the callback queue: first as it is, there or not, then each time it changes.
-  /// A write is told before its completion is called.
+  /// Calls `listener` on the callback queue with the document, existing or not, and again after each
+  /// change. A write reaches the listener before the write's completion is called.
   @discardableResult
   public func addSnapshotListener(
     _ listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
@@ -16,7 +16,8 @@ extension DocumentReference: Listenable {
     addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
   }
 
-  /// With `includeMetadataChanges`, also when nothing but a snapshot's metadata changes.
+  /// Adds a listener. With `includeMetadataChanges`, it is also called when only a snapshot's metadata
+  /// changes.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
@@ -32,7 +33,7 @@ extension DocumentReference: Listenable {
     tell(options, listener)
   }
 
-  /// On any serial queue.
+  /// Listens on any serial queue.
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<DocumentSnapshot, any Error>) -> Void

@@ -1,29 +1,30 @@
-// What a listener can choose.
+// The options of a listener.
 
 private import FirebaseCore
 public import Foundation
 
-/// Where a listener looks. Without a remote, the database is server and cache at once; only what a snapshot says
-/// about itself differs.
+/// The source of a listener's snapshots. Without a remote, the database is both server and cache, and the
+/// source only changes a snapshot's metadata.
 public enum ListenSource: UInt, Sendable {
-  /// The cache at first, then what the remote says.
+  /// The cache first, then the remote.
   case `default` = 0
-  /// What is here, and never the remote.
+  /// The local cache only, never the remote.
   case cache = 1
 }
 
-/// Options of a listener; they never change, and are equal by value.
+/// Options of a listener, immutable and equal by value.
 ///
 /// ```swift
 /// let options = SnapshotListenOptions().withSource(.cache).withIncludeMetadataChanges(true)
 /// ```
 public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
-  /// Whom the listener hears.
+  /// The source of the snapshots.
   public let source: ListenSource
-  /// Also tell changes of a snapshot's metadata alone. Without a remote there are none.
+  /// Whether to call the listener when only a snapshot's metadata changes. Without a remote, that never
+  /// happens.
   public let includeMetadataChanges: Bool
 
-  /// The default source, without changes of metadata.
+  /// Creates options with the default source, without changes of metadata.
   public override convenience init() { self.init(.default, false) }
 
   init(_ source: ListenSource, _ includeMetadataChanges: Bool) {
@@ -31,12 +32,12 @@ public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
     self.includeMetadataChanges = includeMetadataChanges
   }
 
-  /// The same options with another source.
+  /// Returns a copy with another source.
   public func withSource(_ source: ListenSource) -> SnapshotListenOptions {
     SnapshotListenOptions(source, includeMetadataChanges)
   }
 
-  /// The same options, with or without changes of metadata.
+  /// Returns a copy that includes or excludes changes of metadata.
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
     SnapshotListenOptions(source, include)
   }

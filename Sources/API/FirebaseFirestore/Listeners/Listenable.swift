@@ -1,17 +1,17 @@
-// What listening to a query and listening to a document have in common.
+// Shared code for listening to queries and to documents.
 
 import DocumentStore
 private import FirebaseCore
 import Foundation
 import OfflineSync
 
-/// Something whose states can be listened to.
+/// A query or a document reference.
 protocol Listenable {
   associatedtype Snapshot: Sendable
 
   var firestore: Firestore { get }
 
-  /// Tells `handler` the states on `queue`, which is serial.
+  /// Calls `handler` with each state on `queue`, which is serial.
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
@@ -19,7 +19,7 @@ protocol Listenable {
 }
 
 extension Listenable {
-  /// The same for a closure of the user, on the callback queue.
+  /// Calls the user's closure with each state on the callback queue.
   func tell(
     _ options: SnapshotListenOptions, _ listener: @escaping (Snapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
@@ -34,8 +34,8 @@ extension Listenable {
 }
 
 extension FirestoreClient {
-  /// Listens to a query as the API shows its states, which come from the store or, with a remote, from the driver. A
-  /// query that cannot be asked is told as an error.
+  /// Listens to a query and converts its states for the API. The states come from the store or, with a
+  /// remote, from the driver. An invalid query is delivered as an error.
   func listen<Snapshot: Sendable>(
     to query: Result<StructuredQuery, any Error>, _ options: SnapshotListenOptions, on queue: DispatchQueue,
     live: @escaping @Sendable (LiveSnapshot) -> Snapshot,

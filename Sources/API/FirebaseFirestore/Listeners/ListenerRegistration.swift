@@ -1,29 +1,29 @@
-// The end of listening.
+// Registrations, which end the listening.
 
 import FirebaseCore
 public import Foundation
 
-/// What `addSnapshotListener` returns: the way to end it.
+/// The result of `addSnapshotListener`. It removes the listener.
 public protocol ListenerRegistration: NSObjectProtocol, Sendable {
-  /// After this returns, no callback starts; one that runs may finish. Any thread may call it, and calling it
-  /// again does nothing.
+  /// Removes the listener. After this returns, no callback starts; one that runs may finish. Any thread may
+  /// call it, and calling it again does nothing.
   ///
-  /// While a callback runs in another thread, this waits for its end, though for some milliseconds only, since it may
-  /// itself wait for the caller. In the callback it does not wait.
+  /// If a callback runs in another thread, this waits for it, but only for some milliseconds because the
+  /// callback may itself wait for the caller. Inside the callback, it does not wait.
   func remove()
 }
 
-/// A listener on its way to the store, or there. It goes on until it is removed, whether anybody keeps the
-/// registration or not.
+/// A listener that is registered with the store, or about to be. It stays active until removed, even if the
+/// caller drops the registration.
 final class Listening: NSObject, ListenerRegistration {
   private let state = Guarded(State())
   private let onRemoval: @Sendable (Listening) -> Void
-  /// Calls of the user that have begun.
+  /// User callbacks in progress.
   private let calls = DispatchGroup()
 
   private struct State {
     var isRemoved = false
-    /// The thread that is in a call, or about to be.
+    /// The thread that runs a callback, or is about to.
     var caller: ObjectIdentifier?
     var registration: (@Sendable () -> Void)?
     var onEnd: (@Sendable () -> Void)?
@@ -33,8 +33,8 @@ final class Listening: NSObject, ListenerRegistration {
 
   var isRemoved: Bool { state.withLock { $0.isRemoved } }
 
-  /// Runs `body`, which is to do nothing but call the user, unless this was removed; false if it was. What takes its time
-  /// is done before: from here on, whoever removes this waits.
+  /// Runs `body` unless the listener was removed, and returns whether it ran. `body` should only call the
+  /// user's closure: long work belongs before this call, because `remove` waits for `body`.
   @discardableResult
   func call(_ body: () -> Void) -> Bool {
     let begins = state.withLock { state in
@@ -50,7 +50,8 @@ final class Listening: NSObject, ListenerRegistration {
     return true
   }
 
-  /// It was taken up; `registration` ends that.
+  /// Stores `registration`, which ends the listening in the store. Calls it at once if the listener was
+  /// removed.
   func attach(_ registration: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.registration = registration }
@@ -59,7 +60,7 @@ final class Listening: NSObject, ListenerRegistration {
     if isLate { registration() }
   }
 
-  /// Calls `body` when this ends, by whomever; at once if it has.
+  /// Calls `body` when the listener is removed, for any reason. Calls it at once if it already was.
   func atEnd(_ body: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.onEnd = body }
@@ -73,7 +74,7 @@ final class Listening: NSObject, ListenerRegistration {
     onRemoval(self)
   }
 
-  /// Without telling whoever keeps it.
+  /// Ends the listening without calling `onRemoval`.
   func stop() {
     let (registration, onEnd) = state.withLock { state in
       state.isRemoved = true
@@ -88,7 +89,8 @@ final class Listening: NSObject, ListenerRegistration {
     waitForHandler()
   }
 
-  /// Whether a call in another thread has come to the user's code cannot be told from outside, but that it has ended.
+  /// Waits for a callback in another thread to return. The state only shows that the thread is in `call`,
+  /// not whether it has reached the user's code.
   private func waitForHandler() {
     let caller = state.withLock { $0.caller }
     guard let caller, caller != ObjectIdentifier(Thread.current) else { return }

@@ -1,4 +1,4 @@
-// Listening to a query.
+// Listens to a query.
 
 private import DocumentStore
 private import Foundation
@@ -7,8 +7,8 @@ private import Foundation
 public typealias FIRQuerySnapshotBlock = (QuerySnapshot?, (any Error)?) -> Void
 
 extension Query: Listenable {
-  /// Tells `listener` the results on the callback queue: first as they are, then each time they change. A write
-  /// is told before its completion is called.
+  /// Calls `listener` on the callback queue with the results, and again after each change. A write reaches
+  /// the listener before the write's completion is called.
   @discardableResult
   public func addSnapshotListener(
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
@@ -16,7 +16,8 @@ extension Query: Listenable {
     addSnapshotListener(options: SnapshotListenOptions(), listener: listener)
   }
 
-  /// With `includeMetadataChanges`, also when nothing but a snapshot's metadata changes.
+  /// Adds a listener. With `includeMetadataChanges`, it is also called when only a snapshot's metadata
+  /// changes.
   @discardableResult
   public func addSnapshotListener(
     includeMetadataChanges: Bool, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
@@ -32,7 +33,7 @@ extension Query: Listenable {
     tell(options, listener)
   }
 
-  /// On any serial queue.
+  /// Listens on any serial queue.
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void

@@ -3,7 +3,7 @@
 private import Foundation
 
 extension Query {
-  /// The results as they are, and then each time they change.
+  /// The current results, followed by the results after each change.
   ///
   /// ```swift
   /// for try await snapshot in Firestore.firestore().collection("cities").snapshots {
@@ -12,14 +12,14 @@ extension Query {
   /// ```
   public var snapshots: QuerySnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
-  /// The results as they are and as they become; with or without changes of metadata.
+  /// The current results, followed by the results after each change, with or without changes of metadata.
   public func snapshots(includeMetadataChanges: Bool) -> QuerySnapshotsSequence {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a query. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
-  /// database is terminated. What a listener would be told waits until the loop takes it; several commits that come
-  /// quickly may be one snapshot. No callback queue is needed.
+  /// Snapshots of a query. Each iterator has its own listener. It ends when the iterator is released, its
+  /// task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop takes them.
+  /// Several commits in quick succession may produce one snapshot. No callback queue is needed.
   public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = QuerySnapshot
     public typealias Failure = any Error
@@ -27,7 +27,7 @@ extension Query {
     private let query: Query
     private let options: SnapshotListenOptions
 
-    /// The results of a query, for a loop.
+    /// Creates a sequence of the results of a query.
     public init(_ query: Query, includeMetadataChanges: Bool) {
       self.query = query
       options = .metadata(includeMetadataChanges)
@@ -39,7 +39,7 @@ extension Query {
         SnapshotStream.make { queue, handler in query.listen(options, on: queue, handler) })
     }
 
-    /// Takes one snapshot after the other.
+    /// An iterator that returns one snapshot after the other.
     public struct Iterator: AsyncIteratorProtocol {
       private var stream: AsyncThrowingStream<QuerySnapshot, any Error>.Iterator
 
@@ -47,7 +47,7 @@ extension Query {
         self.stream = stream.makeAsyncIterator()
       }
 
-      /// The next snapshot; nil once the task is cancelled or the database terminated.
+      /// Returns the next snapshot; nil once the task is cancelled or the database is terminated.
       public mutating func next() async throws -> QuerySnapshot? { try await stream.next() }
 
       public mutating func next(
@@ -60,17 +60,17 @@ extension Query {
 }
 
 extension DocumentReference {
-  /// The document as it is, there or not, and then each time it changes.
+  /// The current document, existing or not, followed by the document after each change.
   public var snapshots: DocumentSnapshotsSequence { snapshots(includeMetadataChanges: false) }
 
-  /// The document as it is and as it becomes; with or without changes of metadata.
+  /// The current document, followed by the document after each change, with or without changes of metadata.
   public func snapshots(includeMetadataChanges: Bool) -> DocumentSnapshotsSequence {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a document. Each iterator listens by itself, until it is gone or its task is cancelled, or until the
-  /// database is terminated. What a listener would be told waits until the loop takes it; several commits that come
-  /// quickly may be one snapshot. No callback queue is needed.
+  /// Snapshots of a document. Each iterator has its own listener. It ends when the iterator is released,
+  /// its task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop takes
+  /// them. Several commits in quick succession may produce one snapshot. No callback queue is needed.
   public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = DocumentSnapshot
     public typealias Failure = any Error
@@ -78,7 +78,7 @@ extension DocumentReference {
     private let document: DocumentReference
     private let options: SnapshotListenOptions
 
-    /// The states of a document, for a loop.
+    /// Creates a sequence of the states of a document.
     public init(_ document: DocumentReference, includeMetadataChanges: Bool) {
       self.document = document
       options = .metadata(includeMetadataChanges)
@@ -90,7 +90,7 @@ extension DocumentReference {
         SnapshotStream.make { queue, handler in document.listen(options, on: queue, handler) })
     }
 
-    /// Takes one snapshot after the other.
+    /// An iterator that returns one snapshot after the other.
     public struct Iterator: AsyncIteratorProtocol {
       private var stream: AsyncThrowingStream<DocumentSnapshot, any Error>.Iterator
 
@@ -98,7 +98,7 @@ extension DocumentReference {
         self.stream = stream.makeAsyncIterator()
       }
 
-      /// The next snapshot; nil once the task is cancelled or the database terminated.
+      /// Returns the next snapshot; nil once the task is cancelled or the database is terminated.
       public mutating func next() async throws -> DocumentSnapshot? { try await stream.next() }
 
       public mutating func next(

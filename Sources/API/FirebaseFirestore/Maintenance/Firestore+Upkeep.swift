@@ -1,27 +1,29 @@
-// Numbers of a database, copies of it, and what is too old for it.
+// Statistics, backups, and the eviction of old documents.
 
 private import DocumentStore
 private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// How much a database holds.
+/// The size of a database.
 public struct FirestoreStatistics: Hashable, Sendable {
-  /// All documents of all collections; with a remote, those that are in the cache.
+  /// The number of documents in all collections. With a remote, the number of documents in the cache.
   public let documentCount: Int
-  /// The space that the database takes, spare files and the contents of Storage's files included.
+  /// The space that the database uses in bytes, including recycled log files and the contents of Storage's
+  /// files.
   public let byteCount: UInt64
-  /// Of these, the space of documents: compressed, but for those that were written last.
+  /// The space of the documents in bytes, a part of `byteCount`. Only recently written documents are
+  /// uncompressed.
   public let documentByteCount: UInt64
-  /// Of these, the space of the contents of Storage's files.
+  /// The space of the contents of Storage's files in bytes, a part of `byteCount`.
   public let contentByteCount: UInt64
-  /// How many indexes there are, without that of the names.
+  /// The number of indexes, without the index of document names.
   public let indexCount: Int
 }
 
 extension Firestore {
-  /// Reads pages of indexes and no document. Throws `dataLoss` if the documents cannot be counted since the database is
-  /// damaged.
+  /// Returns the size of the database. Reads index pages, but no documents. Throws `dataLoss` if damage
+  /// prevents counting the documents.
   nonisolated(nonsending) public func statistics() async throws -> FirestoreStatistics {
     let client = client()
     await client.wait(for: client.lastIssuedWrite)
@@ -34,13 +36,14 @@ extension Firestore {
     }
   }
 
-  /// Writes the database as of one moment to `directory`, a new or an empty one, while reads and writes go on. When it
-  /// returns, the backup is on stable storage, and every document and every content of a file in it was read back:
-  /// `Firestore.open(at:)` opens it.
+  /// Writes a snapshot of the database to `directory`, which must be new or empty. Reads and writes
+  /// continue meanwhile. When this returns, the backup is on stable storage, and every document and file
+  /// content in it was read back. `Firestore.open(at:)` opens it.
   ///
-  /// Throws `failedPrecondition` if the directory holds anything or lies in the database's own, or if the database is in
-  /// memory, `dataLoss` if a document or a content of this database is damaged, `resourceExhausted` on a full disk, and
-  /// `invalidArgument` for a URL that names no directory of this machine; then the directory holds no database.
+  /// Throws `failedPrecondition` if the directory is not empty or lies inside the database's own, or if the
+  /// database is in memory. Throws `dataLoss` if a document or a content of this database is damaged, and
+  /// `resourceExhausted` on a full disk. Throws `invalidArgument` for a URL that is not a local directory.
+  /// After an error, the directory holds no database.
   nonisolated(nonsending) public func backup(to directory: URL) async throws {
     guard !isInMemory else {
       throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")
@@ -51,10 +54,11 @@ extension Firestore {
     try await client.performed { view throws(DocumentStoreError) in try view.store.backup(to: path) }
   }
 
-  /// Deletes the documents of a collection that were last changed before `date`, and says how many. Those that
-  /// someone changes meanwhile stay, and so do those whose time is ahead of the clock, because whoever made their bundle
-  /// had one that is: they count as changed then. With a remote they are gone from the cache alone, and those that a listener sees
-  /// or that have pending writes stay. Throws `invalidArgument` for a date after the year 9999, and for one that is none.
+  /// Deletes the documents of a collection that were last changed before `date`, and returns their count.
+  /// Documents that change meanwhile stay. So do documents whose time lies in the future, because the clock
+  /// that stamped their bundle was fast. With a remote, only the cache is affected, and documents that a
+  /// listener sees or that have pending writes stay. Throws `invalidArgument` for a date after the year
+  /// 9999, and for a date that is not a number.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int

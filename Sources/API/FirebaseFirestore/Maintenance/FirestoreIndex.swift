@@ -1,27 +1,27 @@
-// Indexes that are declared, rather than made when a query needs them.
+// Indexes that an app declares, in addition to those that queries create.
 
 import DocumentStore
 private import OfflineSync
 
-/// An index of the documents of a collection, or of all collections with an id. Equal by value.
+/// An index of the documents of a collection, or of all collections with an ID. Equal by value.
 ///
-/// It has the fields that are compared with `==` first, and then those of the order. An index is read from either end:
-/// it serves an order and the opposite one.
+/// List the fields compared with `==` first, and then those of the order. An index can be read in both
+/// directions: it supports an order and its reverse.
 ///
 /// ```swift
 /// let index = FirestoreIndex("cities", [.ascending("country"), .descending("population")])
 /// try await Firestore.firestore().createIndex(index)
 /// ```
 public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
-  /// Which collections an index is about.
+  /// The collections that an index covers.
   public enum Scope: Hashable, Sendable {
-    /// Each collection by itself.
+    /// Each collection separately.
     case collection
-    /// All collections with the id together.
+    /// All collections with the ID together.
     case collectionGroup
   }
 
-  /// A field, named by text with dots between the names.
+  /// A field, named by a string with dots between the names.
   public struct Field: Hashable, Sendable {
     enum Part: Hashable {
       case ascending, descending, elements
@@ -30,24 +30,25 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     let path: String
     let part: Part
 
-    /// A field in ascending order; it serves the descending one as well.
+    /// A field in ascending order. The index also supports the reverse of its whole order.
     public static func ascending(_ path: String) -> Field { Field(path: path, part: .ascending) }
 
-    /// A field in descending order. An index whose fields all go the other way is the same.
+    /// A field in descending order. An index with all directions reversed is equivalent.
     public static func descending(_ path: String) -> Field { Field(path: path, part: .descending) }
 
     /// Each element of an array, for `arrayContains`.
     public static func elements(_ path: String) -> Field { Field(path: path, part: .elements) }
   }
 
-  /// The last part of the paths of its collections.
+  /// The last segment of the collections' paths.
   public let collectionID: String
-  /// Which of these collections.
+  /// Whether the index covers each collection separately or all together.
   public let scope: Scope
-  /// In the order in which they sort.
+  /// The fields, in sort order.
   public let fields: [Field]
 
-  /// An index of one collection, unless its scope says of all with this id.
+  /// Creates the definition of an index for each collection with this ID, or for all of them together if
+  /// `scope` says so.
   public init(_ collectionID: String, _ fields: [Field], scope: Scope = .collection) {
     self.collectionID = collectionID
     self.fields = fields
@@ -67,8 +68,8 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Firestore {
-  /// Makes an index that stays until it is dropped, with the documents that there are; writes go on meanwhile. Fine
-  /// if there is one.
+  /// Creates an index that covers existing documents and stays until it is dropped. Writes continue
+  /// meanwhile. Does nothing if the index exists.
   nonisolated(nonsending) public func createIndex(_ index: FirestoreIndex) async throws {
     let definition = try index.definition
     _ = try await client().performed { view throws(DocumentStoreError) in
@@ -76,15 +77,17 @@ extension Firestore {
     }
   }
 
-  /// False if there is no such index. Queries that need it have it made again, unless that is turned off.
+  /// Drops an index, and returns false if it does not exist. A later query that needs it creates it again,
+  /// unless automatic creation is off.
   @discardableResult
   nonisolated(nonsending) public func dropIndex(_ index: FirestoreIndex) async throws -> Bool {
     let definition = try index.definition
     return try await client().performed { $0.store.dropIndex(definition) }
   }
 
-  /// All indexes as text, in the order in which they were made. Marked are those that a query had made, and as lost those
-  /// whose keys a full disk or a damaged page has taken: the next query of their collections has them made again.
+  /// Returns all indexes as text, in the order of their creation. Indexes that a query created are marked
+  /// as automatic. An index is marked as lost if a full disk or a damaged page has destroyed its keys. The
+  /// next query of its collections rebuilds it.
   nonisolated(nonsending) public func indexes() async throws -> [String] {
     try await client().performed { view in
       view.store.indexList.map { index in

@@ -1,21 +1,21 @@
-// How a query is answered, for people who wonder why it takes so long.
+// Explains how a query is executed and why it may be slow.
 
 private import DocumentStore
 private import OfflineSync
 
-/// The way of a query to its answer, and what it took.
+/// The plan of a query and its cost.
 public struct FirestoreQueryExplanation: Sendable, CustomStringConvertible {
-  /// Which indexes are used, and how.
+  /// The indexes that the query uses, and how it uses them.
   public let plan: String
-  /// Indexes that were made because the query needs them.
+  /// The indexes that were created because the query needs them.
   public let indexesMade: [String]
-  /// How many keys of indexes were looked at.
+  /// The number of index keys that were read.
   public let indexEntriesRead: Int
-  /// How many documents were read.
+  /// The number of documents that were read.
   public let documentsRead: Int
-  /// How many results there were.
+  /// The number of results.
   public let results: Int
-  /// How long the answer took.
+  /// The time that the query took.
   public let duration: Duration
   public let description: String
 
@@ -31,7 +31,7 @@ public struct FirestoreQueryExplanation: Sendable, CustomStringConvertible {
 }
 
 extension Query {
-  /// Answers the query and tells how.
+  /// Runs the query and returns its plan and cost.
   ///
   /// ```swift
   /// let cities = Firestore.firestore().collection("cities")

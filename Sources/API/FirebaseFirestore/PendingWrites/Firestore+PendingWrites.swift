@@ -1,19 +1,19 @@
-// Users of a database with a remote, and the writes of theirs that wait.
+// The users of a database with a remote, and their pending writes.
 
 import DocumentStore
 private import FirebaseCore
 public import Foundation
 import OfflineSync
 
-/// Writes that the remote has not answered: made together, and sent together.
+/// A batch of writes that the remote has not answered yet. They were issued together and are sent together.
 public struct PendingWrite: Hashable, Sendable, Identifiable {
-  /// Later ones have greater numbers.
+  /// The number of the batch; later batches have greater numbers.
   public let id: Int64
-  /// Of the documents.
+  /// The paths of the documents.
   public let paths: [String]
-  /// When they were made.
+  /// The time when the writes were issued.
   public let date: Date
-  /// On their way: the remote may have them already, and its answer is awaited.
+  /// Whether the writes were sent. The remote may already have them, but has not answered.
   public let isSent: Bool
 
   init(_ id: BatchID, _ paths: [DocumentPath], _ time: StoredTimestamp, isSent: Bool) {
@@ -25,15 +25,15 @@ public struct PendingWrite: Hashable, Sendable, Identifiable {
 }
 
 extension Firestore {
-  /// The user whose database this is from now on; nil for nobody, as at the start of each instance. Writes of the
-  /// user before stay where they are, unsent and out of sight, until that user is back. Without a remote there are no
-  /// users, and nothing happens.
+  /// Changes the current user; nil means no user, which is the initial state of each instance. Pending
+  /// writes of the previous user stay unsent and hidden until that user returns. Without a remote, the call
+  /// has no effect.
   nonisolated(nonsending) public func changeUser(_ userID: String?) async throws {
     try await client().send(.changeUser(userID))
   }
 
-  /// The writes of the current user that the remote has not answered, in their order. Without a remote there are
-  /// none.
+  /// Returns the current user's writes that the remote has not answered, in order. Without a remote, the
+  /// list is empty.
   nonisolated(nonsending) public func pendingWrites() async throws -> [PendingWrite] {
     let client = client()
     await client.wait(for: client.lastIssuedWrite)
@@ -46,8 +46,9 @@ extension Firestore {
     }
   }
 
-  /// Takes writes out of the queue: their effect vanishes here, and whoever waits for them gets `cancelled`. If they
-  /// were on their way to the remote, they may have happened there; then they come back as what the remote has.
+  /// Removes writes from the outbox. Their local effect disappears, and their completions receive
+  /// `cancelled`. If they were already sent, the remote may still apply them, and their effect becomes
+  /// visible again.
   nonisolated(nonsending) public func cancelPendingWrite(_ id: PendingWrite.ID) async throws {
     try await client().send(.cancelWrite(BatchID(id)))
   }

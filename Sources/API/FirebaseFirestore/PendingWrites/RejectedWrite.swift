@@ -1,12 +1,12 @@
-// Writes that the remote refused, for those who are to know, whoever made them.
+// Notifications about writes that the remote has rejected.
 
 private import DocumentStore
 private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// Writes that were made together, and that the remote has refused: they are out of the queue, and what they did here is
-/// taken back.
+/// A batch of writes that the remote has rejected. It is no longer in the outbox, and its local effect is
+/// undone.
 ///
 /// ```swift
 /// for try await rejected in Firestore.firestore().rejectedWrites {
@@ -14,27 +14,27 @@ private import OfflineSync
 /// }
 /// ```
 public struct RejectedWrite: Hashable, Sendable, Identifiable {
-  /// As `pendingWrites()` has shown it.
+  /// The batch as `pendingWrites()` listed it.
   public let write: PendingWrite
-  /// What a completion of the write gets, of `FirestoreErrorDomain`.
+  /// The error that the write's completion receives, in `FirestoreErrorDomain`.
   public let error: NSError
 
-  /// That of the write.
+  /// The ID of the batch.
   public var id: PendingWrite.ID { write.id }
 }
 
 extension Firestore {
-  /// Tells `listener` on the callback queue each write of the current user that the remote refuses, in their order, also
-  /// those that an earlier run of the program has left in the queue. A write that was cancelled is none of them. An error
-  /// without a write, that of a database which cannot be used, is told once and ends the listening. Without a remote
-  /// nothing is refused, and nothing told.
+  /// Calls `listener` on the callback queue with each rejected write of the current user, in order. This
+  /// includes writes that an earlier run of the program left in the outbox, but no cancelled writes. If the
+  /// database cannot be used, the listener receives one error without a write, and the listening ends.
+  /// Without a remote, the listener is never called.
   ///
-  /// When it is told, the documents are again as they were without the write: a read in the callback sees that. The
-  /// completion of the write comes next, if somebody waits for it, and then the listeners of the documents.
+  /// Before the listener is called, the rejected write has been undone, and a read in the callback sees
+  /// that. The completion of the write runs next, and then the listeners of the documents.
   ///
-  /// What was refused while nobody listened is told to the next listener, the last hundred of them; what a program does
-  /// not hear before its end, it does not hear later. What is on its way to a listener that is just being removed is told
-  /// to nobody: add the next listener before you remove the last one.
+  /// The next listener receives writes that were rejected while none was registered, at most the last
+  /// hundred. They are not kept beyond the end of the program. A rejection on its way to a listener that is
+  /// being removed is lost, so add the next listener before you remove the last one.
   ///
   /// ```swift
   /// Firestore.firestore().addRejectedWritesListener { rejected, _ in
@@ -54,8 +54,8 @@ extension Firestore {
     }
   }
 
-  /// The same for a loop, which needs no callback queue. Listening begins here, and a slow loop misses none. It ends with
-  /// the database.
+  /// The rejected writes as a sequence, without a callback queue. Listening starts when this property is
+  /// read. Nothing is dropped if the loop is slow. The sequence ends when the database is terminated.
   public var rejectedWrites: AsyncThrowingStream<RejectedWrite, any Error> {
     AsyncThrowingStream { continuation in
       let queue = DispatchQueue(label: "dugout.firestore.rejections")

@@ -1,11 +1,11 @@
-// How far the queue of writes is, for those who show it.
+// The progress of the outbox, for display.
 
 private import DocumentStore
 private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// How many writes wait for the remote, and how many it has answered since somebody began to look.
+/// The number of writes that wait for the remote, and of those it has answered since the listening began.
 ///
 /// ```swift
 /// for try await progress in Firestore.firestore().writeQueueProgress {
@@ -13,20 +13,20 @@ private import OfflineSync
 /// }
 /// ```
 public struct WriteQueueProgress: Hashable, Sendable {
-  /// Writes that the remote has not answered: what `pendingWrites()` would list.
+  /// The number of batches that the remote has not answered; `pendingWrites()` lists them.
   public let pendingCount: Int
-  /// Of these, those that are on their way, the first ones of the list.
+  /// The number of batches that were sent, a part of `pendingCount`. They are the first in the list.
   public let sentCount: Int
-  /// Since the listening began, or since the user changed.
+  /// The number of batches that the remote accepted since the listening began or the user changed.
   public let acceptedCount: Int
-  /// The same, of writes that the remote refused.
+  /// The number of batches that the remote rejected since the listening began or the user changed.
   public let rejectedCount: Int
-  /// The same, of writes that were taken out of the queue.
+  /// The number of batches that were cancelled since the listening began or the user changed.
   public let cancelledCount: Int
-  /// When the write was made that has waited longest; nil if none waits.
+  /// The time when the oldest pending write was issued; nil if none is pending.
   public let oldest: Date?
 
-  /// Of all writes that there were since the listening began, how many wait no more; 1 if none waits.
+  /// The fraction of completed batches among all since the listening began; 1 if none is pending.
   public var fractionCompleted: Double {
     let done = acceptedCount + rejectedCount + cancelledCount
     return pendingCount == 0 ? 1 : Double(done) / Double(done + pendingCount)
@@ -34,9 +34,10 @@ public struct WriteQueueProgress: Hashable, Sendable {
 }
 
 extension Firestore {
-  /// Tells `listener` on the callback queue how far the current user's writes are: once now, and then each time one is
-  /// made, sent or answered. An error, that of a database which cannot be used, is told once and ends the listening.
-  /// Without a remote no write waits, and that is told once.
+  /// Calls `listener` on the callback queue with the progress of the current user's writes. The first call
+  /// comes at once, and further calls whenever a write is issued, sent or answered. If the database cannot
+  /// be used, the listener receives one error and the listening ends. Without a remote, the listener is
+  /// called once and reports no pending write.
   @discardableResult
   public func addWriteQueueListener(
     _ listener: @escaping (WriteQueueProgress?, (any Error)?) -> Void
@@ -50,7 +51,7 @@ extension Firestore {
     }
   }
 
-  /// The same for a loop, which needs no callback queue. One that is slow is told the newest state, and not each.
+  /// The progress as a sequence, without a callback queue. A slow loop receives only the newest state.
   public var writeQueueProgress: AsyncThrowingStream<WriteQueueProgress, any Error> {
     AsyncThrowingStream(WriteQueueProgress.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
       let queue = DispatchQueue(label: "dugout.firestore.progress")
@@ -84,10 +85,10 @@ extension WriteQueueProgress {
   fileprivate static let nothing = WriteQueueProgress(
     pendingCount: 0, sentCount: 0, acceptedCount: 0, rejectedCount: 0, cancelledCount: 0, oldest: nil)
 
-  /// `start` is what was told first, of this user.
+  /// Counts answers relative to `start`, the first progress of the current user.
   fileprivate init(_ progress: QueueProgress, since start: Guarded<QueueProgress?>) {
     let base = start.withLock { start in
-      // Another user's answers are counted from that user's coming on.
+      // The counts start again when the user changes.
       if start?.user != .some(progress.user) { start = progress }
       return start?.answers ?? progress.answers
     }

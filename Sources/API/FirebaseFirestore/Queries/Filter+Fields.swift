@@ -1,10 +1,10 @@
-// The conditions on one field, by name and by path.
+// Conditions on a single field, given by name or by path.
 
 private import DocumentStore
 
-// Mind the label `isGreaterOrEqualTo`: it is the original's, and `Query` has another.
+// The label `isGreaterOrEqualTo` is the original's; `Query` has a different one.
 extension Filter {
-  /// The field is there and equal; 1 and 1.0 are. `NSNull()` and NaN are values like others.
+  /// The field exists and equals this value; 1 and 1.0 are equal. `NSNull()` and NaN are ordinary values.
   public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .equal, value)
   }
@@ -14,52 +14,52 @@ extension Filter {
     Filter(path.stored, .equal, value)
   }
 
-  /// The field is there, is not null and differs.
+  /// The field exists, is not null, and does not equal this value.
   public class func whereField(_ field: String, isNotEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .notEqual, value)
   }
 
-  /// The field is there, and does not equal this value.
+  /// The field exists, is not null, and does not equal this value.
   public class func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Filter {
     Filter(path.stored, .notEqual, value)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value is of the same kind as this one and sorts before it.
   public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .lessThan, value)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value is of the same kind as this one and sorts before it.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
     Filter(path.stored, .lessThan, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts before it or equals it.
   public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts before it or equals it.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .lessThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value is of the same kind as this one and sorts after it.
   public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .greaterThan, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value is of the same kind as this one and sorts after it.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
     Filter(path.stored, .greaterThan, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts after it or equals it.
   public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts after it or equals it.
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .greaterThanOrEqual, value)
   }
@@ -84,7 +84,7 @@ extension Filter {
     Filter(path.stored, .arrayContainsAny, values)
   }
 
-  /// The field is equal to one of these values; null and NaN among them match nothing.
+  /// The field equals one of these values; null and NaN among them match nothing.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     Filter(FieldPath.dotted(field), .isIn, values)
   }
@@ -94,12 +94,14 @@ extension Filter {
     Filter(path.stored, .isIn, values)
   }
 
-  /// The field is there, is not null and differs from each of these values. Null among them matches nothing.
+  /// The field exists, is not null, and equals none of these values. If null is among them, no document
+  /// matches.
   public class func whereField(_ field: String, notIn values: [Any]) -> Filter {
     Filter(FieldPath.dotted(field), .notIn, values)
   }
 
-  /// The field is there, and equals none of these values.
+  /// The field exists, is not null, and equals none of these values. If null is among them, no document
+  /// matches.
   public class func whereField(_ path: FieldPath, notIn values: [Any]) -> Filter {
     Filter(path.stored, .notIn, values)
   }

@@ -1,4 +1,4 @@
-// Conditions that are combined before a query takes them up.
+// Conditions that can be combined before a query uses them.
 
 import DocumentStore
 private import FirebaseCore
@@ -13,29 +13,32 @@ public import Foundation
 /// let query = Firestore.firestore().collection("cases").whereFilter(isOpen)
 /// ```
 public final class Filter: NSObject, @unchecked Sendable {
-  // Unchecked, because coded values are objects in part; nobody changes them once they are in here.
+  // Unchecked, because coded values can contain objects. They never change once they are here.
   indirect enum Condition {
     case field(StoredFieldPath, FieldFilter.Operator, CodedValue)
     case all([Condition])
     case any([Condition])
-    /// So many conditions, more or nested deeper than any query may have: they are not kept.
+    /// A composite with more conditions, or a deeper nesting, than a query may have. Only the number of
+    /// conditions is kept.
     case tooLarge(Int)
 
-    /// The largest number of conditions that is told from others. Sums of two cannot overflow.
+    /// The maximum count of conditions; larger counts are clamped to it. The sum of two counts cannot
+    /// overflow.
     static let leavesMax = 1 << 40
-    /// Composites of more conditions are not kept. Filters can share parts, so that a few steps make a nest that takes
-    /// hours to walk through.
+    /// Composites with more conditions are not kept. Filters can share parts, so a few steps can build a
+    /// tree that takes hours to walk.
     static let leavesKeptMax = 1 << 16
   }
 
-  /// Each level of a nest has two conditions or more, so that one as deep as this has more than a query may have.
+  /// The maximum depth. Each level has at least two conditions, so a tree of this depth exceeds the limit
+  /// of a query.
   private static var depthMax: Int { QueryLimits().partsMax }
 
   let condition: Condition
 
   init(_ condition: Condition) { self.condition = condition }
 
-  /// Traps if the operand is nothing that a field can hold.
+  /// Creates a condition. Traps if a field cannot hold the operand.
   convenience init(_ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: Any) {
     if field == .documentID { Self.checkDocumentID(`operator`, operand) }
     do throws(UserDataError) {
@@ -45,22 +48,24 @@ public final class Filter: NSObject, @unchecked Sendable {
     }
   }
 
-  /// All of them must hold. None at all is no condition.
+  /// All of these filters must hold. An empty list is no condition.
   ///
-  /// Filters nested more than 100 deep have more conditions than a query may have: one with them fails when it is run.
+  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a
+  /// filter fails when it is run.
   public class func andFilter(_ filters: [Filter]) -> Filter {
     Filter(joined(filters.map(\.condition)) { .all($0) })
   }
 
-  /// One of them must hold. None at all is no condition.
+  /// At least one of these filters must hold. An empty list is no condition.
   ///
-  /// Filters nested more than 100 deep have more conditions than a query may have: one with them fails when it is run.
+  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a
+  /// filter fails when it is run.
   public class func orFilter(_ filters: [Filter]) -> Filter {
     Filter(joined(filters.map(\.condition)) { .any($0) })
   }
 
-  /// A composite without empty parts; one of a single part is that part. A composite that is nested too deep cannot even
-  /// be walked through, or released: both take a stack.
+  /// Returns a composite without empty parts, or the part itself if only one remains. A composite that is
+  /// nested too deep is replaced by `tooLarge`, because walking or releasing it would overflow the stack.
   static func joined(_ parts: [Condition], by join: ([Condition]) -> Condition) -> Condition {
     let parts = parts.filter { $0.leafCount > 0 }
     if parts.count == 1 { return parts[0] }
@@ -69,7 +74,7 @@ public final class Filter: NSObject, @unchecked Sendable {
     return depth > depthMax || leaves > Condition.leavesKeptMax ? .tooLarge(leaves) : join(parts)
   }
 
-  /// The operand, or each operand of a list, is the id of a document or its reference.
+  /// Checks that each operand is the ID of a document or its reference.
   private static func checkDocumentID(_ operator: FieldFilter.Operator, _ operand: Any) {
     guard ![.arrayContains, .arrayContainsAny].contains(`operator`) else { return }
     let operands = `operator`.takesList ? operand as? [Any] ?? [] : [operand]
@@ -90,7 +95,7 @@ extension Filter.Condition {
     }
   }
 
-  /// A nest around one that is too large is so, too.
+  /// The depth of nesting. A composite that contains a part that is too large is too large itself.
   fileprivate var depth: Int {
     switch self {
     case .field: 0
@@ -99,14 +104,15 @@ extension Filter.Condition {
     }
   }
 
-  /// As a query of `firestore` has it.
+  /// Returns the condition as a query of `firestore` uses it.
   func tree(in firestore: Firestore) throws(UserDataError) -> FilterTree {
     switch self {
     case .all(let parts): return .all(try parts.trees(in: firestore))
     case .any(let parts): return .any(try parts.trees(in: firestore))
     case .tooLarge: preconditionFailure("what was not kept is no part of a query")
     case .field(let field, let `operator`, let operand):
-      // Lists hold operands, which may be arrays themselves where a whole field is compared with each.
+      // The list contains operands. An operand may itself be an array if the whole field is compared with
+      // it.
       let nests = `operator` == .isIn || `operator` == .notIn
       return .field(
         field, `operator`,

@@ -1,13 +1,13 @@
-// Which documents a query is about.
+// The filters of a query.
 
 private import DocumentStore
 private import FirebaseCore
 
 extension Query {
-  /// Those that also satisfy `filter`.
+  /// Returns the query with `filter` as an additional condition.
   public func whereFilter(_ filter: Filter) -> Query { filtered(filter.condition) }
 
-  /// The field is there and equal; 1 and 1.0 are. `NSNull()` and NaN are values like others.
+  /// The field exists and equals this value; 1 and 1.0 are equal. `NSNull()` and NaN are ordinary values.
   public func whereField(_ field: String, isEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .equal, value)
   }
@@ -17,52 +17,52 @@ extension Query {
     filtered(path.stored, .equal, value)
   }
 
-  /// The field is there, is not null and differs.
+  /// The field exists, is not null, and does not equal this value.
   public func whereField(_ field: String, isNotEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .notEqual, value)
   }
 
-  /// The field is there, and does not equal this value.
+  /// The field exists, is not null, and does not equal this value.
   public func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Query {
     filtered(path.stored, .notEqual, value)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value is of the same kind as this one and sorts before it.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
     filtered(FieldPath.dotted(field), .lessThan, value)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value is of the same kind as this one and sorts before it.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
     filtered(path.stored, .lessThan, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts before it or equals it.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts before it or equals it.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .lessThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value is of the same kind as this one and sorts after it.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     filtered(FieldPath.dotted(field), .greaterThan, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value is of the same kind as this one and sorts after it.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
     filtered(path.stored, .greaterThan, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts after it or equals it.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value is of the same kind as this one, and sorts after it or equals it.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .greaterThanOrEqual, value)
   }
@@ -87,7 +87,7 @@ extension Query {
     filtered(path.stored, .arrayContainsAny, values)
   }
 
-  /// The field is equal to one of these values; null and NaN among them match nothing.
+  /// The field equals one of these values; null and NaN among them match nothing.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     filtered(FieldPath.dotted(field), .isIn, values)
   }
@@ -97,12 +97,14 @@ extension Query {
     filtered(path.stored, .isIn, values)
   }
 
-  /// The field is there, is not null and differs from each of these values. Null among them matches nothing.
+  /// The field exists, is not null, and equals none of these values. If null is among them, no document
+  /// matches.
   public func whereField(_ field: String, notIn values: [Any]) -> Query {
     filtered(FieldPath.dotted(field), .notIn, values)
   }
 
-  /// The field is there, and equals none of these values.
+  /// The field exists, is not null, and equals none of these values. If null is among them, no document
+  /// matches.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
     filtered(path.stored, .notIn, values)
   }
@@ -117,7 +119,7 @@ extension Query {
     if case .tooLarge(let leaves) = condition { return filtered(byLargeFilterOf: leaves) }
     let tree: FilterTree
     do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
-    // Nothing but empty composites: the query stays what it is, a collection included.
+    // All composites are empty, so the query stays unchanged, even if it is a collection.
     guard let tree = tree.simplified else { return self }
     let leaves = tree.leaves
     return refined(adding: leaves.count) { query throws(DocumentStoreError) in
@@ -129,7 +131,7 @@ extension Query {
     }
   }
 
-  /// Its conditions are not kept: others fill the query in their place.
+  /// Does not keep the filter's conditions. Placeholder conditions make the query too large to run.
   private func filtered(byLargeFilterOf leaves: Int) -> Query {
     let filter = FieldFilter(StoredFieldPath(unchecked: ["any"]), .equal, .null)
     return refined(adding: leaves) { query throws(DocumentStoreError) in

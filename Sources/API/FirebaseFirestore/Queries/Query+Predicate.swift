@@ -1,4 +1,4 @@
-// Predicates of Objective-C as filters: elsewhere nobody can look into them.
+// Objective-C predicates as filters. Other platforms give no access to a predicate's parts.
 
 #if canImport(ObjectiveC)
 private import DocumentStore
@@ -6,8 +6,8 @@ private import FirebaseCore
 public import Foundation
 
 extension Query {
-  /// Those that satisfy a predicate of comparisons between a field and a constant, joined by AND and OR. Traps for any
-  /// other predicate.
+  /// Returns the query with a predicate as an additional condition. The predicate may contain comparisons
+  /// between a field and a constant, joined by AND and OR. Traps for any other predicate.
   public func filter(using predicate: NSPredicate) -> Query { whereFilter(Filter(of: predicate)) }
 }
 
@@ -36,7 +36,7 @@ extension Filter {
     self.init(FieldPath.dotted(field.keyPath), operation, Self.value(constant))
   }
 
-  /// A list of expressions, as in `{1, 2}`, is a list of their values.
+  /// Returns the value of an expression; a list of expressions such as `{1, 2}` gives a list of values.
   private static func value(_ expression: NSExpression) -> Any {
     guard expression.expressionType == .aggregate, let parts = expression.collection as? [NSExpression] else {
       return expression.constantValue ?? NSNull()

@@ -1,16 +1,16 @@
-// Asking a query once.
+// Runs a query once.
 
 import DocumentStore
 private import Foundation
 private import OfflineSync
 
 extension Query {
-  /// `completion` runs on the callback queue.
+  /// Runs the query once. `completion` runs on the callback queue.
   public func getDocuments(completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     getDocuments(source: .default, completion: completion)
   }
 
-  /// Reads once; `source` says from where.
+  /// Runs the query once on `source`. `completion` runs on the callback queue.
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
@@ -26,8 +26,8 @@ extension Query {
     }
   }
 
-  /// Answers on the caller's thread, unless writes that were issued earlier are still under way, or an index has to be
-  /// made first: that happens elsewhere.
+  /// Runs the query on the caller's thread. Leaves that thread if earlier writes are still in progress or
+  /// an index has to be created first.
   @discardableResult
   nonisolated(nonsending)
     public func getDocuments(source: FirestoreSource = .default) async throws -> QuerySnapshot
@@ -35,7 +35,7 @@ extension Query {
     try await startReading(source).snapshot()
   }
 
-  /// A read that sees the writes issued before it, and waits for no other.
+  /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var query: Query
     var client: FirestoreClient

@@ -1,10 +1,10 @@
-// A query: which documents, in which order, how many.
+// A query with its conditions, order and limit.
 
 package import DocumentStore
 private import FirebaseCore
 public import Foundation
 
-/// A question for documents. It never changes: each step makes a new query.
+/// An immutable query for documents. Each step returns a new query.
 ///
 /// ```swift
 /// let query = Firestore.firestore().collection("cities")
@@ -13,15 +13,17 @@ public import Foundation
 ///   .limit(to: 10)
 /// ```
 ///
-/// Two are equal if they were built the same way for the same `Firestore`. What no query can be, such as a
-/// limit of zero, traps with the original's message. A query of more than 100 filters, orders and names in the path of
-/// its collection's parent can be built, and fails with `invalidArgument` when it is run.
+/// Two queries are equal if they were built in the same way for the same `Firestore`. An invalid step, such
+/// as a limit of zero, traps with the original's message. A query may have at most 100 filters, orders and
+/// names in the path of its collection's parent. A larger query can be built, but fails with
+/// `invalidArgument` when it is run.
 public class Query: NSObject, @unchecked Sendable {
-  // Unchecked, because the class is not final, as in the original; all that it has are constants.
-  /// Where the documents are.
+  // Unchecked, because the class is not final, as in the original. All its properties are constants.
+  /// The database that the query reads.
   public let firestore: Firestore
   package let structured: StructuredQuery
-  /// For a query too large to run, which `structured` has the beginning of.
+  /// The steps beyond the limit, for a query too large to run. `structured` then contains only the first
+  /// steps.
   let excess: QueryExcess?
 
   package init(_ firestore: Firestore, _ structured: StructuredQuery) {
@@ -36,7 +38,7 @@ public class Query: NSObject, @unchecked Sendable {
     self.excess = excess
   }
 
-  /// This query after one more step.
+  /// Returns this query after one more step.
   func refined(
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
   ) -> Query {
@@ -47,8 +49,9 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// This query after a step that adds `parts` filters or orders: by `step`, as long as there is room for them. The
-  /// first step beyond has `fill` make the structured query too large to run, and `exceed` notes it and all further ones.
+  /// Returns this query after a step that adds `parts` filters or orders. `step` adds them while they fit.
+  /// The first step that does not fit calls `fill`, which makes the structured query too large to run.
+  /// `exceed` records that step and all later ones.
   func refined(
     adding parts: Int, _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
     fill: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
@@ -63,7 +66,7 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// This query after a step that sets a cursor, which an excess notes whole.
+  /// Returns this query after a step that sets a cursor. An excess records the complete cursor.
   func refined(
     settingCursor cursor: QueryExcess.CursorStep,
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
@@ -75,10 +78,10 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Orders that were asked for, those beyond the limit too.
+  /// The number of explicit orders, including those beyond the limit.
   var orderCount: Int { excess?.orderCount ?? structured.explicitOrders.count }
 
-  /// The query for the engine. Traps where the original does so late; throws if no collection can have the
+  /// The query for the engine. Traps where the original traps late. Throws if no collection can have the
   /// name.
   var runnable: StructuredQuery {
     get throws {
@@ -105,10 +108,10 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Whether both were built the same way. Filters nested too deep for any query to run with them compare by the number
-  /// of their conditions alone.
+  /// Whether both queries were built in the same way. Filters that are nested too deep are compared only by
+  /// their number of conditions.
   public override func isEqual(_ object: Any?) -> Bool {
-    // A collection is more than the query for its documents, and decides by itself.
+    // A collection also has methods to create documents, and defines its own equality.
     guard let other = object as? Query, type(of: other) == type(of: self) else { return false }
     return firestore === other.firestore && structured == other.structured && excess == other.excess
   }

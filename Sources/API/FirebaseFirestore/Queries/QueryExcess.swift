@@ -1,10 +1,10 @@
-// Filters and orders of a query beyond the limit that every query has.
+// The filters and orders of a query beyond the limit of a query.
 //
-//   - A query of more parts than the limit cannot run, whatever is asked of it next. It can be built: the original's
-//     server refuses it, and not the client.
-//   - Its structured query has one part more than the limit, so that the engine refuses it everywhere.
-//   - Each further step costs the same, however many came before: the steps of queries that were built one from the other
-//     lie in one array, and each query has the first `count` of them.
+//   - A query with more parts than the limit can be built, but cannot run, even after further steps. In the
+//     original, too, the server rejects it and not the client.
+//   - Its structured query has one part more than the limit, so that the engine rejects it everywhere.
+//   - The cost of a step does not depend on the number of earlier steps. Queries that were built from each
+//     other share one array of steps, and each of them uses the first `count`.
 
 import DocumentStore
 import FirebaseCore
@@ -12,29 +12,30 @@ import FirebaseCore
 struct QueryExcess: Sendable {
   private enum Step: Sendable, Equatable {
     case filter(FilterTree)
-    /// A filter too large to be kept, with so many conditions.
+    /// A filter that is too large to keep, with its number of conditions.
     case largeFilter(Int)
     case order(OrderBy)
     case cursor(CursorStep)
   }
 
-  /// A start or an end beside values. The structured query has as many of these as it has orders.
+  /// A start or an end, without its values. The structured query has as many values as it has orders.
   struct CursorStep: Sendable, Equatable {
     var isStart: Bool
     var side: Cursor.Side
     var values: [StoredValue]
   }
 
-  /// With one filter of each operator that was used: what it does not take, the query could not take either.
+  /// A query with one filter for each operator in use. A step that it rejects would also be rejected by the
+  /// original query.
   private var probe: StructuredQuery
   private var operators: Set<FieldFilter.Operator> = []
   private var steps: Steps
   private var count = 0
-  /// Filters and orders, those of the structured query too.
+  /// The number of filters and orders, including those of the structured query.
   private(set) var partCount: Int
   private(set) var orderCount: Int
 
-  /// Begins at the query that is full.
+  /// Starts at a query that has reached the limit.
   init(beyond query: StructuredQuery) throws(DocumentStoreError) {
     probe = StructuredQuery(query.scope)
     steps = Steps()
@@ -45,7 +46,7 @@ struct QueryExcess: Sendable {
 
   private init(_ other: QueryExcess, adding step: Step, parts: Int) {
     self = other
-    // A filter that is too large to be kept counts as 2^40 conditions at most.
+    // A filter that is too large to keep counts as at most 2^40 conditions.
     partCount = min(partCount + parts, Filter.Condition.leavesMax)
     count += 1
     steps = other.steps.appended(step, to: other.count)
@@ -91,7 +92,8 @@ struct QueryExcess: Sendable {
 
     init(_ steps: [Step] = []) { all = Guarded(steps) }
 
-    /// The first `count` of these and `step`: here, unless another query has gone on from there.
+    /// Returns the first `count` steps and `step`. Appends to this object, unless another query has already
+    /// appended to it.
     func appended(_ step: Step, to count: Int) -> Steps {
       let isHere = all.withLock { steps in
         guard steps.count == count else { return false }
@@ -113,10 +115,10 @@ extension QueryExcess: Equatable {
 }
 
 extension StructuredQuery {
-  /// Filters and orders that count towards the limit.
+  /// The number of filters and orders that count towards the limit.
   var partCount: Int { filters.reduce(explicitOrders.count) { $0 + $1.leaves.count } }
 
-  /// Names that lead to the collection, which count towards the limit too.
+  /// The number of names in the path of the collection's parent, which count towards the limit too.
   var parentNameCount: Int {
     switch scope {
     case .collection(let collection): collection.segments.count - 1
@@ -125,7 +127,7 @@ extension StructuredQuery {
     }
   }
 
-  /// The query with as many of `leaves` as make it one too large to run.
+  /// Returns the query with just enough of `leaves` to make it too large to run.
   func filled(with leaves: [FieldFilter]) throws(DocumentStoreError) -> StructuredQuery {
     let room = QueryLimits().partsMax + 1 - partCount
     guard room > 0 else { return self }

@@ -1,29 +1,29 @@
-// One step from a query's results to the next.
+// A change between two results of a query.
 
 public import Foundation
 
-/// What happened to a document of the results.
+/// The kind of a change.
 public enum DocumentChangeType: Int, Sendable {
-  /// It is in the results now.
+  /// The document is new in the results.
   case added = 0
-  /// It stayed in them with other content.
+  /// The document is still in the results and has new content.
   case modified = 1
-  /// It is not in them any more.
+  /// The document is no longer in the results.
   case removed = 2
 }
 
-/// What became of a document between two snapshots of a query.
+/// The change of one document between two snapshots of a query.
 ///
-/// Changes are to be applied in the order of their list: `oldIndex` is where the document was when the
-/// changes before this one had been applied, `newIndex` where it is now.
+/// Apply changes in the order of their list. `oldIndex` is the document's index after the earlier changes
+/// of the list, and `newIndex` its index after this change.
 public final class DocumentChange: NSObject, Sendable, EqualByValue {
-  /// What happened to it.
+  /// The kind of the change.
   public let type: DocumentChangeType
-  /// As it is now, or for a removal as it was last.
+  /// The document after the change; for a removal, its last state.
   public let document: QueryDocumentSnapshot
-  /// `UInt(NSNotFound)` for an addition.
+  /// The index before the change; `UInt(NSNotFound)` for an addition.
   public let oldIndex: UInt
-  /// `UInt(NSNotFound)` for a removal.
+  /// The index after the change; `UInt(NSNotFound)` for a removal.
   public let newIndex: UInt
 
   init(_ type: DocumentChangeType, _ document: QueryDocumentSnapshot, from oldIndex: Int?, to newIndex: Int?)

@@ -1,16 +1,16 @@
-// What a read found.
+// The result of reading a document.
 
 import DocumentStore
 private import FirebaseCore
 public import Foundation
 import OfflineSync
 
-/// A document at one moment, or the fact that it did not exist then.
+/// The state of a document at one point in time, or the fact that it did not exist.
 public class DocumentSnapshot: NSObject, @unchecked Sendable {
-  // Unchecked, because the class is not final, as in the original; all that it has are constants.
-  /// Where the document is.
+  // Unchecked, because the class is not final, as in the original. All its properties are constants.
+  /// The reference to the document.
   public let reference: DocumentReference
-  /// Where the content is from, and whether writes wait.
+  /// The source of the contents, and whether writes are pending.
   public let metadata: SnapshotMetadata
   private let record: DocumentRecord?
 
@@ -35,44 +35,46 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     metadata = SnapshotMetadata.of(hasPendingWrites: hasPendingWrites, isFromCache: isFromCache)
   }
 
-  /// One that was read before.
+  /// Creates the snapshot of a document that was read before.
   init(_ reference: DocumentReference, _ record: DocumentRecord, _ metadata: SnapshotMetadata) {
     self.reference = reference
     self.record = record
     self.metadata = metadata
   }
 
-  /// Of a state of the document's own query.
+  /// Creates the snapshot from a state of the document's own query.
   init(_ reference: DocumentReference, _ view: ViewSnapshot) {
     self.reference = reference
     record = view.documents.first.map { DocumentRecord($0) }
     metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
-  /// What was found, for the layers above.
+  /// The record, for the layers; nil if the document does not exist.
   var stateRecord: DocumentRecord? { record }
 
-  /// The document with all of its fields, as cursors need it.
+  /// The document with all its fields, as cursors need it.
   var stored: StoredDocument? { record?.document }
 
-  /// False if there is no document, and then no data.
+  /// Whether the document exists.
   public var exists: Bool { record != nil }
 
-  /// The last part of the path.
+  /// The last segment of the path.
   public var documentID: String { reference.documentID }
 
-  /// All fields, or nil if the document does not exist. Numbers are `NSNumber`, null is `NSNull`.
+  /// Returns all fields; nil if the document does not exist. Numbers are `NSNumber`, null is `NSNull`.
   public func data() -> [String: Any]? { data(with: .none) }
 
-  /// All fields; nil if there is no document.
+  /// Returns all fields; nil if the document does not exist.
   public func data(with serverTimestampBehavior: ServerTimestampBehavior) -> [String: Any]? {
     record(serverTimestampBehavior).map { UserData.dictionary(from: $0.fields, in: reference.firestore) }
   }
 
-  /// The value of a field, named by text with dots or by a `FieldPath`; nil if it is not there.
+  /// Returns the value of a field; nil if the field does not exist. The field is a `FieldPath` or a string
+  /// with dots.
   public func get(_ field: Any) -> Any? { get(field, serverTimestampBehavior: .none) }
 
-  /// One field, by its path as text or a `FieldPath`; nil if it is not there.
+  /// Returns the value of a field; nil if the field does not exist. The field is a `FieldPath` or a string
+  /// with dots.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     guard let path = FieldPath.any(field) else {
       ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")
@@ -83,29 +85,30 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The same as `get`.
+  /// The value of a field, as `get` returns it.
   public subscript(key: Any) -> Any? { self.get(key) }
 
-  /// The document as a value of `type`. An absent document is nil for an optional type, else an error.
+  /// Decodes the document as `type`. An absent document gives nil for an optional type, and an error for
+  /// others.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
     guard let record else { return try decoder.decode(type, from: NSNull()) }
-    // Only a document with pending writes has times that are still to be set.
+    // Only a document with pending writes has pending timestamps.
     return try decoder.decodeFields(
       type, from: record.fields, reference: reference,
       times: metadata.hasPendingWrites ? serverTimestampBehavior : .none)
   }
 
-  /// With something in the place of times that the remote has still to set. Only a document with pending writes has
-  /// any.
+  /// The record with values for the timestamps that the remote has not set yet. Only a document with
+  /// pending writes has any.
   private func record(_ behavior: ServerTimestampBehavior) -> DocumentRecord? {
     guard let record, metadata.hasPendingWrites, behavior != .none else { return record }
     return DocumentRecord(record.document.withTimes(behavior))
   }
 
-  /// Equal means the same database, path, existence, fields and metadata.
+  /// Two snapshots are equal if they have the same database, path, existence, fields and metadata.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? DocumentSnapshot else { return false }
     guard reference == other.reference, metadata == other.metadata else { return false }

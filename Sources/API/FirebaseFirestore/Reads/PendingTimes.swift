@@ -1,4 +1,4 @@
-// What stands for times that a remote has still to set.
+// Replaces the timestamps that a remote has not set yet.
 
 import DocumentStore
 
@@ -10,7 +10,7 @@ extension StoredDocument {
 }
 
 extension CodedValue {
-  /// Of this value alone: what is below it is looked at when somebody asks for it.
+  /// Replaces this value only. Values inside it are replaced when they are read.
   func withTimes(_ behavior: ServerTimestampBehavior) -> CodedValue {
     guard behavior != .none, case .stored(let stored) = self, case .pendingTimestamp = stored else {
       return self

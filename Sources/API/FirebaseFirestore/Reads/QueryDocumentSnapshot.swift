@@ -1,6 +1,6 @@
-// A document among the results of a query.
+// A document in the results of a query.
 
-/// A document that a query found: it exists.
+/// The snapshot of a document that a query returned. The document exists.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
   public override func data() -> [String: Any] { data(with: .none) }
 

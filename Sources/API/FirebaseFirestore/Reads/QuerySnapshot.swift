@@ -1,35 +1,35 @@
-// The results of a query at one moment.
+// The results of a query at one point in time.
 
 import DocumentStore
 import FirebaseCore
 public import Foundation
 import OfflineSync
 
-/// What a query found, in its order, and what is new since the snapshot before.
+/// The results of a query in its order, and the changes since the previous snapshot.
 public final class QuerySnapshot: NSObject, Sendable {
-  /// What was asked.
+  /// The query that was run.
   public let query: Query
-  /// Where the results are from, and whether writes wait.
+  /// The source of the results, and whether writes are pending.
   public let metadata: SnapshotMetadata
-  /// How many documents there are.
+  /// The number of documents.
   public let count: Int
 
   private let content: Guarded<Content>
-  /// Nil for the answer to one question, of which all is new.
+  /// The changes; nil for a single read, where every document is new.
   private let changes: [DocumentChange]?
   let knowsMetadataChanges: Bool
-  /// Of the changes, those of metadata alone.
+  /// The indexes of changes that affect metadata only.
   private let metadataChanges: Set<Int>
 
   private enum Content {
     case documents([QueryDocumentSnapshot])
-    /// Made into snapshots when somebody asks: often only the changes count.
+    /// Converted to snapshots at the first access, because listeners often need only the changes.
     case live(LiveResults)
-    /// The same with a remote: some documents may have pending writes.
+    /// Results with a remote, where documents may have pending writes.
     case view(LiveResults)
   }
 
-  /// The answer to one question.
+  /// Creates the snapshot of a single read.
   init(_ query: Query, _ viewed: ViewedDocuments) {
     self.query = query
     metadata = SnapshotMetadata.of(
@@ -46,7 +46,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadataChanges = []
   }
 
-  /// A state that a listener is told.
+  /// Creates a snapshot for a listener.
   init(_ query: Query, _ live: LiveSnapshot, _ options: SnapshotListenOptions) {
     self.query = query
     let isFromCache = options.source == .cache
@@ -63,7 +63,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     metadataChanges = []
   }
 
-  /// A state that a listener is told, with a remote.
+  /// Creates a snapshot for a listener, with a remote.
   init(_ query: Query, _ view: ViewSnapshot, _ options: SnapshotListenOptions) {
     self.query = query
     metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
@@ -83,7 +83,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     knowsMetadataChanges = options.includeMetadataChanges
   }
 
-  /// Some of the documents of another one.
+  /// Creates a snapshot with some documents of another one.
   init(
     _ query: Query, _ documents: [QueryDocumentSnapshot], _ changes: [DocumentChange]?,
     metadataChanges: Set<Int>, knowsMetadataChanges: Bool, _ metadata: SnapshotMetadata
@@ -97,10 +97,10 @@ public final class QuerySnapshot: NSObject, Sendable {
     self.knowsMetadataChanges = knowsMetadataChanges
   }
 
-  /// Whether there are none.
+  /// Whether the results are empty.
   public var isEmpty: Bool { count == 0 }
 
-  /// In the order of the query.
+  /// The documents, in the order of the query.
   public var documents: [QueryDocumentSnapshot] {
     content.withLock { content in
       switch content {
@@ -123,7 +123,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     }
   }
 
-  /// The last of the documents for which that is so, without making those before it.
+  /// Returns the last document that satisfies the predicate. Creates no snapshots of earlier documents.
   package func lastDocument(where isWanted: (QueryDocumentSnapshot) -> Bool) -> QueryDocumentSnapshot? {
     switch content.withLock({ $0 }) {
     case .documents(let documents): documents.last(where: isWanted)
@@ -153,11 +153,12 @@ public final class QuerySnapshot: NSObject, Sendable {
       isFromCache: isFromCache)
   }
 
-  /// What happened since the last snapshot of this listener, apart from changes of metadata alone: removals, then
-  /// additions, then modifications, to be applied one after the other.
+  /// The changes since the previous snapshot of this listener, without those of metadata only. They are
+  /// removals, then additions, then modifications. Apply them in this order.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
-  /// Traps if changes of metadata are asked for and the listener did not.
+  /// Returns the changes since the previous snapshot. Traps if metadata changes are requested but the
+  /// listener does not include them.
   public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
     guard !includeMetadataChanges || knowsMetadataChanges else {
       ProgrammerError.trap(
@@ -170,7 +171,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     return changes ?? documents.enumerated().map { DocumentChange(.added, $1, from: nil, to: $0) }
   }
 
-  /// Equal means the same query, documents, changes and metadata.
+  /// Two snapshots are equal if they have the same query, documents, changes and metadata.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? QuerySnapshot else { return false }
     return query == other.query && metadata == other.metadata && documents == other.documents

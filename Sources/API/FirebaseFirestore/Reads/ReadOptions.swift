@@ -1,24 +1,25 @@
-// What a reader can choose.
+// The options of a read.
 
 import OfflineSync
 
-/// Where a read may look. Without a remote, the database is server and cache at once.
+/// The source of a read. Without a remote, the database is both server and cache.
 public enum FirestoreSource: UInt, Sendable {
-  /// The remote if it can be reached, or else what is here.
+  /// The remote if it can be reached, and otherwise the local cache.
   case `default` = 0
-  /// The remote, or an error.
+  /// The remote only. The read fails if the remote cannot be reached.
   case server = 1
-  /// What is here.
+  /// The local cache only.
   case cache = 2
 }
 
-/// What to read where the server has not yet set a timestamp. Without a remote that never happens.
+/// The value to return for a timestamp that the server has not set yet. Without a remote, that never
+/// happens.
 public enum ServerTimestampBehavior: Int, Sendable {
-  /// Null.
+  /// Returns null.
   case none = 0
-  /// What the clock here said.
+  /// Returns an estimate from the local clock.
   case estimate = 1
-  /// What the field had before.
+  /// Returns the field's previous value.
   case previous = 2
 }
 

@@ -1,15 +1,15 @@
-// Where a snapshot comes from.
+// The metadata of snapshots.
 
 public import Foundation
 
-/// What is known about how new a snapshot is. Equal by value.
+/// The source of a snapshot and its pending writes. Equal by value.
 public final class SnapshotMetadata: NSObject, Sendable {
-  /// There are writes in it that have not reached the remote.
+  /// Whether the snapshot contains writes that the remote has not acknowledged.
   public let hasPendingWrites: Bool
-  /// The remote did not confirm that it is the newest state.
+  /// Whether the remote has not confirmed the snapshot as current.
   public let isFromCache: Bool
 
-  /// One for all snapshots that have the same.
+  /// Returns a shared instance with these values.
   static func of(hasPendingWrites: Bool, isFromCache: Bool) -> SnapshotMetadata {
     switch (hasPendingWrites, isFromCache) {
     case (false, false): settled

@@ -1,19 +1,21 @@
-// Reads that return what they found: for servers, tools and tests, whose threads may wait.
+// Blocking reads for servers, tools and tests.
 
 private import DocumentStore
 private import Foundation
 private import OfflineSync
 
 extension DocumentReference {
-  /// Reads the document on this thread, once the writes that this instance issued before are done.
+  /// Reads the document on this thread, after the writes that this instance issued before.
   ///
   /// ```swift
   /// let city = try Firestore.firestore().document("cities/tokyo").read()
   /// ```
   ///
-  /// It may wait for the disk. Not for a thread that must not wait, such as that of a user interface.
+  /// The call may block on the disk. Do not use it on a thread that must not block, such as that of a user
+  /// interface.
   ///
-  /// With a remote it answers from what is here: `unavailable` if nothing is known of the document, and for `.server`.
+  /// With a remote, the read uses the local cache. Throws `unavailable` if the cache does not know the
+  /// document, and for `.server`.
   public func read(source: FirestoreSource = .default) throws -> DocumentSnapshot {
     let client = firestore.client()
     return DocumentSnapshot(
@@ -21,7 +23,7 @@ extension DocumentReference {
       try client.documentNow(at: try storedPath, source: source.readSource, after: client.lastIssuedWrite))
   }
 
-  /// The same as a value of `type`.
+  /// Reads the document on this thread and decodes it as `type`.
   public func read<T: Decodable>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
   ) throws -> T {
@@ -30,10 +32,10 @@ extension DocumentReference {
 }
 
 extension Query {
-  /// Answers the query on this thread, once the writes that this instance issued before are done. It may wait for
-  /// the disk, and for an index that the query needs and that is not there.
+  /// Runs the query on this thread, after the writes that this instance issued before. The call may block
+  /// on the disk, and while an index that the query needs is created.
   ///
-  /// With a remote it answers from what is here, and throws `unavailable` for `.server`.
+  /// With a remote, the query uses the local cache. Throws `unavailable` for `.server`.
   public func read(source: FirestoreSource = .default) throws -> QuerySnapshot {
     let client = firestore.client()
     return QuerySnapshot(

@@ -1,11 +1,11 @@
-// A collection: where documents are made and found.
+// References to collections, which create document references and add documents.
 
 import DocumentStore
 private import Foundation
 
-/// A collection of documents. Refers to a place; whether anything is there is another question.
+/// A reference to a collection, which may or may not contain documents.
 ///
-/// It is the query for all of its documents, too.
+/// A reference is also the query for all documents of the collection.
 public final class CollectionReference: Query, @unchecked Sendable {
   package let segments: [String]
 
@@ -14,36 +14,37 @@ public final class CollectionReference: Query, @unchecked Sendable {
     super.init(firestore, StructuredQuery(.collection(CollectionPath(unchecked: segments))))
   }
 
-  /// The last part of the path.
+  /// The last segment of the path.
   public var collectionID: String { segments[segments.count - 1] }
 
-  /// From the root of the database.
+  /// The path from the root of the database.
   public var path: String { segments.joined(separator: "/") }
 
-  /// The document that this collection is below, nil at the root.
+  /// The document that contains this collection; nil at the root.
   public var parent: DocumentReference? {
     segments.count == 1 ? nil : DocumentReference(firestore, Array(segments.dropLast()))
   }
 
-  /// A document with a new random id: 20 characters of A-Z, a-z and 0-9.
+  /// Returns a reference with a new random ID: 20 characters of A-Z, a-z and 0-9.
   public func document() -> DocumentReference {
     DocumentReference(firestore, segments + [Self.randomID()])
   }
 
-  /// The document at a path relative to this collection.
+  /// Returns the document at a path relative to this collection.
   public func document(_ documentPath: String) -> DocumentReference {
     DocumentReference(firestore, PathText.document(documentPath, below: segments))
   }
 
   // MARK: Adding documents
 
-  /// Writes a new document with a random id.
+  /// Creates a document with a random ID.
   @discardableResult
   public func addDocument(data: [String: Any]) -> DocumentReference {
     addDocument(data: data, completion: nil)
   }
 
-  /// `completion` runs on the callback queue once the document is durable, or with what went wrong.
+  /// Creates a document with a random ID. `completion` runs on the callback queue once the document is
+  /// durable, or with an error.
   @discardableResult
   public func addDocument(
     data: [String: Any], completion: (((any Error)?) -> Void)?
@@ -53,7 +54,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
-  /// Makes a document with a random id; returns when it is on stable storage.
+  /// Creates a document with a random ID. Returns when it is on stable storage.
   @discardableResult
   nonisolated(nonsending)
     public func addDocument(data: [String: Any]) async throws -> DocumentReference
@@ -63,7 +64,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
-  /// Writes a new document with the fields of `value`; throws if `value` cannot be encoded.
+  /// Creates a document with a random ID and the fields of `value`. Throws if `value` cannot be encoded.
   @discardableResult
   public func addDocument<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
@@ -74,9 +75,9 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return document
   }
 
-  /// Writes a new document with the fields of `value`; returns when it is on stable storage. Throws `EncodingError` if
-  /// `value` cannot be encoded.
-  // Disfavored, so that an app's own extension with these labels stays what the app calls.
+  /// Creates a document with a random ID and the fields of `value`. Returns when it is on stable storage.
+  /// Throws `EncodingError` if `value` cannot be encoded.
+  // Disfavored, so that the app's calls still choose its own extension with these labels.
   @_disfavoredOverload
   @discardableResult
   nonisolated(nonsending) public func addDocument<T: Encodable>(

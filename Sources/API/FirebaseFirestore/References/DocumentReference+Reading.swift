@@ -1,16 +1,16 @@
-// Reading one document.
+// Reads a single document.
 
 private import DocumentStore
 private import Foundation
 import OfflineSync
 
 extension DocumentReference {
-  /// `completion` runs on the callback queue.
+  /// Reads the document once. `completion` runs on the callback queue.
   public func getDocument(completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     getDocument(source: .default, completion: completion)
   }
 
-  /// Reads once; `source` says from where.
+  /// Reads the document once from `source`. `completion` runs on the callback queue.
   public func getDocument(
     source: FirestoreSource, completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
@@ -26,7 +26,7 @@ extension DocumentReference {
     }
   }
 
-  /// For who writes what depends on it.
+  /// Reads the document for a write that depends on its contents.
   func readKnown(
     through client: FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
@@ -50,7 +50,7 @@ extension DocumentReference {
     }
   }
 
-  /// Reads on the caller's thread, unless writes that were issued earlier are still under way.
+  /// Reads the document on the caller's thread, unless earlier writes are still in progress.
   @discardableResult
   nonisolated(nonsending)
     public func getDocument(source: FirestoreSource = .default) async throws -> DocumentSnapshot
@@ -58,7 +58,7 @@ extension DocumentReference {
     try await startReading(source).snapshot()
   }
 
-  /// A read that sees the writes issued before it, and waits for no other.
+  /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var reference: DocumentReference
     var client: FirestoreClient
@@ -80,7 +80,7 @@ extension DocumentReference {
 
   // MARK: Values
 
-  /// The document as a value of `type`: an error if it does not exist, unless `type` is optional.
+  /// Reads the document and decodes it as `type`. Throws if it does not exist, unless `type` is optional.
   nonisolated(nonsending) public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
@@ -89,7 +89,7 @@ extension DocumentReference {
       .data(as: type, with: serverTimestampBehavior, decoder: decoder)
   }
 
-  /// `completion` runs on the callback queue.
+  /// Reads the document and decodes it as `type`. `completion` runs on the callback queue.
   public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default,

@@ -1,44 +1,50 @@
-// Writing one document: each a batch of one.
+// Writes a single document, as a batch of one write.
 
 private import Foundation
 
 extension DocumentReference {
-  /// Makes the document consist of these fields.
+  /// Replaces the document's contents with these fields, or creates the document.
   public func setData(_ documentData: [String: Any]) {
     firestore.batch().setData(documentData, forDocument: self).commit()
   }
 
-  /// The same; `completion` runs on the callback queue once the write is durable, or with an error.
+  /// Replaces the document's contents with these fields, or creates the document. `completion` runs on the
+  /// callback queue once the write is durable, or with an error.
   public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)?) {
     firestore.batch().setData(documentData, forDocument: self).commit(completion: completion)
   }
 
-  /// Replaces the document; returns when it is on stable storage.
+  /// Replaces the document's contents with these fields, or creates the document. Returns when it is on
+  /// stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any]) async throws {
     try await firestore.batch().setData(documentData, forDocument: self).commit()
   }
 
-  /// With `merge`, sets these fields and leaves the others; makes the document if there is none.
+  /// Sets the document's fields, or creates the document. With `merge`, other fields stay.
   public func setData(_ documentData: [String: Any], merge: Bool) {
     firestore.batch().setData(documentData, forDocument: self, merge: merge).commit()
   }
 
-  /// The same; `completion` runs on the callback queue once the write is durable, or with an error.
+  /// Sets the document's fields, or creates the document. With `merge`, other fields stay. `completion`
+  /// runs on the callback queue once the write is durable, or with an error.
   public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)?) {
     firestore.batch().setData(documentData, forDocument: self, merge: merge).commit(completion: completion)
   }
 
-  /// Replaces the document, or merges into it; returns when it is on stable storage.
+  /// Sets the document's fields, or creates the document. With `merge`, other fields stay. Returns when it
+  /// is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], merge: Bool) async throws {
     try await firestore.batch().setData(documentData, forDocument: self, merge: merge).commit()
   }
 
-  /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of the data. Each is a `FieldPath` or a
+  /// string with dots.
   public func setData(_ documentData: [String: Any], mergeFields: [Any]) {
     firestore.batch().setData(documentData, forDocument: self, mergeFields: mergeFields).commit()
   }
 
-  /// The same; `completion` runs on the callback queue once the write is durable, or with an error.
+  /// Sets the fields listed in `mergeFields`. `completion` runs on the callback queue once the write is
+  /// durable, or with an error.
   public func setData(
     _ documentData: [String: Any], mergeFields: [Any], completion: (((any Error)?) -> Void)?
   ) {
@@ -46,43 +52,46 @@ extension DocumentReference {
       completion: completion)
   }
 
-  /// Merges the named fields alone; returns when it is on stable storage.
+  /// Sets the fields listed in `mergeFields`. Returns when the write is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], mergeFields: [Any]) async throws
   {
     try await firestore.batch().setData(documentData, forDocument: self, mergeFields: mergeFields).commit()
   }
 
-  /// Changes fields of the document, which has to be there. The keys are `FieldPath`s, or text with dots.
+  /// Changes fields of the document, which must exist. The keys are `FieldPath`s or strings with dots.
   public func updateData(_ fields: [AnyHashable: Any]) {
     firestore.batch().updateData(fields, forDocument: self).commit()
   }
 
-  /// The same; `completion` runs on the callback queue once the write is durable, or with an error.
+  /// Changes fields of the document, which must exist. `completion` runs on the callback queue once the
+  /// write is durable, or with an error.
   public func updateData(_ fields: [AnyHashable: Any], completion: (((any Error)?) -> Void)?) {
     firestore.batch().updateData(fields, forDocument: self).commit(completion: completion)
   }
 
-  /// Changes the named fields; throws `notFound` if there is no document.
+  /// Changes fields of the document. Throws `notFound` if it does not exist.
   nonisolated(nonsending) public func updateData(_ fields: [AnyHashable: Any]) async throws {
     try await firestore.batch().updateData(fields, forDocument: self).commit()
   }
 
-  /// Removes the document; fine if there is none.
+  /// Deletes the document. Does nothing if it does not exist.
   public func delete() { firestore.batch().deleteDocument(self).commit() }
 
-  /// The same; `completion` runs on the callback queue once the write is durable, or with an error.
+  /// Deletes the document. `completion` runs on the callback queue once the write is durable, or with an
+  /// error.
   public func delete(completion: (((any Error)?) -> Void)?) {
     firestore.batch().deleteDocument(self).commit(completion: completion)
   }
 
-  /// Removes the document; returns when that is on stable storage.
+  /// Deletes the document. Returns when the deletion is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
     try await firestore.batch().deleteDocument(self).commit()
   }
 
   // MARK: Values
 
-  /// Makes the document consist of the fields of `value`; throws if `value` cannot be encoded.
+  /// Replaces the document's contents with the fields of `value`, or creates the document. Throws if
+  /// `value` cannot be encoded.
   public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -91,7 +100,7 @@ extension DocumentReference {
       .commit(completion: completion)
   }
 
-  /// With `merge`, sets the fields of `value` and leaves the others.
+  /// Sets the fields of `value`. With `merge`, other fields stay.
   public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -100,7 +109,7 @@ extension DocumentReference {
       .commit(completion: completion)
   }
 
-  /// Sets only the listed ones of the fields of `value`.
+  /// Sets the fields of `value` that are listed in `mergeFields`.
   public func setData<T: Encodable>(
     from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -110,11 +119,12 @@ extension DocumentReference {
       .commit(completion: completion)
   }
 
-  // MARK: Values, until they are durable
+  // MARK: Async writes of values
 
-  // Disfavored, so that an app's own extension with these labels stays what the app calls.
+  // Disfavored, so that the app's calls still choose its own extension with these labels.
 
-  /// Makes the document consist of the fields of `value`; returns when it is on stable storage.
+  /// Replaces the document's contents with the fields of `value`, or creates the document. Returns when it
+  /// is on stable storage.
   ///
   /// ```swift
   /// struct City: Codable { var name: String }
@@ -130,7 +140,8 @@ extension DocumentReference {
     try await firestore.batch().setData(from: value, forDocument: self, encoder: encoder).commit()
   }
 
-  /// With `merge`, sets the fields of `value` and leaves the others; returns when it is on stable storage.
+  /// Sets the fields of `value`. With `merge`, other fields stay. Returns when the write is on stable
+  /// storage.
   @_disfavoredOverload
   nonisolated(nonsending) public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()
@@ -139,7 +150,8 @@ extension DocumentReference {
       .setData(from: value, forDocument: self, merge: merge, encoder: encoder).commit()
   }
 
-  /// Sets only the listed ones of the fields of `value`; returns when it is on stable storage.
+  /// Sets the fields of `value` that are listed in `mergeFields`. Returns when the write is on stable
+  /// storage.
   @_disfavoredOverload
   nonisolated(nonsending) public func setData<T: Encodable>(
     from value: T, mergeFields: [Any], encoder: Firestore.Encoder = Firestore.Encoder()

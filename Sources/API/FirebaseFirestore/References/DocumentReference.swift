@@ -1,11 +1,12 @@
-// A document's place: reading and writing it.
+// References to documents.
 
 package import DocumentStore
 public import Foundation
 
-/// Refers to a document, whether it exists or not. Equal if database and path are.
+/// A reference to a document, which may or may not exist. References are equal if their databases and paths
+/// are equal.
 public final class DocumentReference: NSObject, Codable, Sendable {
-  /// Where the document is.
+  /// The database of the document.
   public let firestore: Firestore
   package let segments: [String]
 
@@ -14,23 +15,23 @@ public final class DocumentReference: NSObject, Codable, Sendable {
     self.segments = segments
   }
 
-  /// The last part of the path.
+  /// The last segment of the path.
   public var documentID: String { segments[segments.count - 1] }
 
-  /// From the root of the database.
+  /// The path from the root of the database.
   public var path: String { segments.joined(separator: "/") }
 
-  /// The collection that the document is in.
+  /// The collection that contains the document.
   public var parent: CollectionReference { CollectionReference(firestore, Array(segments.dropLast())) }
 
-  /// The collection at a path relative to this document.
+  /// Returns the collection at a path relative to this document.
   public func collection(_ collectionPath: String) -> CollectionReference {
     CollectionReference(firestore, PathText.collection(collectionPath, below: segments))
   }
 
   // MARK: The engine's names
 
-  /// The path with every rule for names checked.
+  /// The path for the engine; throws if a name violates a rule.
   package var storedPath: DocumentPath {
     get throws {
       do throws(PathError) {
@@ -41,7 +42,7 @@ public final class DocumentReference: NSObject, Codable, Sendable {
     }
   }
 
-  /// This reference as a value of a document; its names are checked when it is written.
+  /// This reference as a field value. Its names are checked when it is written.
   package var stored: StoredReference {
     StoredReference(
       projectID: firestore.app.projectID, databaseID: firestore.databaseID,

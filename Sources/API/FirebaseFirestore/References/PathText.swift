@@ -1,10 +1,10 @@
-// Paths as text, the way callers write them, and the traps for those that cannot be meant.
+// Parses paths that callers write as strings, and traps for invalid ones.
 
 import DocumentStore
 import FirebaseCore
 
 enum PathText {
-  /// The collection `text`, below a document if one is given.
+  /// Returns the segments of a collection path, relative to a document if one is given.
   static func collection(_ text: String, below document: [String] = []) -> [String] {
     let segments = document + split(text, emptyMessage: "Collection path cannot be empty.")
     guard segments.count % 2 == 1 else {
@@ -15,7 +15,7 @@ enum PathText {
     return segments
   }
 
-  /// The document `text`, below a collection if one is given.
+  /// Returns the segments of a document path, relative to a collection if one is given.
   static func document(_ text: String, below collection: [String] = []) -> [String] {
     let segments = collection + split(text, emptyMessage: "Document path cannot be empty.")
     guard segments.count % 2 == 0 else {
@@ -26,7 +26,7 @@ enum PathText {
     return segments
   }
 
-  /// The id of collections wherever they are.
+  /// Checks the ID of a collection group.
   static func collectionID(_ text: String) -> String {
     guard !text.isEmpty else { ProgrammerError.trap("Collection ID cannot be empty.") }
     guard !text.utf8.contains(UInt8(ascii: "/")) else {
@@ -35,7 +35,7 @@ enum PathText {
     return text
   }
 
-  /// One slash at either end is dropped; two in a row are a mistake.
+  /// Splits a path at its slashes. Ignores one slash at each end, and traps for two slashes in a row.
   private static func split(_ text: String, emptyMessage: String) -> [String] {
     guard !text.isEmpty else { ProgrammerError.trap(emptyMessage) }
     let slash = UInt8(ascii: "/")

@@ -1,11 +1,12 @@
-// References as apps write them: for tools beside an app, whose references have to be equal to its own.
+// References for tools that work on an app's database: they are equal to the references that the app writes.
 
 package import DocumentStore
 private import FirebaseCore
 
 extension StoredReference {
-  /// As an app writes it whose options name no project, and as `Firestore.open(at:)` does. Values are compared with their
-  /// project and database: `StoredReference(projectID: "", databaseID: "", …)` is equal to none that an app has written.
+  /// Creates a reference as an app without a project ID writes it, and as `Firestore.open(at:)` does.
+  /// Equality includes the project and the database. `StoredReference(projectID: "", databaseID: "", …)`
+  /// therefore equals no reference that an app has written.
   package init(inDefaultDatabase path: DocumentPath) {
     self.init(projectID: Self.defaultProject, databaseID: Firestore.defaultDatabase, path: path)
   }

@@ -1,9 +1,9 @@
-// Where documents are cached, as existing code says it.
+// Cache settings, with the types that existing code uses.
 
 import FirebaseCore
 public import Foundation
 
-/// For a cache that never gives anything up.
+/// The size of a cache that never evicts documents.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
@@ -17,7 +17,7 @@ enum CacheSize {
   }
 }
 
-/// What settings of a cache come down to.
+/// The effective cache settings.
 enum CacheChoice: Hashable {
   case persistent(Int64)
   case memoryEager
@@ -44,7 +44,7 @@ enum CacheChoice: Hashable {
   }
 }
 
-// Only types of this module conform to these two: they are what the choices are made of.
+// Only types of this module conform to these two protocols.
 
 /// `PersistentCacheSettings` or `MemoryCacheSettings`.
 public protocol LocalCacheSettings {}
@@ -62,13 +62,14 @@ extension LocalCacheSettings {
   }
 }
 
-/// The cache is on disk; equal by value.
+/// Settings for a cache on disk, equal by value.
 public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
   let size: Int64
 
   public override init() { size = CacheSize.standard }
 
-  /// Traps for less than 1048576 bytes, unless it is `FirestoreCacheSizeUnlimited`.
+  /// Sets the size of the cache. Traps below 1048576 bytes, unless the size is
+  /// `FirestoreCacheSizeUnlimited`.
   public init(sizeBytes: NSNumber) {
     size = sizeBytes.int64Value
     CacheSize.check(size)
@@ -81,14 +82,14 @@ public final class PersistentCacheSettings: NSObject, NSCopying, LocalCacheSetti
   public override var hash: Int { size.hashValue }
 }
 
-/// Everything is in memory, and gone when the database is terminated; equal by value.
+/// Settings for a database in memory, which is lost when it is terminated. Equal by value.
 public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings, Sendable {
   fileprivate let choice: CacheChoice
 
   public override init() { choice = .memoryLRU(CacheSize.standard) }
 
-  /// With a remote, the collector says how much of the cache stays, and for how long. Without one nothing is ever given
-  /// up, and it has no effect.
+  /// With a remote, the garbage collector determines how much of the cache stays, and for how long. Without
+  /// a remote, nothing is evicted and the argument has no effect.
   public init(garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol) {
     let size = (garbageCollectorSettings as? MemoryLRUGCSettings)?.size
     choice = size.map(CacheChoice.memoryLRU) ?? .memoryEager
@@ -101,7 +102,7 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings,
   public override var hash: Int { choice.hashValue }
 }
 
-/// Documents go as soon as nobody uses them.
+/// Evicts documents as soon as no listener or pending write uses them.
 public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageCollectorSettings, Sendable {
   public override init() {}
 
@@ -112,13 +113,14 @@ public final class MemoryEagerGCSetting: NSObject, NSCopying, MemoryGarbageColle
   public override var hash: Int { 1 }
 }
 
-/// Documents that were not used for long go when the cache is full; equal by value.
+/// Evicts the least recently used documents when the cache is full. Equal by value.
 public final class MemoryLRUGCSettings: NSObject, NSCopying, MemoryGarbageCollectorSettings, Sendable {
   let size: Int64
 
   public override init() { size = CacheSize.standard }
 
-  /// Traps for less than 1048576 bytes, unless it is `FirestoreCacheSizeUnlimited`.
+  /// Sets the size of the cache. Traps below 1048576 bytes, unless the size is
+  /// `FirestoreCacheSizeUnlimited`.
   public init(sizeBytes: NSNumber) {
     size = sizeBytes.int64Value
     CacheSize.check(size)

@@ -1,13 +1,14 @@
-// What becomes of writes that waited while others changed their document.
+// Conflicts between pending writes and changes that other clients made to the same document.
 
 import DocumentStore
 private import FirebaseCore
 import OfflineSync
 
-/// A document that others have changed at the remote since writes of it were made here that still wait. Writes with
-/// conditions of their own, those that StreamBaseKit counts for instance, are none of these: they are not shown and not
-/// replaced, and their conditions decide about them as a whole. Fields that they change before those that are replaced
-/// stay as they make them, unless what others have made of the document rules out that they happen.
+/// A document with pending writes that other clients have changed at the remote since these writes were
+/// issued. Writes with preconditions of their own, such as StreamBaseKit's counters, do not take part. They
+/// are neither shown nor replaced, and their preconditions decide about them as a whole. If they change
+/// fields before the replaced writes do, these changes stay, unless the remote's version of the document
+/// fails their preconditions.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()
@@ -18,27 +19,27 @@ import OfflineSync
 /// }
 /// ```
 public struct FirestoreConflict: Sendable {
-  /// As the remote had it when the writes were made.
+  /// The remote's version when the writes were issued.
   public let base: DocumentSnapshot
-  /// As it is here, with the writes that wait and are up to the resolver.
+  /// The local version, with the pending writes that the resolver decides about.
   public let local: DocumentSnapshot
-  /// As the remote has it now.
+  /// The remote's version now.
   public let remote: DocumentSnapshot
 
-  /// What is written in the end.
+  /// The decision about the pending writes.
   public enum Resolution {
-    /// The writes happen as they were made: the last one wins, as without a resolver.
+    /// Sends the writes unchanged. The last write wins, as without a resolver.
     case keepWrites
-    /// The document consists of this from now on, in the place of all writes of it that wait.
+    /// Replaces all pending writes of the document with one that sets its contents to these fields.
     case write([String: Any])
-    /// The document is deleted in their place.
+    /// Replaces all pending writes of the document with its deletion.
     case delete
-    /// None of them happens.
+    /// Drops all pending writes of the document.
     case dropWrites
   }
 }
 
-/// What settings hold: the same as itself, whatever it does.
+/// The resolver in the settings; equal only to itself, because closures cannot be compared.
 final class ConflictChoice: Sendable {
   let resolve: @Sendable (FirestoreConflict) -> FirestoreConflict.Resolution
 
@@ -46,10 +47,10 @@ final class ConflictChoice: Sendable {
     self.resolve = resolve
   }
 
-  /// The same for the engine.
+  /// Returns the resolver in the form that the engine calls.
   func resolver(for firestore: Firestore) -> ConflictResolver {
     { [self, weak firestore] conflict in
-      // It ends: nothing more is sent.
+      // The database is being terminated and sends nothing more.
       guard let firestore else { return .keepWrites }
       return resolution(conflict, firestore)
     }

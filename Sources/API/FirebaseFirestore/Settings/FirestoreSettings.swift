@@ -1,28 +1,29 @@
-// What an app can choose before the first use of a database.
+// The settings of a database, which an app can change before the first use.
 
 private import DocumentStore
 import FirebaseCore
 public import Foundation
 public import OfflineSync
 
-/// What a write survives once its completion is called.
+/// The failures that a write survives once its completion was called.
 public enum FirestoreDurability: Hashable, Sendable {
-  /// Everything: it is on stable storage.
+  /// The write survives every failure, because it is on stable storage.
   case synced
-  /// The death of the process. A power loss may take the writes of the last 100 ms, the latest ones first.
+  /// The write survives the death of the process. A power loss may drop the writes of the last 100 ms, the
+  /// latest first.
   case buffered
 }
 
-/// When a write that somebody waits for counts as done, with a remote.
+/// The time at which a write is acknowledged, with a remote.
 public enum FirestoreAcknowledgement: Hashable, Sendable {
-  /// When the remote has accepted or rejected it. Offline, that may be never.
+  /// When the remote has accepted or rejected the write. Offline, that may be never.
   case server
-  /// When it is in the queue, from where only the remote's answer takes it. Whether it was rejected is seen in
-  /// the data, and heard by `addRejectedWritesListener(_:)`.
+  /// When the write is in the outbox. Only the remote's answer removes it from there. A rejection appears
+  /// in the data, and listeners of `addRejectedWritesListener(_:)` receive it.
   case local
 }
 
-/// Settings of a database; equal by value. Any thread may read and change them.
+/// Settings of a database, equal by value. Any thread may read and change them.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()
@@ -30,8 +31,8 @@ public enum FirestoreAcknowledgement: Hashable, Sendable {
 /// Firestore.firestore().settings = settings
 /// ```
 ///
-/// Without a remote, the database is the server, so that nothing is ever collected: sizes of caches are
-/// accepted and without effect.
+/// Without a remote, the database is the server and evicts nothing. It accepts cache sizes and ignores
+/// them.
 public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   static let hostDefault = "firestore.googleapis.com"
 
@@ -49,7 +50,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: ConflictChoice?
     var remotePatience: Double = 60
-    /// Which of the two ways to choose a cache was used.
+    /// Whether each of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
 
@@ -62,7 +63,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.remotePatience == right.remotePatience
     }
 
-    /// On Linux the main queue is a new object each time.
+    /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
     private static func isSame(_ left: DispatchQueue, _ right: DispatchQueue) -> Bool {
       left === right || (left.label == DispatchQueue.main.label && right.label == left.label)
     }
@@ -72,69 +73,73 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
 
   init(_ values: Values) { guarded = Guarded(values) }
 
-  /// All of it at one moment.
+  /// A consistent copy of all settings.
   var values: Values { guarded.withLock { $0 } }
 
-  /// Of a remote. Kept, and without effect as long as there is none.
+  /// The host of a remote. Stored, and without effect while there is none.
   public var host: String {
     get { values.host }
     set { guarded.withLock { $0.host = newValue } }
   }
 
-  /// Of a remote. Turning it off needs another host than the default one, or the first use traps.
+  /// Whether to encrypt the connection to a remote. If it is false and `host` is the default, the first use
+  /// traps.
   public var isSSLEnabled: Bool {
     get { values.isSSLEnabled }
     set { guarded.withLock { $0.isSSLEnabled = newValue } }
   }
 
-  /// Where completions and listeners run: the main queue unless set. A program that does not run its main
-  /// loop has to set another one, or it waits for its callbacks for ever; the async calls need none.
+  /// The queue for completions and listeners, by default the main queue. A program that does not run its
+  /// main loop must set another queue, or its callbacks never run. The async calls need no queue.
   public var dispatchQueue: DispatchQueue {
     get { values.dispatchQueue }
     set { guarded.withLock { $0.dispatchQueue = newValue } }
   }
 
-  /// When a write counts as done. Of several instances that share a store, the first that uses it decides.
+  /// The durability that a write has when it is acknowledged. If several instances share a store, the first
+  /// one to use it decides.
   public var durability: FirestoreDurability {
     get { values.durability }
     set { guarded.withLock { $0.durability = newValue } }
   }
 
-  /// The authority behind the database. With one, the directory becomes its cache and a queue of writes, and remembers
-  /// that: it cannot be used without a remote any more.
+  /// The remote that is authoritative for the database. With a remote, the directory becomes a cache with
+  /// an outbox. The directory records this, and cannot be used without a remote afterwards.
   public var remote: (any Remote)? {
     get { values.remote?.remote }
     set { guarded.withLock { $0.remote = newValue.map { RemoteChoice($0) } } }
   }
 
-  /// What becomes of documents from before the remote, the first time that it is attached. `.refuse` fails the first
-  /// call if there are any.
+  /// The treatment of existing documents when a remote is attached for the first time. `.refuse` fails the
+  /// first call if any documents exist.
   public var remoteAttachment: RemoteAttachment {
     get { values.remoteAttachment }
     set { guarded.withLock { $0.remoteAttachment = newValue } }
   }
 
-  /// With a remote: when the completion of a write is called.
+  /// The time at which a write's completion is called, with a remote.
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
   }
 
-  /// With a remote: the seconds that one question to it is worth. For tests, which have less of it.
+  /// The time limit for one request to the remote, in seconds. Tests set a shorter one.
   package var remotePatience: Double {
     get { values.remotePatience }
     set { guarded.withLock { $0.remotePatience = newValue } }
   }
 
-  /// With a remote: what becomes of writes that waited while others changed their document. Without one, the last write
-  /// wins. It is called on a queue of ours, which waits for it: it must not use the database.
+  /// Decides about pending writes whose document other clients have changed at the remote. Without a
+  /// resolver, the last write wins. It runs on an internal queue that waits for it, so it must not use the
+  /// database.
   public var conflictResolver: (@Sendable (FirestoreConflict) -> FirestoreConflict.Resolution)? {
     get { values.conflicts?.resolve }
     set { guarded.withLock { $0.conflicts = newValue.map { ConflictChoice($0) } } }
   }
 
-  /// With a remote: how many bytes the documents of a collection may take in the cache, by its path. What was used
-  /// longest ago goes, now and then; what a listener sees and what has pending writes stays.
+  /// The maximum size in the cache of a collection's documents in bytes, by the collection's path, with a
+  /// remote. The least recently used documents are evicted from time to time. Documents that a listener
+  /// sees or that have pending writes stay.
   ///
   /// ```swift
   /// let settings = FirestoreSettings()
@@ -145,7 +150,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.cacheBudgets = newValue } }
   }
 
-  /// `MemoryCacheSettings` means a database in memory, which is gone when it is terminated.
+  /// The kind and size of the cache. `MemoryCacheSettings` means a database in memory, which is lost when
+  /// it is terminated.
   public var cacheSettings: any LocalCacheSettings & NSObjectProtocol {
     get { values.cache.settings }
     set {
@@ -156,7 +162,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     }
   }
 
-  /// The same as a choice of cache settings.
+  /// Whether the cache is on disk; the older form of `cacheSettings`.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var isPersistenceEnabled: Bool {
     get { values.cache.isPersistent }
@@ -168,7 +174,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     }
   }
 
-  /// The same as the size in the cache settings.
+  /// The size of the cache in bytes; the older form of `cacheSettings`.
   @available(*, deprecated, message: "Use cacheSettings instead.")
   public var cacheSizeBytes: Int64 {
     get { values.cache.size }
@@ -206,7 +212,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   }
 }
 
-/// The remote that was chosen: the same as itself, whatever it is.
+/// The remote in the settings; equal only to itself.
 final class RemoteChoice: Sendable {
   let remote: any Remote
 

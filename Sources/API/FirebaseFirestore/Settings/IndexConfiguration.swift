@@ -1,4 +1,4 @@
-// Indexes from the text that Firebase's tools write: `firestore.indexes.json`.
+// Reads index definitions from the file that Firebase's tools write, `firestore.indexes.json`.
 //
 //   {"indexes": [{"collectionGroup": id, "queryScope": "COLLECTION" | "COLLECTION_GROUP",
 //                 "fields": [{"fieldPath": path, "order": "ASCENDING" | "DESCENDING"}
@@ -9,26 +9,28 @@ public import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Makes the indexes that the text names, and drops those that were declared and are not in it. `completion`
-  /// runs on the callback queue, with `invalidArgument` if it is no such text.
+  /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. `completion` runs
+  /// on the callback queue, with `invalidArgument` if the text is invalid.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(Data(json.utf8), told { (_: Void?, error) in completion?(error) })
   }
 
-  /// The same; returns when the indexes are there.
+  /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. Returns when the
+  /// indexes exist.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   nonisolated(nonsending) public func setIndexConfiguration(_ json: String) async throws {
     try await configureIndexes(Data(json.utf8))
   }
 
-  /// The same with the text of a stream.
+  /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(stream.everything, told { (_: Void?, error) in completion?(error) })
   }
 
-  /// The same with the text of a stream; returns when the indexes are there.
+  /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.
+  /// Returns when the indexes exist.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   nonisolated(nonsending) public func setIndexConfiguration(_ stream: InputStream) async throws {
     try await configureIndexes(stream.everything)
@@ -45,7 +47,7 @@ extension Firestore {
   ) {
     client().work(
       after: 0,
-      // One after the other: of two that come at once, the later one is what is there at the end, and nothing else.
+      // Serial, so that after two concurrent calls exactly the later configuration is in effect.
       inTurn: { $0.indexConfiguration },
       { view in
         guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
@@ -81,7 +83,7 @@ enum IndexConfiguration {
     try (JSONDecoder().decode(Root.self, from: json).indexes ?? []).compactMap(definition)
   }
 
-  /// Nil for one of names alone, which every database has.
+  /// Returns nil for an index of document names only, which every database has.
   private static func definition(_ index: Index) throws -> IndexDefinition? {
     var names: OrderBy.Direction?
     let fields = try index.fields.compactMap { field -> IndexDefinition.Field? in
@@ -100,7 +102,7 @@ enum IndexConfiguration {
 }
 
 extension InputStream {
-  /// All of it; nil if it cannot be read.
+  /// Reads the stream to its end. Returns nil if it cannot be read.
   var everything: Data? {
     open()
     defer { close() }

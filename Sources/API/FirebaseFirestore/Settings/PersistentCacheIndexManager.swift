@@ -1,27 +1,27 @@
-// Indexes as existing code asks for them: as hints.
+// Hints for automatic indexes, in the form that existing code uses.
 
 private import DocumentStore
 public import Foundation
 private import OfflineSync
 
-/// Turns the making of indexes on and off, and drops them. None of it changes a result.
+/// Turns automatic index creation on and off, and drops indexes. No call changes the result of a query.
 ///
-/// Unlike in the original, the index that a query needs is made without being asked for; turning that off
-/// keeps those that are there.
+/// Unlike Firestore, a database starts with automatic index creation turned on. Turning it off keeps
+/// existing indexes.
 public final class PersistentCacheIndexManager: NSObject, Sendable {
   private let firestore: Firestore
 
   init(_ firestore: Firestore) { self.firestore = firestore }
 
-  /// Queries have the indexes made that they need. This is how every database begins.
+  /// Lets queries create the indexes they need. This is the default.
   public func enableIndexAutoCreation() { firestore.client().createsIndexes(true) }
 
-  /// Queries use the indexes that there are, and look at each document where none helps.
+  /// Stops the creation of indexes. Queries use existing indexes, or scan all documents.
   public func disableIndexAutoCreation() { firestore.client().createsIndexes(false) }
 
-  /// Drops them all, also those that were declared.
+  /// Drops all indexes, including declared ones.
   public func deleteAllIndexes() {
-    // Behind the declarations that came before: what those make goes, too.
+    // In turn with earlier declarations, so that the indexes they create are dropped too.
     firestore.client().work(
       after: 0, inTurn: { $0.indexConfiguration },
       { view in
@@ -37,7 +37,7 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
 }
 
 extension Firestore {
-  /// Nil for a database in memory.
+  /// The index manager; nil for a database in memory.
   public var persistentCacheIndexManager: PersistentCacheIndexManager? {
     isInMemory ? nil : PersistentCacheIndexManager(self)
   }

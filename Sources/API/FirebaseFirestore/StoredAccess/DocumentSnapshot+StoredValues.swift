@@ -1,4 +1,4 @@
-// Fields and published states of documents as the store has them, without a dictionary.
+// Stored fields and published states of documents, without building a dictionary.
 
 import DocumentStore
 package import FirebaseCore
@@ -24,8 +24,8 @@ package struct StoredField: Sendable {
 }
 
 extension DocumentSnapshot {
-  /// The update time in microseconds; nil for a document that does not exist. A later state of the document has a
-  /// greater version.
+  /// The update time in microseconds; nil for a document that does not exist. A later state of the
+  /// document has a greater version.
   package var version: Int64? { stateRecord.map { $0.updateTime.microseconds } }
 
   package func time(at field: StoredField) -> TimeField {
@@ -34,8 +34,8 @@ extension DocumentSnapshot {
     return .time(Timestamp(timestamp))
   }
 
-  /// Returns bytes that sort as a query sorts a field of the outermost map. An absent field sorts as null. A pending
-  /// server timestamp sorts after all other times.
+  /// Returns bytes that sort as a query sorts a field of the outermost map. An absent field sorts as null.
+  /// A pending server timestamp sorts after all other times.
   package func sortBytes(of field: String) -> [UInt8] {
     (stateRecord?.value(at: StoredFieldPath(unchecked: [field])) ?? .null).sortBytes
   }
@@ -51,8 +51,8 @@ extension DocumentSnapshot {
 }
 
 extension DocumentReference {
-  /// Returns the last published state of the document, without a wait for writes that are under way. Nil if the
-  /// document cannot be read, the store is not open yet, or the instance is terminated.
+  /// Returns the last published state of the document, without a wait for writes that are under way. Nil
+  /// if the document cannot be read, the store is not open yet, or the instance is terminated.
   package func publishedSnapshot() -> DocumentSnapshot? {
     // Must not open the store: the end of a commit may wait for the callback that calls this.
     guard let view = try? firestore.livingClient().openView, let path = try? storedPath else { return nil }

@@ -1,5 +1,6 @@
-// Calls of layers that continue an operation on their own. The user may have terminated the instance since, which is no
-// mistake. So these calls fail with `cancelled` where the public ones trap.
+// Calls for layers that continue an operation on their own. The user may have terminated the instance
+// meanwhile, which is not an error of the user. These calls therefore fail with `cancelled`, where the
+// public ones trap.
 
 private import DocumentStore
 private import FirebaseCore
@@ -7,11 +8,12 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Returns a new batch, also after termination.
+  /// Returns a new batch, even after termination.
   package func layerBatch() -> WriteBatch { WriteBatch(self) }
 
-  /// Calls `body` on the callback queue with the current user: now, at each step of the user's pending writes, and when
-  /// the user changes. Stops when `body` returns true or after a failure. Without a remote the user is nil.
+  /// Calls `body` on the callback queue with the current user: now, at each step of the user's pending
+  /// writes, and when the user changes. Stops when `body` returns true or after a failure. Without a
+  /// remote the user is nil.
   ///
   /// The first call comes after the results of earlier calls and before the result of any later write.
   package func followUser(until body: @escaping (Result<String?, any Error>) -> Bool) {
@@ -50,7 +52,7 @@ extension Firestore {
 }
 
 extension DocumentReference {
-  /// As `getDocument(completion:)`.
+  /// Reads the document like `getDocument(completion:)`.
   package func getDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told(completion)(.failure(Firestore.ended))
@@ -58,8 +60,8 @@ extension DocumentReference {
     read(.default, through: client, completion)
   }
 
-  /// As `getDocumentOrFail`, for a write that requires the state that was read (`LayerRequirement.unchanged`). Returns a
-  /// document with writes that were just accepted as those writes have left it.
+  /// Reads the document for a write that requires the state that was read (`LayerRequirement.unchanged`).
+  /// If writes of the document were just accepted, the result includes them.
   package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told(completion)(.failure(Firestore.ended))
@@ -69,7 +71,7 @@ extension DocumentReference {
 }
 
 extension Query {
-  /// As `getDocuments(completion:)`.
+  /// Runs the query like `getDocuments(completion:)`.
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let tell = firestore.told(completion)
     guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
@@ -83,7 +85,8 @@ extension Query {
     }
   }
 
-  /// As `addSnapshotListener(_:)`. After termination, the listener gets the error and the result is nil.
+  /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives the error and the
+  /// result is nil.
   package func listenOrFail(
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> (any ListenerRegistration)? {
@@ -107,7 +110,7 @@ extension Query {
 }
 
 extension WriteBatch {
-  /// As `commit(completion:)`.
+  /// Commits like `commit(completion:)`.
   package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told { (_: Void?, error) in completion(error) }(.failure(Firestore.ended))
@@ -115,7 +118,7 @@ extension WriteBatch {
     commit(through: client, completion)
   }
 
-  /// As `commit()`.
+  /// Commits like `commit()`.
   nonisolated(nonsending) package func commitOrFail() async throws {
     guard let client = try? firestore.livingClient() else { throw Firestore.ended }
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in

@@ -1,4 +1,4 @@
-// Snapshots in one piece of memory, for a layer that rarely reads them again.
+// Snapshots in contiguous memory, for a layer that rarely reads them again.
 
 private import DocumentStore
 
@@ -14,9 +14,9 @@ package struct PackedSnapshots {
 
   package var byteCount: Int { documents.byteCount }
 
-  /// Returns false and does nothing for a snapshot of another database, a large document, or a snapshot whose stored
-  /// bytes are gone. Bytes are gone if the document does not exist or was decoded, as by listeners and most pending
-  /// writes.
+  /// Returns false and does nothing for a snapshot of another database, a large document, or a snapshot
+  /// whose stored bytes are gone. Bytes are gone if the document does not exist or was decoded, as by
+  /// listeners and most pending writes.
   @discardableResult
   package mutating func append(_ snapshot: DocumentSnapshot) -> Bool {
     let firestore = snapshot.reference.firestore

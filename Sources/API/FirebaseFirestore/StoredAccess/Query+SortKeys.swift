@@ -15,18 +15,21 @@ extension Query {
   /// Whether the query names an order. Without one, documents are ordered by their names.
   package var hasExplicitOrder: Bool { orderCount > 0 }
 
-  /// Whether a document can be a cursor. It cannot if an ordering field is absent or is a pending server timestamp.
+  /// Whether a document can be a cursor. It cannot if an ordering field is absent or is a pending server
+  /// timestamp.
   package func canStart(beside document: DocumentSnapshot) -> Bool {
     guard let stored = document.stored else { return false }
     return (try? structured.starting(.after, stored)) != nil
   }
 
-  /// Returns bytes that sort as the query does; nil if the document lacks an ordering field or does not exist.
+  /// Returns bytes that sort as the query does; nil if the document lacks an ordering field or does not
+  /// exist.
   package func sortKey(_ document: DocumentSnapshot) -> [UInt8]? {
     document.stored.flatMap(structured.sortKey)
   }
 
-  /// Listens, with metadata changes, on any serial queue. `onEnd` is called when the listening ends for any reason.
+  /// Listens, with metadata changes, on any serial queue. `onEnd` is called when the listening ends for
+  /// any reason.
   package func listen(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void,
     onEnd: (@Sendable () -> Void)? = nil
@@ -60,16 +63,18 @@ package enum SortBytes {
 
 // MARK: Pages
 //
-// A pending server timestamp has no place in the order yet, and a cursor there traps. Every other document that a query
-// found can be a cursor.
+// A pending server timestamp has no place in the order yet, and a cursor there traps. Every other document
+// that a query found can be a cursor.
 
 extension QuerySnapshot {
-  /// The last document that can be a cursor; nil if there is none. Creates only the snapshots from that document on.
+  /// The last document that can be a cursor; nil if there is none. Creates only the snapshots from that
+  /// document on.
   package var lastStart: QueryDocumentSnapshot? { lastDocument(where: query.canPage) }
 }
 
 extension Query {
-  /// As `canStart(beside:)` for a document that this query found. Only a document with pending writes is inspected.
+  /// Whether a document that this query found can be a cursor. Only a document with pending writes is
+  /// inspected.
   package func canPage(beside document: DocumentSnapshot) -> Bool {
     !document.metadata.hasPendingWrites || canStart(beside: document)
   }

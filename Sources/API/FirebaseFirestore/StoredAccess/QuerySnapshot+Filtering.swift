@@ -8,7 +8,8 @@ extension QuerySnapshot {
     filtered(documents.filter(accepts), nil)
   }
 
-  /// Returns the next filtered snapshot of a listener. `earlier` is its previous filtered snapshot; nil before the first.
+  /// Returns the next filtered snapshot of a listener. `earlier` is its previous filtered snapshot; nil
+  /// before the first.
   package func filtered(
     after earlier: QuerySnapshot?, _ accepts: (QueryDocumentSnapshot) -> Bool
   ) -> QuerySnapshot {
@@ -36,7 +37,8 @@ extension QuerySnapshot {
   }
 }
 
-/// The changes between two lists of accepted documents, in the order of a listener: removals, additions, modifications.
+/// The changes between two lists of accepted documents, in the order of a listener: removals, additions,
+/// modifications.
 private struct FilteredDifference {
   private struct Entry {
     var key: [UInt8]
@@ -54,7 +56,8 @@ private struct FilteredDifference {
     list = old.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
   }
 
-  /// Computes the changes to `new`. `changed` are the changes of the query, and `counted` leaves out metadata changes.
+  /// Computes the changes to `new`. `changed` are the changes of the query, and `counted` leaves out
+  /// metadata changes.
   mutating func lead(
     to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], _ counted: [DocumentChange]
   ) {

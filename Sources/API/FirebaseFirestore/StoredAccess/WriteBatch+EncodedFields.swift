@@ -1,5 +1,5 @@
-// Writes of the layers: with encoded fields, with errors where the public calls trap, and with a result before the
-// callback queue.
+// Writes of the layers. They accept encoded fields, report errors where the public calls trap, and return a
+// result before the callback queue runs.
 
 import DocumentStore
 private import FirebaseCore
@@ -7,7 +7,7 @@ private import Foundation
 private import OfflineSync
 
 extension WriteBatch {
-  /// Replaces the fields of `document`, or with `merge` sets these fields and keeps the others.
+  /// Replaces the fields of `document`. With `merge`, sets these fields and keeps the others.
   @discardableResult
   package func setFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, merge: Bool = false
@@ -15,8 +15,8 @@ extension WriteBatch {
     add(document) { place in try reported { try place.set(fields, merge: merge) } }
   }
 
-  /// Updates these fields of `document`, which has to exist. A map is replaced as a whole. A dot in a name leads into a
-  /// map.
+  /// Updates these fields of `document`, which must exist. A map is replaced as a whole. A dot in a name
+  /// leads into a map.
   @discardableResult
   package func updateFields(
     _ fields: EncodedFields, forDocument document: DocumentReference
@@ -29,8 +29,8 @@ extension WriteBatch {
     _ = add(document) { place in try reported { try place.set(fields, merge: false) } }
   }
 
-  /// Sets or deletes these fields, each as a whole, and keeps the others. Creates the document if it does not exist. A
-  /// path leads into maps. A value that no document can hold fails the commit.
+  /// Sets or deletes these fields, each as a whole, and keeps the others. Creates the document if it does
+  /// not exist. A path leads into maps. A value that no document can hold fails the commit.
   package func mergeReported(
     _ changes: [(path: [String], value: Any)], forDocument document: DocumentReference
   ) {
@@ -43,22 +43,23 @@ extension WriteBatch {
     }
   }
 
-  /// Has the commit fail with `error` and write nothing, because a write could not be encoded.
+  /// Makes the commit fail with `error` and write nothing, because a write could not be encoded.
   package func fail(_ error: any Error) {
     state.withLock { $0.failure = $0.failure ?? error }
   }
 
-  /// Commits, and passes the result to `told` on an internal queue, after the listeners and before the result of any
-  /// later write.
+  /// Commits, and passes the result to `told` on an internal queue, after the listeners and before the
+  /// result of any later write.
   package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
 }
 
 // MARK: Companions
 
-/// The state of a layer for a batch. It gets the result before the completion handler of the commit.
+/// The state that a layer keeps for a batch. It receives the result before the completion handler of the
+/// commit.
 package protocol BatchCompanion: AnyObject, Sendable {
-  /// Called on the callback queue if there is one, else before the task that awaits the commit resumes. Has to call
-  /// `then` there, at once or later.
+  /// Called on the callback queue if there is one, and otherwise before the task that awaits the commit
+  /// resumes. The implementation must call `then` there, at once or later.
   func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
 }
 
@@ -87,7 +88,7 @@ extension [String: Any] {
 }
 
 extension EncodedFields {
-  /// Has the commit compute a field of the outermost map, in place of its present value.
+  /// Makes the commit compute a field of the outermost map, instead of writing its present value.
   package mutating func compute(_ name: String, _ value: FieldValue) {
     fields[name] = nil
     sentinels.removeAll { $0.path.first == name }
@@ -98,7 +99,8 @@ extension EncodedFields {
 /// The state that a document must have for the batch to commit.
 package enum LayerRequirement: Sendable {
   case nothing, absent, present
-  /// The state of this snapshot. If the document has pending writes, their result, provided that none is rejected.
+  /// Requires the state of this snapshot. If the document has pending writes, requires their result,
+  /// provided that none is rejected.
   case unchanged(DocumentSnapshot)
 
   fileprivate var precondition: Precondition {
@@ -130,8 +132,8 @@ extension WriteBatch {
     }
   }
 
-  /// Replaces each of these fields, a map as a whole, and removes null fields. Dots in names have no meaning. Creates
-  /// the document if it does not exist.
+  /// Replaces each of these fields, a map as a whole, and removes null fields. Dots in names have no
+  /// meaning. Creates the document if it does not exist.
   @discardableResult
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
@@ -153,7 +155,7 @@ extension WriteBatch {
     add(document) { .verify($0.path, requirement.precondition) }
   }
 
-  /// Adds to numbers of `document`, none of which drops below 0. Creates the document if it does not exist.
+  /// Adds to number fields of `document` and clamps them at 0. Creates the document if it does not exist.
   @discardableResult
   package func count(
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
@@ -208,8 +210,8 @@ extension EncodedFields {
   /// Whether the commit computes at least one field.
   package var isComputed: Bool { !sentinels.isEmpty }
 
-  /// Returns the fields that a read returns after these fields replace those of `stored`. Server timestamps are the time
-  /// of this machine. Nil if the fields cannot be written.
+  /// Returns the fields that a read would return after these fields replace those of `stored`. Server
+  /// timestamps are the time of this machine. Returns nil if the fields cannot be written.
   package func replaced(over stored: DocumentSnapshot?, in firestore: Firestore) -> [String: Any]? {
     guard let (fields, mask, transforms) = try? replacement(in: firestore) else { return nil }
     let before = stored?.stored?.withTimes(.estimate).fields ?? StoredMap()
@@ -237,7 +239,7 @@ extension EncodedFields {
       if let operation = try sentinel.operation(in: firestore) {
         transforms.append(FieldTransform(StoredFieldPath(unchecked: names), operation))
         guard names.count > 1, !masked.contains(outermost) else { continue }
-        // A map that holds nothing else was left out of the fields, and is replaced all the same.
+        // A map that contains only computed fields is not in `fields`, but must be replaced too.
         values.set(.map(StoredMap()), at: outermost)
       } else if names.count > 1 {
         throw UserDataError(.deletionInsideUpdate, field: names)
@@ -272,7 +274,7 @@ extension UserWrite.Place {
         continue
       }
       guard let operation else { throw UserDataError(.deletionInsideUpdate, field: names) }
-      // A map that holds nothing else was left out of the fields, and is replaced all the same.
+      // A map that contains only computed fields is not in `fields`, but must be replaced too.
       if !changes.contains(where: { $0.field == outermost }) {
         changes.append((outermost, .set(.map(StoredMap()))))
       }
@@ -282,7 +284,8 @@ extension UserWrite.Place {
     return try .update(path, changes.sorted { $0.field < $1.field }, transforms: transforms)
   }
 
-  /// Dots lead into maps; a name that is no such text is taken as it is.
+  /// Interprets dots as steps into maps. A name that is not a valid dotted path is used as a single field
+  /// name.
   private static func field(_ name: String) throws(UserDataError) -> StoredFieldPath {
     let field = (try? StoredFieldPath(dotted: name)) ?? StoredFieldPath(unchecked: [name])
     try FieldCollector.check(field.names)

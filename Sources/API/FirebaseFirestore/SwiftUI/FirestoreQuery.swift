@@ -1,9 +1,9 @@
-// Results of queries in SwiftUI views.
+// Query results in SwiftUI views.
 
 #if canImport(SwiftUI)
 public import SwiftUI
 
-/// The results of a query of the default database, live, in a view: an array of values, or the `Result` of one.
+/// The live results of a query of the default database in a view: an array of values, or a `Result` of one.
 ///
 /// ```swift
 /// struct CitiesView: View {
@@ -15,14 +15,14 @@ public import SwiftUI
 /// }
 /// ```
 ///
-/// `$cities` is the configuration: what is asked, and what went wrong last.
+/// `$cities` is the configuration, which holds the query and the last error.
 @propertyWrapper
 public struct FirestoreQuery<T>: DynamicProperty {
   public typealias Configuration = FirestoreQueryConfiguration
 
   @State private var observable: FirestoreQueryObservable<T>
 
-  /// Asks the collection for values. With `animation`, new results come with it.
+  /// Queries the collection for values. With `animation`, new results appear with that animation.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil
@@ -33,7 +33,8 @@ public struct FirestoreQuery<T>: DynamicProperty {
     _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
   }
 
-  /// Asks the collection for values, or why there are none. With `animation`, new results come with it.
+  /// Queries the collection for values, or the error that prevents them. With `animation`, new results
+  /// appear with that animation.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil

@@ -1,4 +1,5 @@
-// A query whose results are values, for whoever observes them: what `@FirestoreQuery` is in SwiftUI, and elsewhere.
+// An observable query whose results are values. `@FirestoreQuery` uses it in SwiftUI, and it works
+// elsewhere too.
 
 public import Observation
 
@@ -6,15 +7,16 @@ public import Observation
 public import SwiftUI
 #endif
 
-/// What becomes of results that do not decode.
+/// The treatment of documents that cannot be decoded.
 public enum DecodingFailureStrategy: Sendable {
-  /// They are left out.
+  /// Omits them from the results.
   case ignore
-  /// One of them is enough to fail the whole: there are no items then, or the failure is the result.
+  /// Fails the whole result: the items are empty, or the `Result` is the error.
   case raise
 }
 
-/// The results of a query as values, live. It listens from the first look on, as long as it is kept.
+/// The live results of a query as values. Listening starts at the first access to `items` and ends when the
+/// object is released.
 ///
 /// ```swift
 /// struct City: Codable { var name: String }
@@ -24,8 +26,8 @@ public enum DecodingFailureStrategy: Sendable {
 /// print(cities.items.map(\.name))
 /// ```
 ///
-/// `Items` is an array of values, or the `Result` of one. Callbacks change it, so that it belongs to the callback queue:
-/// for views that is the main queue, as it is unless the settings say otherwise.
+/// `Items` is an array of values, or a `Result` of one. Callbacks change the object, so use it only on the
+/// callback queue. That is the main queue by default, as views require.
 public final class FirestoreQueryObservable<Items>: Observable {
   private let firestore: () -> Firestore
   private let make: (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> Made
@@ -34,7 +36,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
   private var known: Items
   private var chosen: FirestoreQueryConfiguration
 
-  /// What a state is for the user, and what was wrong with it.
+  /// The items and the error that a snapshot gives.
   private struct Made {
     var items: Items
     var error: (any Error)?
@@ -50,7 +52,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     self.make = make
   }
 
-  /// Without an argument, a query of the default database.
+  /// Creates the query, by default in the default database. It starts at the first access to `items`.
   public convenience init<Value: Decodable>(
     configuration: FirestoreQueryConfiguration,
     firestore: @autoclosure @escaping () -> Firestore = .firestore()
@@ -76,16 +78,16 @@ public final class FirestoreQueryObservable<Items>: Observable {
 
   deinit { registration?.remove() }
 
-  // MARK: Looking
+  // MARK: Results
 
-  /// Empty until the first answer is there.
+  /// The current results; empty until the first snapshot arrives.
   public var items: Items {
     listen()
     registrar.access(self, keyPath: \.items)
     return known
   }
 
-  /// What is asked, and what went wrong last. To change it begins anew.
+  /// The query and its last error. Changing it restarts the query.
   public var configuration: FirestoreQueryConfiguration {
     get {
       registrar.access(self, keyPath: \.configuration)
@@ -121,7 +123,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     note(configuration)
   }
 
-  /// Makes a change that views show, with the animation of the configuration where there is one.
+  /// Runs a change that views show, with the configuration's animation if it has one.
   private func animated(_ change: () -> Void) {
     #if canImport(SwiftUI)
     if let animation = chosen.animation { return withAnimation(animation, change) }
@@ -134,7 +136,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
   }
 }
 
-/// What decodes, and the last error.
+/// Returns the decoded documents and the last error.
 private func decoded<Value: Decodable>(
   _ type: Value.Type, _ result: Result<QuerySnapshot, any Error>
 ) -> (values: [Value], error: (any Error)?) {
@@ -150,22 +152,22 @@ private func decoded<Value: Decodable>(
   return (values, failure)
 }
 
-/// What a `FirestoreQueryObservable` asks.
+/// The query of a `FirestoreQueryObservable`.
 public struct FirestoreQueryConfiguration {
-  /// Of the collection.
+  /// The path of the collection.
   public var path: String
-  /// What is asked of the collection.
+  /// The steps of the query.
   public var predicates: [QueryPredicate]
-  /// What happens when a document cannot be decoded.
+  /// The treatment of documents that cannot be decoded.
   public var decodingFailureStrategy: DecodingFailureStrategy
-  /// What went wrong last; nil once an answer was right.
+  /// The last error; nil after a result without errors.
   public var error: (any Error)?
   #if canImport(SwiftUI)
-  /// How views go over to new results; nil for at once.
+  /// The animation for new results; nil for none.
   public var animation: Animation?
   #endif
 
-  /// Asks the collection at `path`.
+  /// Creates the configuration of a query of the collection at `path`.
   public init(
     path: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise

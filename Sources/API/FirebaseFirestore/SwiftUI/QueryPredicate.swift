@@ -8,12 +8,12 @@
 public enum QueryPredicate {
   /// The field equals this value.
   case isEqualTo(_ field: String, _ value: Any)
-  /// The field is there, and does not equal this value.
+  /// The field exists and does not equal this value.
   case isNotEqualTo(_ field: String, _ value: Any)
 
   /// The field equals one of these values.
   case isIn(_ field: String, _ values: [Any])
-  /// The field is there, and equals none of these values.
+  /// The field exists and equals none of these values.
   case isNotIn(_ field: String, _ values: [Any])
 
   /// The field is an array with this element.
@@ -21,26 +21,26 @@ public enum QueryPredicate {
   /// The field is an array with one of these elements.
   case arrayContainsAny(_ field: String, _ values: [Any])
 
-  /// The field has a value that comes before this one.
+  /// The field's value sorts before this one and is of the same kind.
   case isLessThan(_ field: String, _ value: Any)
-  /// The field has a value that comes after this one.
+  /// The field's value sorts after this one and is of the same kind.
   case isGreaterThan(_ field: String, _ value: Any)
 
-  /// The field has a value that comes before this one or equals it.
+  /// The field's value sorts before this one or equals it, and is of the same kind.
   case isLessThanOrEqualTo(_ field: String, _ value: Any)
-  /// The field has a value that comes after this one or equals it.
+  /// The field's value sorts after this one or equals it, and is of the same kind.
   case isGreaterThanOrEqualTo(_ field: String, _ value: Any)
 
-  /// Descending if the value is true.
+  /// Orders by the field; descending if the value is true.
   case orderBy(_ field: String, _ value: Bool)
 
-  /// At most so many results, the first ones.
+  /// Returns at most this number of results, from the start.
   case limitTo(_ value: Int)
-  /// At most so many results, the last ones.
+  /// Returns at most this number of results, from the end.
   case limitToLast(_ value: Int)
 }
 
-// MARK: Under the names of the query's steps
+// MARK: Names of the query's steps
 
 extension QueryPredicate {
   /// The field equals this value.
@@ -48,7 +48,7 @@ extension QueryPredicate {
     .isEqualTo(field, value)
   }
 
-  /// The field is there, and does not equal this value.
+  /// The field exists and does not equal this value.
   public static func whereField(_ field: String, isNotEqualTo value: Any) -> QueryPredicate {
     .isNotEqualTo(field, value)
   }
@@ -56,7 +56,7 @@ extension QueryPredicate {
   /// The field equals one of these values.
   public static func whereField(_ field: String, in values: [Any]) -> QueryPredicate { .isIn(field, values) }
 
-  /// The field is there, and equals none of these values.
+  /// The field exists and equals none of these values.
   public static func whereField(_ field: String, notIn values: [Any]) -> QueryPredicate {
     .isNotIn(field, values)
   }
@@ -66,7 +66,7 @@ extension QueryPredicate {
     .isIn(field, values)
   }
 
-  /// The field is there, and equals none of these values.
+  /// The field exists and equals none of these values.
   public static func whereField(_ field: String, isNotIn values: [Any]) -> QueryPredicate {
     .isNotIn(field, values)
   }
@@ -81,28 +81,28 @@ extension QueryPredicate {
     .arrayContainsAny(field, values)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value sorts before this one and is of the same kind.
   public static func whereField(_ field: String, isLessThan value: Any) -> QueryPredicate {
     .isLessThan(field, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value sorts after this one and is of the same kind.
   public static func whereField(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
     .isGreaterThan(field, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value sorts before this one or equals it, and is of the same kind.
   public static func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
     .isLessThanOrEqualTo(field, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value sorts after this one or equals it, and is of the same kind.
   public static func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
     .isGreaterThanOrEqualTo(field, value)
   }
 }
 
-// MARK: Under short names
+// MARK: Short names
 
 extension QueryPredicate {
   /// The field equals this value.
@@ -113,7 +113,7 @@ extension QueryPredicate {
   /// The field equals one of these values.
   public static func `where`(_ field: String, isIn values: [Any]) -> QueryPredicate { .isIn(field, values) }
 
-  /// The field is there, and equals none of these values.
+  /// The field exists and equals none of these values.
   public static func `where`(_ field: String, isNotIn values: [Any]) -> QueryPredicate {
     .isNotIn(field, values)
   }
@@ -123,7 +123,7 @@ extension QueryPredicate {
     .arrayContains(field, value)
   }
 
-  /// The field is an array with this element; the original labels the field in this one form.
+  /// The field is an array with this element. Only this form of Firestore's predicates labels the field.
   public static func `where`(_ field: String, arrayContains value: Any) -> QueryPredicate {
     .arrayContains(field, value)
   }
@@ -133,35 +133,35 @@ extension QueryPredicate {
     .arrayContainsAny(field, values)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// The field's value sorts before this one and is of the same kind.
   public static func `where`(_ field: String, isLessThan value: Any) -> QueryPredicate {
     .isLessThan(field, value)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// The field's value sorts after this one and is of the same kind.
   public static func `where`(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
     .isGreaterThan(field, value)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// The field's value sorts before this one or equals it, and is of the same kind.
   public static func `where`(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
     .isLessThanOrEqualTo(field, value)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// The field's value sorts after this one or equals it, and is of the same kind.
   public static func `where`(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
     .isGreaterThanOrEqualTo(field, value)
   }
 
-  /// In order of the field; documents without it are left out.
+  /// Orders by the field and omits documents without it.
   public static func order(by field: String, descending value: Bool = false) -> QueryPredicate {
     .orderBy(field, value)
   }
 
-  /// At most so many results, the first ones.
+  /// Returns at most this number of results, from the start.
   public static func limit(to value: Int) -> QueryPredicate { .limitTo(value) }
 
-  /// At most so many results, the last ones. It needs an order.
+  /// Returns at most this number of results, from the end. Requires an order.
   public static func limit(toLast value: Int) -> QueryPredicate { .limitToLast(value) }
 }
 

@@ -1,4 +1,4 @@
-// Running transactions.
+// Runs transactions.
 
 private import DocumentStore
 import FirebaseCore
@@ -6,17 +6,18 @@ public import Foundation
 private import OfflineSync
 
 #if !canImport(ObjectiveC)
-/// How the block of a transaction says what went wrong: `errorPointer?.pointee = error`.
+/// The type of the block's error argument. The block reports an error with `errorPointer?.pointee = error`.
 public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 #endif
 
 extension Firestore {
-  /// Runs `updateBlock`, which reads documents and then writes, and commits what it wrote. If others have
-  /// changed meanwhile what it read, nothing was written and it is run again, up to five times.
+  /// Runs `updateBlock`, which first reads documents and then writes, and commits its writes. If another
+  /// commit has changed a document that the block read, nothing is written and the block runs again, up to
+  /// five times.
   ///
-  /// The block runs on a queue of ours. It ends the transaction by setting the error: an error of this module
-  /// whose code may pass leads to another attempt. `completion` gets on the callback queue what the block
-  /// returned, or the error.
+  /// The block runs on an internal queue. It ends the transaction by setting the error. If the code of that
+  /// error is a transient one of this module, the block runs again. `completion` receives the block's
+  /// result or the error on the callback queue.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -24,7 +25,7 @@ extension Firestore {
     unsafe runTransaction(with: nil, block: updateBlock, completion: completion)
   }
 
-  /// Runs the block until nobody was faster, and as often as `options` say at most.
+  /// Runs the block again after each conflict, up to the number of attempts in `options`.
   public func runTransaction(
     with options: TransactionOptions?,
     block: @escaping (Transaction, NSErrorPointer) -> Any?,
@@ -34,19 +35,19 @@ extension Firestore {
     run.begin(told { (result: Transferred<Any?>?, error) in completion(result?.value ?? nil, error) })
   }
 
-  /// Runs the block until nobody was faster, five times at most; returns what the block returned.
+  /// Runs the block again after each conflict, up to five times, and returns the block's result.
   nonisolated(nonsending)
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
     ) async throws -> sending Any?
   {
     let run = unsafe TransactionRun(self, nil, Self.throwing(updateBlock))
-    // Safe, because the block is done with what it returned.
+    // Safe, because the block no longer uses the value that it returned.
     nonisolated(unsafe) let value = try await run.result().value
     return unsafe value
   }
 
-  /// The block as one that throws what it sets.
+  /// Converts the block into one that throws the error it sets.
   private static func throwing(
     _ block: @escaping (Transaction, NSErrorPointer) -> Any?
   ) -> (Transaction) throws -> Any? {
@@ -59,9 +60,9 @@ extension Firestore {
   }
 }
 
-/// One transaction, from the call to its end.
+/// One transaction with all its attempts.
 private struct TransactionRun: @unchecked Sendable {
-  // Unchecked, because the block is the user's and not marked. It is run by one thread at a time.
+  // Unchecked, because the user's block is not `Sendable`. Only one thread at a time runs it.
   private let firestore: Firestore
   private let maxAttempts: Int
   private let block: (Transaction) throws -> Any?
@@ -106,10 +107,11 @@ private struct TransactionRun: @unchecked Sendable {
         .unavailable, "A transaction needs the remote, and the network is disabled.")
     }
     var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-    // Others are at the remote, too: already the second attempt waits.
+    // Skip the first pause, which is zero, because other clients use the remote too. The second attempt
+    // already waits.
     _ = backoff.next()
     let patience = Patience(seconds: remote.patience * Self.patienceOfAll, each: remote.patience)
-    // Who ends the database does not wait for a remote that may be silent.
+    // Terminating the database does not wait for a remote that may not answer.
     let question = client.questions.open { patience.end(with: OpenQuestions.terminated) }
     defer { client.questions.close(question) }
     return try run {
@@ -119,7 +121,8 @@ private struct TransactionRun: @unchecked Sendable {
     }
   }
 
-  /// 270 seconds for all that it waits for, where one answer has 60.
+  /// The time limit for all waits together, as a multiple of that for one answer: 270 seconds instead of
+  /// 60.
   private static let patienceOfAll = 4.5
 
   private func run(
@@ -147,7 +150,8 @@ private struct TransactionRun: @unchecked Sendable {
     return result
   }
 
-  /// Of the engine's errors it says so itself; of those that the block sets, the code does.
+  /// Whether another attempt may succeed. Errors of the engine contain this information. For an error that
+  /// the block sets, the code decides.
   private static func isRetryable(_ error: any Error) -> Bool {
     if let error = error as? DocumentStoreError { return error.isRetryable }
     if case .remote(let refusal)? = error as? OfflineSyncError {

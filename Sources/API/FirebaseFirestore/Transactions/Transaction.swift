@@ -1,16 +1,16 @@
-// Reads and writes that happen at one point of the order of all commits.
+// Reads and writes that take effect atomically, at one point in the order of all commits.
 
 import DocumentStore
 import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// What the block of `runTransaction` reads and writes with: first all reads, then all writes. It is of use as
-/// long as the block runs.
+/// The reads and writes of a block of `runTransaction`: first all reads, then all writes. It is valid only
+/// while the block runs.
 public final class Transaction: NSObject, Sendable {
   private let firestore: Firestore
   private let transaction: any TransactionBase
-  /// The first write that cannot be stored; the commit reports it.
+  /// The error of the first invalid write; the commit throws it.
   private let failure = Guarded<(any Error)?>(nil)
   private let isOver = Guarded(false)
 
@@ -21,7 +21,8 @@ public final class Transaction: NSObject, Sendable {
 
   // MARK: Reading
 
-  /// The document as of the beginning of the transaction. Throws `invalidArgument` after the first write.
+  /// Reads the document as it was when the transaction began. Throws `invalidArgument` after the first
+  /// write.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
     check(document)
     let path = try document.storedPath
@@ -37,13 +38,14 @@ public final class Transaction: NSObject, Sendable {
 
   // MARK: Writing
 
-  /// Makes `document` consist of these fields.
+  /// Replaces the contents of `document` with these fields, or creates it.
   @discardableResult
   public func setData(_ data: [String: Any], forDocument document: DocumentReference) -> Transaction {
     setData(data, forDocument: document, merge: false)
   }
 
-  /// With `merge`, sets these fields and leaves the others; an empty map replaces what is there.
+  /// Sets the fields of `document`. With `merge`, all other fields stay; an empty map replaces the value
+  /// that it is set to.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -51,7 +53,8 @@ public final class Transaction: NSObject, Sendable {
     add(document) { try $0.set(data, merge: merge) }
   }
 
-  /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each is a `FieldPath` or a
+  /// string with dots.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -59,7 +62,7 @@ public final class Transaction: NSObject, Sendable {
     add(document) { try $0.set(data, only: mergeFields) }
   }
 
-  /// Changes fields of `document`, which has to be there. The keys are `FieldPath`s, or text with dots.
+  /// Changes fields of `document`, which must exist. The keys are `FieldPath`s or strings with dots.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
@@ -67,7 +70,7 @@ public final class Transaction: NSObject, Sendable {
     add(document) { try $0.update(fields) }
   }
 
-  /// Removes `document`; fine if there is none.
+  /// Deletes `document`. Does nothing if it does not exist.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> Transaction {
     add(document) { .delete($0.path) }
@@ -75,7 +78,8 @@ public final class Transaction: NSObject, Sendable {
 
   // MARK: Writing values
 
-  /// Makes `document` consist of the fields of `value`; throws if it cannot be encoded.
+  /// Replaces the contents of `document` with the fields of `value`, or creates it. Throws if the value
+  /// cannot be encoded.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -84,7 +88,7 @@ public final class Transaction: NSObject, Sendable {
     try setData(from: value, forDocument: document, merge: false, encoder: encoder)
   }
 
-  /// Sets the document to the value, or merges the value into it.
+  /// Sets the document to the fields of `value`. With `merge`, all other fields stay.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -125,9 +129,9 @@ public final class Transaction: NSObject, Sendable {
       "A transaction object cannot be used after its update callback has been invoked.")
   }
 
-  // MARK: The end
+  // MARK: Completion
 
-  /// The block has returned: nothing can be added any more.
+  /// Rejects all further calls, because the block has returned.
   func finishBlock() { isOver.withLock { $0 = true } }
 
   func commit() throws {

@@ -1,4 +1,4 @@
-// What a transaction stands on: the store, or a remote.
+// The implementation of a transaction, by the store or by a remote.
 
 import DocumentStore
 import FirebaseCore
@@ -16,7 +16,8 @@ extension StoreTransaction: TransactionBase {
   func commitWrites() throws { try commit() }
 }
 
-/// Reads at the remote; at the end each document has to be as it was read. Its thread waits for the answers.
+/// A transaction at the remote. It reads there, and the commit checks that no document has changed since it
+/// was read. Its thread blocks until the remote answers.
 final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
@@ -24,7 +25,7 @@ final class RemoteTransaction: TransactionBase {
   private let state = Guarded(State())
 
   private struct State: Sendable {
-    /// None for those that were absent.
+    /// The version of each document that was read; `.none` if it was absent.
     var versions: [DocumentPath: SnapshotVersion] = [:]
     var mutations: [Mutation] = []
   }
@@ -70,19 +71,20 @@ final class RemoteTransaction: TransactionBase {
 
   func commitWrites() throws {
     let (versions, mutations) = state.withLock { ($0.versions, $0.mutations) }
-    // One that only reads is checked, too: all that it has read was so at one moment.
+    // A transaction without writes is checked too: this proves that all its reads were valid at one point
+    // in time.
     guard !versions.isEmpty || !mutations.isEmpty else { return }
     let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
-    // It surely has not happened yet.
+    // The commit has certainly not been sent yet.
     if patience.isOver { throw OfflineSyncError.remote(patience.unanswered) }
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }
     } catch OfflineSyncError.remote(let error)
       where error.code == .deadlineExceeded || error == OpenQuestions.terminated
     {
-      // It may have been committed: another attempt could do it twice.
+      // The remote may have committed the transaction, so another attempt could commit it twice.
       throw UnansweredCommit()
     }
   }
@@ -105,5 +107,5 @@ final class RemoteTransaction: TransactionBase {
   }
 }
 
-/// Whether a transaction has happened, nobody knows: it is not tried again.
+/// The error of a transaction whose outcome is unknown. It is not retried.
 struct UnansweredCommit: Error {}

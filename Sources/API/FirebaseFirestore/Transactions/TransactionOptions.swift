@@ -1,9 +1,9 @@
-// What can be chosen for one transaction.
+// The options of a transaction.
 
 import FirebaseCore
 public import Foundation
 
-/// Options of `runTransaction`; equal by value.
+/// Options of `runTransaction`, equal by value.
 public final class TransactionOptions: NSObject, NSCopying, Sendable {
   static let maxAttemptsDefault = 5
 
@@ -11,8 +11,8 @@ public final class TransactionOptions: NSObject, NSCopying, Sendable {
 
   public override init() {}
 
-  /// How often the block is run at most, if others keep changing what it has read: 5 unless set. Traps
-  /// outside 1...Int32.max.
+  /// The maximum number of attempts if other commits keep changing the documents read. The default is 5.
+  /// Traps outside 1...Int32.max.
   public var maxAttempts: Int {
     get { attempts.withLock { $0 } }
     set {

@@ -1,9 +1,10 @@
-// What values are encoded with that fields are compared with: the opposite of what reads the fields.
+// The encoder for operands, which reverses the strategies of a decoder.
 
 private import Foundation
 
 extension Firestore.Decoder {
-  /// Makes of a value what this decoder reads it from. A custom strategy has no opposite: what meets it throws.
+  /// Returns an encoder for operands of `field`, in the representation that this decoder reads. A custom
+  /// strategy cannot be reversed, so values that need it throw.
   func operandEncoder(for field: PropertyField) -> Firestore.Encoder {
     let encoder = Firestore.Encoder()
     encoder.dateEncodingStrategy = field.isTimestamp ? .timestamp : dateEncodingStrategy
@@ -14,7 +15,7 @@ extension Firestore.Decoder {
       encoder.nonConformingFloatEncodingStrategy = .convertToString(
         positiveInfinity: infinity, negativeInfinity: negativeInfinity, nan: nan)
     }
-    // With a custom strategy for keys, no key path comes this far.
+    // Key paths are rejected earlier if the decoder has a custom key strategy.
     if case .convertFromSnakeCase = keyDecodingStrategy { encoder.keyEncodingStrategy = .convertToSnakeCase }
     encoder.userInfo = userInfo
     return encoder

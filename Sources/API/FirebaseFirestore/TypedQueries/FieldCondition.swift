@@ -1,9 +1,9 @@
-// What a typed query asks of a property.
+// A condition of a typed query on a property.
 
 import DocumentStore
 private import FirebaseCore
 
-/// A comparison with values of the property's own type.
+/// A comparison of a property with values of its own type.
 public struct FieldCondition<Value> {
   private let comparison: FieldFilter.Operator
   private let operand: (Firestore.Encoder) throws -> CodedValue
@@ -15,7 +15,7 @@ public struct FieldCondition<Value> {
     self.operand = operand
   }
 
-  /// The operand is what `decoder` would read the property from.
+  /// Returns the filter. The operand has the representation from which `decoder` reads the property.
   func filter(on field: PropertyField, _ decoder: Firestore.Decoder) -> Filter {
     do {
       return Filter(.field(field.path, comparison, try operand(decoder.operandEncoder(for: field))))
@@ -39,35 +39,35 @@ extension FieldCondition where Value: Encodable {
   /// The property equals this value.
   public static func equals(_ value: Value) -> Self { one(.equal, value) }
 
-  /// Documents without the field, or with null, do not match.
+  /// The property differs from this value. Documents without the field, or with null, do not match.
   public static func differs(from value: Value) -> Self { one(.notEqual, value) }
 
   /// The property is less than this value.
   public static func below(_ value: Value) -> Self { one(.lessThan, value) }
 
-  /// The property is this value or less.
+  /// The property is less than or equal to this value.
   public static func atMost(_ value: Value) -> Self { one(.lessThanOrEqual, value) }
 
   /// The property is greater than this value.
   public static func above(_ value: Value) -> Self { one(.greaterThan, value) }
 
-  /// The property is this value or greater.
+  /// The property is greater than or equal to this value.
   public static func atLeast(_ value: Value) -> Self { one(.greaterThanOrEqual, value) }
 
-  /// The property is one of these values.
+  /// The property equals one of these values.
   public static func isOne(of values: [Value]) -> Self { list(.isIn, values) }
 
-  /// The property is none of these values.
+  /// The property equals none of these values.
   public static func isNone(of values: [Value]) -> Self { list(.notIn, values) }
 }
 
 extension FieldCondition where Value: Collection, Value.Element: Encodable {
-  /// The property has this element.
+  /// The collection contains this element.
   public static func contains(_ element: Value.Element) -> Self {
     one(.arrayContains, element)
   }
 
-  /// The property has one of these elements.
+  /// The collection contains at least one of these elements.
   public static func containsAny(of elements: [Value.Element]) -> Self {
     list(.arrayContainsAny, elements)
   }

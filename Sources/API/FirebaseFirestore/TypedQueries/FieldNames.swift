@@ -1,28 +1,31 @@
-// Which field a property is decoded from.
+// Finds the field that a property is decoded from.
 //
-//   1. decode a value of the type from a decoder that makes everything up, and note each field that is asked for
-//   2. for each of them, decode another value in which only this field is different
-//   3. the property is in the field without which it would not be different
-//   4. it is the field if it is just what was handed out for it, each time; else it is computed
+//   1. Decode a value of the type from a decoder that makes up all values, and record each field that is
+//      read.
+//   2. For each of these fields, decode another value in which only this field is different.
+//   3. The property depends on a field if it differs in that decoding.
+//   4. The property is the field itself if it equals the value supplied for the field in every decoding.
+//      Otherwise the property is computed.
 //
-// Only what the type itself does when it is decoded counts, so that coding keys and wrappers are followed.
+// The method observes only what the type does during decoding, so it supports coding keys and property
+// wrappers.
 
 import DocumentStore
 private import FirebaseCore
 
-/// Where a property is kept.
+/// The field that stores a property.
 struct PropertyField {
   let path: StoredFieldPath
-  /// As `@ServerTimestamp` keeps moments, whatever the strategy for dates is.
+  /// Whether the field is a timestamp, as `@ServerTimestamp` stores it, independently of the date strategy.
   let isTimestamp: Bool
 }
 
 enum FieldNames {
-  /// The answers so far: finding one takes as many decodings as the type has fields.
+  /// A cache, because each search decodes the type once per field.
   private static let known = Guarded(Known())
 
   private struct Known: @unchecked Sendable {
-    // Unchecked, because key paths are not marked; they never change.
+    // Unchecked, because key paths are not declared `Sendable`. They never change.
     var fields: [Key: PropertyField] = [:]
   }
 
@@ -68,10 +71,10 @@ enum FieldNames {
     for leaf in different {
       common = Array(zip(common, leaf).prefix { $0 == $1 }.map(\.0))
     }
-    // What does not decode from unusual values has shown enough.
+    // A type that cannot decode the unusual values is judged by the others.
     let findings =
       [plain] + different.compactMap { finding($0) } + different.compactMap { finding($0, isUnusual: true) }
-    // A property of one field, or the field in it: what was handed out tells.
+    // The property may be decoded from a nested field. Use the first path whose value the property has.
     let paths = common.indices.map { Array(common[...$0]) }
     guard let names = paths.first(where: { path in findings.allSatisfy { $0.isOwn(path) } }) else {
       return nil
@@ -79,19 +82,20 @@ enum FieldNames {
     return (names, plain.notes.values[names, default: []].contains { $0 is any ServerTimestampProperty })
   }
 
-  /// What a decoding made of a property.
+  /// The result of decoding with given probe values.
   private struct Finding {
     let notes: ProbeNotes
     let text: String
 
-    /// Nil if nothing decodes.
+    /// Returns nil if the type cannot be decoded.
     init?<Model: Decodable, Value>(_ property: KeyPath<Model, Value>, _ notes: ProbeNotes) {
       guard let model = try? Model(from: ProbeDecoder(notes)) else { return nil }
       self.notes = notes
       text = ProbeNotes.text(model[keyPath: property])
     }
 
-    /// Whether the property is what was handed out there. What is computed from it is no field.
+    /// Whether the property has exactly the value supplied at `path`. A property computed from that value
+    /// has no field.
     func isOwn(_ path: [String]) -> Bool { notes.wasGiven(text, at: path) }
   }
 }

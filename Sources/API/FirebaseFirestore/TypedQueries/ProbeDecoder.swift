@@ -1,9 +1,9 @@
-// A decoder that has a value for everything, and notes what it is asked for.
+// A decoder that returns a made-up value for every field and records which fields are read.
 
 private import FirebaseCore
 import Foundation
 
-/// Always the same two, whose texts are their addresses.
+/// Two fixed documents, because the text of a reference is its address.
 struct ProbeDocuments {
   let one: DocumentReference
   let other: DocumentReference
@@ -14,14 +14,14 @@ struct ProbeDocuments {
   }
 }
 
-/// What one decoding has asked for and was given, and which field is to be different.
+/// The record of one decoding: the fields read, the values returned, and the field with a different value.
 final class ProbeNotes {
-  /// A type that contains itself ends here.
+  /// Limits the depth, because a type may contain itself.
   static let depthMax = 6
 
   let documents: ProbeDocuments
   let marked: [String]?
-  /// Different in a way that few computations leave alone.
+  /// Whether the different value is an unusual one, which few computations leave unchanged.
   let isUnusual: Bool
   private(set) var leaves: [[String]] = []
   private(set) var values: [[String]: [Any]] = [:]
@@ -34,13 +34,13 @@ final class ProbeNotes {
 
   func note(_ value: Any, at path: [String]) { values[path, default: []].append(value) }
 
-  /// Whether the value at `path` is to be different.
+  /// Records a field. Returns whether it gets the different value.
   func leaf(_ path: [String]) -> Bool {
     if !leaves.contains(path) { leaves.append(path) }
     return path == marked
   }
 
-  /// Whether what has this text was handed out at `path`, on its own or in what wraps it.
+  /// Whether a value with this text was returned at `path`, directly or inside a wrapper.
   func wasGiven(_ text: String, at path: [String]) -> Bool {
     let isLeaf = leaves.contains(path)
     return values[path, default: []].contains { value in
@@ -48,19 +48,20 @@ final class ProbeNotes {
     }
   }
 
-  /// What of a value is stored just as the value itself is.
+  /// Returns the values inside `value` that are stored in the same form as `value`.
   private static func parts(of value: Any, _ isLeaf: Bool) -> [Any] {
     if let wrapper = value as? any ProbedWrapper { return [wrapper.probed as Any] }
     if let raw = value as? any RawRepresentable { return [raw.rawValue] }
     guard let wrapped = Mirror(reflecting: value).children.first(where: { $0.label == "wrappedValue" }) else {
       return []
     }
-    // A wrapper that decodes its value by keys or by elements. One that makes a value of another one stores that one.
+    // A wrapper that decodes its value by keys or by elements. A wrapper that computes its value from
+    // another one stores that other value.
     let isMadeOfParts = !isLeaf || (wrapped.value is any Collection && !(wrapped.value is String))
     return isMadeOfParts && !(wrapped.value is Data) ? [wrapped.value] : []
   }
 
-  /// Whether a property is optional says nothing about its field.
+  /// Returns the text of a value without its optionality, which does not affect the field.
   static func text(_ value: Any) -> String {
     guard let optional = value as? any OptionalValue else { return String(reflecting: value) }
     return optional.wrapped.map { text($0) } ?? "nil"
@@ -69,12 +70,12 @@ final class ProbeNotes {
   func document(isMarked: Bool) -> DocumentReference { isMarked ? documents.other : documents.one }
 }
 
-/// Wrappers of ours that make their value of what is stored.
+/// A property wrapper of this module that creates its value from the stored one.
 protocol ProbedWrapper {
   var probed: Any? { get }
 }
 
-/// One whose values are stored as timestamps.
+/// A property wrapper whose values are stored as timestamps.
 protocol ServerTimestampProperty {}
 
 extension DocumentID: ProbedWrapper {
@@ -120,7 +121,7 @@ struct ProbeDecoder: Decoder {
     return value
   }
 
-  /// Nil for a type that has to decode itself.
+  /// Returns a probe value; nil for a type that must decode itself.
   private func known<T>(_ type: T.Type) -> T? {
     func pick<Leaf>(_ plain: Leaf, _ other: Leaf, _ unusual: Leaf? = nil) -> T? {
       guard notes.leaf(path) else { return plain as? T }
@@ -158,14 +159,14 @@ struct ProbeDecoder: Decoder {
     return isMarked ? cases.last : cases.first
   }
 
-  // Always the same objects, whose texts are their addresses.
+  // Fixed objects, because their texts are their addresses.
   private static let ids = (UUID(), UUID())
   private static let moments = (Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 1, nanoseconds: 0))
   private static let places = (GeoPoint(latitude: 0, longitude: 0), GeoPoint(latitude: 1, longitude: 1))
   private static let vectors = (VectorValue([]), VectorValue([1]))
 }
 
-// One generic method stands for the protocol's fifteen.
+// This generic method implements the protocol's fifteen methods.
 extension ProbeDecoder: SingleValueDecodingContainer {
   func decodeNil() -> Bool { false }
 
@@ -177,7 +178,7 @@ private struct ProbeFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
-  /// Only dictionaries ask: theirs are one field.
+  /// Only dictionaries read this. A dictionary is a single field.
   var allKeys: [Key] { decoder.notes.leaf(decoder.path) ? [Key(stringValue: "key")].compactMap { $0 } : [] }
 
   func contains(_ key: Key) -> Bool { decoder.path.count < ProbeNotes.depthMax }
@@ -242,7 +243,8 @@ private struct ProbeElements: UnkeyedDecodingContainer {
     return element
   }
 
-  /// With notes of its own: what is in an array is no field. Of several, the second is different.
+  /// A decoder for an element with a separate record, because elements of an array are not fields. If the
+  /// array has several elements, the second one is different.
   private var element: ProbeDecoder {
     let isMarked = (count ?? 0) > 1 && currentIndex == 2
     return ProbeDecoder(ProbeNotes(decoder.notes.documents, marked: isMarked ? [] : nil))

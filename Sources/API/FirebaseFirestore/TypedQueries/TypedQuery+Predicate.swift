@@ -1,27 +1,27 @@
-// Predicates of Foundation as filters of typed queries.
+// Foundation predicates as filters of typed queries.
 //
-//   - and, or: filters of both sides
-//   - a comparison: one side is a property, the other one an operand, which is whatever has no property in it
-//   - a property that is a Bool, or the opposite of one
+//   - `&&` and `||` of conditions
+//   - a comparison between a property and an operand, which is any expression without a property
+//   - a Boolean property, or its negation
 //   - a property that contains an operand, or an operand that contains a property
 //
-// Everything else the database cannot be asked, and traps.
+// Any other expression has no filter and traps.
 
 private import DocumentStore
 private import FirebaseCore
 public import Foundation
 
 extension TypedQuery {
-  /// Those that satisfy a predicate, which the database is asked:
+  /// Returns the query with a predicate as an additional condition, which the database evaluates:
   ///
   /// ```swift
   /// users.filter(using: #Predicate { $0.age >= 18 && ($0.isActive || $0.tags.contains("staff")) })
   /// ```
   ///
-  /// Properties are compared with values by `==`, `!=`, `<`, `<=`, `>` and `>=`; conditions are joined by `&&` and `||`;
-  /// `contains` looks for an element in an array, on either side. A predicate with anything else in it traps. What holds
-  /// for filters holds here: a document without the field satisfies none of them, `!=` included, and nil is
-  /// compared as null.
+  /// The operators `==`, `!=`, `<`, `<=`, `>` and `>=` compare properties with values. `&&` and `||`
+  /// combine conditions. `contains` finds an element in an array; the property can be on either side. Any
+  /// other expression traps. The rules for filters apply: a document without the field matches no
+  /// comparison, including `!=`, and nil is compared as null.
   public func filter(using predicate: Predicate<Model>) -> TypedQuery {
     let fields = PredicateFields<Model>(decoder: decoder(), firestore: query.firestore)
     do {
@@ -31,30 +31,31 @@ extension TypedQuery {
     }
   }
 
-  /// Those that meet a condition on fields by name, which may be composed of others.
+  /// Returns the query with a filter on fields by name as an additional condition. The filter may be a
+  /// composite.
   public func filter(_ filter: Filter) -> TypedQuery { with(query.whereFilter(filter)) }
 }
 
-/// What of a predicate no filter says.
+/// An expression that has no equivalent filter.
 private struct NoFilter: Error, CustomStringConvertible {
   let description: String
 
   init(_ expression: Any) { description = "\(type(of: expression)) is no filter." }
 }
 
-/// The fields of a type whose properties a predicate names.
+/// The fields for the properties that a predicate uses.
 private struct PredicateFields<Model: Decodable> {
   let decoder: Firestore.Decoder
   let firestore: Firestore
 
   func filter(_ expression: Any) throws -> Filter {
     if let expression = expression as? any FilterExpression { return try expression.filter(self) }
-    // A property that is a Bool.
+    // A Boolean property used as a condition.
     guard let field = field(expression) else { throw NoFilter(expression) }
     return Filter(.field(field.path, .equal, .stored(.boolean(true))))
   }
 
-  /// Nil if it is no property.
+  /// Returns the field of an expression; nil if it is not a property.
   func field(_ expression: Any) -> PropertyField? {
     (expression as? any PropertyExpression).flatMap { field(of: $0) }
   }
@@ -63,7 +64,7 @@ private struct PredicateFields<Model: Decodable> {
     expression.property(of: Model.self).map { FieldNames.field(of: $0, decoder, firestore) }
   }
 
-  /// Throws for what has a property in it.
+  /// Evaluates an operand. Throws if the expression contains a property.
   func operand(_ expression: some PredicateExpression, of field: PropertyField) throws -> CodedValue {
     guard let value = try expression.evaluate(PredicateBindings()) as? any Encodable else {
       throw NoFilter(expression)
@@ -71,7 +72,7 @@ private struct PredicateFields<Model: Decodable> {
     return try decoder.operandEncoder(for: field).encodeOperand(value)
   }
 
-  /// `mirrored` is what holds if the property is on the other side.
+  /// Returns the filter of a comparison. `mirrored` is the operator if the property is on the right side.
   func comparison(
     _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, _ right: some PredicateExpression,
     mirrored: FieldFilter.Operator
@@ -87,7 +88,7 @@ private struct PredicateFields<Model: Decodable> {
 // MARK: Properties
 
 private protocol PropertyExpression: PredicateExpression {
-  /// Nil if it is not one of a model itself.
+  /// Returns the key path; nil if the expression is not a property of the model itself.
   func property<Model>(of type: Model.Type) -> Swift.KeyPath<Model, Output>?
 }
 

@@ -1,10 +1,10 @@
-// Queries whose documents are values of one type, and whose fields are its properties.
+// Queries whose results are values of one type, with the type's properties as fields.
 
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
 
-/// A query for values of `Model`. Each step makes a new one.
+/// A query for values of `Model`. Each step returns a new query.
 ///
 /// ```swift
 /// struct User: Codable {
@@ -17,16 +17,16 @@ private import Foundation
 /// for user in try await users.where(\.age, .atLeast(18)).order(by: \.name).get() { print(user.name) }
 /// ```
 ///
-/// The field of a property is found by looking at what `Model` decodes into it: coding keys, property wrappers
-/// and properties of properties are all right, and a property marked `@DocumentID` is the document's id; a query of a
-/// collection group compares it with paths, as `whereField` with `FieldPath.documentID()` does. A type that
-/// does not decode from made-up values, such as one with an enumeration that is not `CaseIterable`, cannot be looked
-/// at: there, steps with key paths trap, and the steps of `query` do the same by name. So they do for a property that
-/// does not give back just what is stored, because it is computed or changed on the way.
+/// The field of a property is found by decoding `Model` from made-up values. Coding keys, property wrappers
+/// and nested properties are supported. A property marked `@DocumentID` is the document's ID; in a query of
+/// a collection group it is compared with paths, as with `FieldPath.documentID()`. Some types cannot be
+/// decoded from made-up values, such as a type with an enumeration that is not `CaseIterable`. For these
+/// types, steps with key paths trap. They also trap for a property that differs from the stored value
+/// because it is computed or converted. Use the steps of `query` by field name instead.
 ///
-/// Values that properties are compared with are stored the way the decoder reads them: its strategies count.
+/// Operands are encoded with the decoder's strategies, as the decoder would read them.
 public struct TypedQuery<Model: Decodable>: Sendable {
-  /// The same without types.
+  /// The query without the type.
   public let query: Query
   let decoder: @Sendable () -> Firestore.Decoder
 
@@ -39,7 +39,7 @@ public struct TypedQuery<Model: Decodable>: Sendable {
 
   // MARK: Building
 
-  /// Those of which the property meets the condition.
+  /// Returns the query with a condition on a property.
   public func `where`<Value>(_ property: KeyPath<Model, Value>, _ condition: FieldCondition<Value>)
     -> TypedQuery
   {
@@ -48,36 +48,36 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     return with(query.whereFilter(condition.filter(on: field, decoder)))
   }
 
-  /// In order of a property; documents without it are left out.
+  /// Orders the query by a property. Omits documents without the field.
   public func order<Value>(by property: KeyPath<Model, Value>, descending: Bool = false) -> TypedQuery {
     let field = FieldNames.field(of: property, decoder(), query.firestore)
     return with(query.order(by: FieldPath(field.path.names), descending: descending))
   }
 
-  /// At most so many results, the first ones.
+  /// Returns at most this number of results, from the start.
   public func limit(to limit: Int) -> TypedQuery { with(query.limit(to: limit)) }
 
-  /// At most so many results, the last ones. It needs an order.
+  /// Returns at most this number of results, from the end. Requires an order.
   public func limit(toLast limit: Int) -> TypedQuery { with(query.limit(toLast: limit)) }
 
-  // MARK: Asking
+  // MARK: Running
 
-  /// The values of all results. Throws `DecodingError` if one of them is none.
+  /// Returns the values of all results. Throws `DecodingError` if a document cannot be decoded.
   nonisolated(nonsending) public func get(source: FirestoreSource = .default) async throws -> [Model] {
     try values(of: try await query.getDocuments(source: source))
   }
 
-  /// The same on this thread, which may have to wait.
+  /// Returns the values of all results. Blocks this thread if necessary.
   public func read(source: FirestoreSource = .default) throws -> [Model] {
     try values(of: try query.read(source: source))
   }
 
-  /// How many results there are, without reading them.
+  /// Returns the number of results without reading them.
   nonisolated(nonsending) public func count() async throws -> Int {
     try await query.count.getAggregation(source: .server).count.intValue
   }
 
-  /// The values of a snapshot of `query`.
+  /// Returns the values of a snapshot of `query`.
   public func values(of snapshot: QuerySnapshot) throws -> [Model] {
     let decoder = decoder()
     return try snapshot.documents.map { try $0.data(as: Model.self, decoder: decoder) }
@@ -85,7 +85,7 @@ public struct TypedQuery<Model: Decodable>: Sendable {
 }
 
 extension Query {
-  /// The same query for values of `type`. `decoder` makes the decoder that reads them.
+  /// Returns this query for values of `type`. `decoder` creates the decoder that reads them.
   public func typed<Model: Decodable>(
     _ type: Model.Type, decoder: @escaping @Sendable () -> Firestore.Decoder = { Firestore.Decoder() }
   ) -> TypedQuery<Model> {

@@ -1,13 +1,13 @@
-// Where a field is, as callers say it.
+// Field paths, as callers write them.
 
 package import DocumentStore
 private import FirebaseCore
 public import Foundation
 
-/// The names that lead to a field, from the document's outermost map inwards; equal by value.
+/// The names that lead to a field, from the document's outermost map inwards. Equal by value.
 ///
-/// Wherever a field is named, text with dots between the names will do: `"address.city"`. A path takes
-/// names with any characters, dots among them:
+/// The API also accepts a string with dots between the names: `"address.city"`. A path supports names with
+/// any characters, including dots:
 ///
 /// ```swift
 /// let path = FieldPath(["hosts", "example.org"])
@@ -15,17 +15,17 @@ public import Foundation
 public final class FieldPath: NSObject, NSCopying, Sendable {
   package let stored: StoredFieldPath
 
-  /// Traps if there are no names, or if one is empty.
+  /// Creates a path. Traps if there are no names or if one is empty.
   public init(_ fieldNames: [String]) {
     stored = Self.valid { () throws(FieldPathError) in try StoredFieldPath(fieldNames) }
   }
 
   private init(_ stored: StoredFieldPath) { self.stored = stored }
 
-  /// The id of a document, for filters and orders of queries.
+  /// The ID of a document, for filters and orders of queries.
   public class func documentID() -> FieldPath { FieldPath(.documentID) }
 
-  /// The same object: a path never changes.
+  /// Returns this object, because a path is immutable.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   public override func isEqual(_ object: Any?) -> Bool { (object as? FieldPath)?.stored == stored }
@@ -34,14 +34,14 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
 
   public override var description: String { stored.canonical }
 
-  // MARK: From what callers give
+  // MARK: Parsing
 
-  /// Text with dots between the names. Traps if it is no path.
+  /// Parses a string with dots between the names. Traps if it is invalid.
   static func dotted(_ text: String) -> StoredFieldPath {
     valid { () throws(FieldPathError) in try StoredFieldPath(dotted: text) }
   }
 
-  /// Text with dots, or a `FieldPath`; nil for anything else.
+  /// Returns the path of a `FieldPath` or of a string with dots; nil for anything else.
   static func any(_ field: Any) -> StoredFieldPath? {
     switch field {
     case let path as FieldPath: path.stored

@@ -1,17 +1,17 @@
-// A place on earth.
+// A geographic location.
 
 package import DocumentStore
 private import FirebaseCore
 public import Foundation
 
-/// Latitude and longitude in degrees; equal by value.
+/// A latitude and a longitude in degrees. Equal by value.
 public final class GeoPoint: NSObject, NSCopying, Codable, Sendable {
   /// From -90 to 90.
   public let latitude: Double
   /// From -180 to 180.
   public let longitude: Double
 
-  /// Traps outside -90...90 and -180...180.
+  /// Creates a location. Traps outside -90...90 and -180...180.
   public init(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude) else {
       ProgrammerError.trap(

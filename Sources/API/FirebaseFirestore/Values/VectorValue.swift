@@ -1,13 +1,13 @@
-// A list of numbers that belong together.
+// A vector of numbers.
 
 public import Foundation
 
-/// A vector of doubles; equal by value.
+/// A vector of doubles, equal by value.
 public final class VectorValue: NSObject, Codable, Sendable {
   /// The numbers.
   public let array: [Double]
 
-  /// A vector of these numbers.
+  /// Creates a vector of these numbers.
   public init(_ array: [Double]) { self.array = array }
 
   public override func isEqual(_ object: Any?) -> Bool { (object as? VectorValue)?.array == array }

@@ -1,19 +1,19 @@
-// Values that stand for what is computed at the commit.
+// Field values that the commit computes.
 
 import DocumentStore
 public import Foundation
 
-/// Stands in a field's place for a value that the commit computes.
+/// A field value that the commit computes.
 ///
 /// ```swift
 /// let article = Firestore.firestore().document("articles/one")
 /// try await article.updateData(["views": FieldValue.increment(1), "seen": FieldValue.serverTimestamp()])
 /// ```
 public class FieldValue: NSObject, Encodable, @unchecked Sendable {
-  // Unchecked, because the class is not final, as in the original, and because elements can be objects; all
-  // that it has are constants.
+  // Unchecked, because the class is not final, as in the original, and because elements can be objects. All
+  // its properties are constants.
 
-  /// The cases bear the names of the methods that make them.
+  /// The kinds of values. The cases have the names of the methods that create them.
   enum Kind {
     case delete
     case serverTimestamp
@@ -28,47 +28,47 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
 
   init(_ kind: Kind) { self.kind = kind }
 
-  /// Removes the field: for `updateData`, and for `setData` with merging.
+  /// Deletes the field, in `updateData` and in `setData` with merging.
   public class func delete() -> FieldValue { FieldValue(.delete) }
 
-  /// The time of the commit.
+  /// Sets the field to the time of the commit.
   public class func serverTimestamp() -> FieldValue { FieldValue(.serverTimestamp) }
 
-  /// The field's array, and those of the elements behind it that are not in it. 1 and 1.0 are the same here.
+  /// Appends the elements that are not in the field's array yet. 1 and 1.0 are equal here.
   public class func arrayUnion(_ elements: [Any]) -> FieldValue { FieldValue(.arrayUnion(elements)) }
 
-  /// The field's array without these elements.
+  /// Removes these elements from the field's array.
   public class func arrayRemove(_ elements: [Any]) -> FieldValue { FieldValue(.arrayRemove(elements)) }
 
-  /// The field's number and this one, added. What is no number counts as 0.
-  // `increment(1)` means an integer.
+  /// Adds this number to the field's number. A field that is not a number counts as 0.
+  // Disfavored, so that `increment(1)` means an integer.
   @_disfavoredOverload
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.increment(.double(d))) }
 
-  /// The field's number and this one, added. Integers stop at the ends of their range.
+  /// Adds this number to the field's number. An integer result is clamped to its range.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.increment(.integer(l))) }
 
-  /// The smaller of the field's number and this one; this one if the field is no number.
+  /// Sets the field to the smaller of its number and this one, or to this one if the field is not a number.
   @_disfavoredOverload
   public class func minimum(_ d: Double) -> FieldValue { FieldValue(.minimum(.double(d))) }
 
-  /// The lesser of what is stored and this number.
+  /// Sets the field to the smaller of its number and this one.
   public class func minimum(_ l: Int64) -> FieldValue { FieldValue(.minimum(.integer(l))) }
 
-  /// The larger of the field's number and this one; this one if the field is no number.
+  /// Sets the field to the larger of its number and this one, or to this one if the field is not a number.
   @_disfavoredOverload
   public class func maximum(_ d: Double) -> FieldValue { FieldValue(.maximum(.double(d))) }
 
-  /// The greater of what is stored and this number.
+  /// Sets the field to the larger of its number and this one.
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.maximum(.integer(l))) }
 
-  /// A vector to be written as it is.
+  /// Returns a vector, which is written as it is.
   public static func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
 
-  /// A vector of these numbers.
+  /// Returns a vector of these numbers.
   public static func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
 
-  /// Equal means the same kind and the same numbers or elements.
+  /// Two values are equal if they have the same kind and the same numbers or elements.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? FieldValue else { return false }
     return switch (kind, other.kind) {
@@ -87,7 +87,7 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
 }
 
 extension FieldValue {
-  /// What the commit is to do; nil for a deletion.
+  /// Returns the operation of the commit; nil for a deletion.
   func operation(in firestore: Firestore?) throws(UserDataError) -> FieldTransform.Operation? {
     switch kind {
     case .delete: nil

@@ -1,4 +1,4 @@
-// The writes that users ask for, as mutations.
+// Converts the writes of the API to mutations.
 
 import DocumentStore
 private import FirebaseCore
@@ -10,8 +10,8 @@ enum UserWrite {
     ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
   }
 
-  /// What `make` makes for a document. What no program may write traps; what is only too much of it is an error, as
-  /// from a server.
+  /// Runs `make` for a document. Traps for writes that are invalid in any program. Returns an error for
+  /// writes that only exceed a limit, as a server would.
   static func mutation(
     of document: DocumentReference, _ make: (Place) throws -> Mutation
   ) -> Result<Mutation, any Error> {
@@ -27,8 +27,8 @@ enum UserWrite {
     }
   }
 
-  /// The fields of a value. What no document can hold is for the write to report; throws whatever else
-  /// encoding throws.
+  /// Encodes the fields of a value. Data that no document can hold is returned as an error for the write to
+  /// report. Throws all other encoding errors.
   static func encode(
     _ value: some Encodable, _ encoder: Firestore.Encoder, in firestore: Firestore
   ) throws -> Result<EncodedFields, UserDataError> {
@@ -39,7 +39,7 @@ enum UserWrite {
     }
   }
 
-  /// A document that is written. Batches and transactions have the same writes, and these are all of them.
+  /// The document of a write. Its methods create all mutations of batches and transactions.
   struct Place {
     let path: DocumentPath
     let firestore: Firestore
@@ -66,7 +66,7 @@ enum UserWrite {
     }
   }
 
-  /// The document consists of these fields.
+  /// Replaces the document's contents with these fields.
   private static func set(
     _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
   ) throws(UserDataError) -> Mutation {
@@ -77,7 +77,7 @@ enum UserWrite {
     return .set(path, encoded.fields, transforms: transforms)
   }
 
-  /// Each of these fields is set, the rest of the document stays.
+  /// Sets these fields and keeps the others.
   private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
   ) throws(UserDataError) -> Mutation {
@@ -85,7 +85,7 @@ enum UserWrite {
     return .merge(path, encoded.fields, deletions: deletions, transforms: transforms)
   }
 
-  /// The listed ones of these fields are set. Throws `UserDataError`, or what the engine has to say.
+  /// Sets the listed fields. Throws `UserDataError` or an error of the engine.
   private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, only mergeFields: [Any], in firestore: Firestore
   ) throws -> Mutation {
@@ -107,7 +107,7 @@ enum UserWrite {
     return path
   }
 
-  /// Fields of a document that is there are changed. Throws `UserDataError`, or what the engine has to say.
+  /// Changes fields of an existing document. Throws `UserDataError` or an error of the engine.
   private static func update(
     _ path: DocumentPath, _ data: [AnyHashable: Any], in firestore: Firestore
   ) throws -> Mutation {
@@ -121,7 +121,7 @@ enum UserWrite {
     return try .update(path, changes, transforms: transforms)
   }
 
-  /// In the order of the fields, since a dictionary has none.
+  /// Returns the updates sorted by field, because a dictionary has no order.
   private static func updates(
     _ data: [AnyHashable: Any]
   ) throws(UserDataError) -> [(field: StoredFieldPath, value: Any)] {

@@ -1,10 +1,10 @@
-// Several writes that happen together or not at all.
+// A batch of writes that commit atomically.
 
 import DocumentStore
 import FirebaseCore
 public import Foundation
 
-/// Collects writes for one commit. A batch is used once.
+/// A list of writes for one commit. Each batch can be committed once.
 ///
 /// ```swift
 /// let firestore = Firestore.firestore()
@@ -14,15 +14,15 @@ public import Foundation
 ///   .commit()
 /// ```
 ///
-/// The writes are applied in their order. What no program may write traps; what only this document cannot
-/// take fails the commit.
+/// The writes are applied in order. A write that is invalid in any program traps. A write that only this
+/// document cannot accept fails the commit.
 public final class WriteBatch: NSObject, Sendable {
   let firestore: Firestore
   let state = Guarded(State())
 
   struct State {
     var mutations: [Mutation] = []
-    /// The first write that cannot be stored; the commit reports it.
+    /// The error of the first invalid write; the commit reports it.
     var failure: (any Error)?
     var isCommitted = false
     var companion: (any BatchCompanion)?
@@ -32,13 +32,14 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: Collecting
 
-  /// Makes `document` consist of these fields.
+  /// Replaces the contents of `document` with these fields, or creates it.
   @discardableResult
   public func setData(_ data: [String: Any], forDocument document: DocumentReference) -> WriteBatch {
     setData(data, forDocument: document, merge: false)
   }
 
-  /// With `merge`, sets these fields and leaves the others; an empty map replaces what is there.
+  /// Sets the fields of `document`. With `merge`, all other fields stay; an empty map replaces the value
+  /// that it is set to.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -46,7 +47,8 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { try $0.set(data, merge: merge) }
   }
 
-  /// Sets only the listed ones of these fields. Each is a `FieldPath`, or text with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each is a `FieldPath` or a
+  /// string with dots.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -54,7 +56,7 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { try $0.set(data, only: mergeFields) }
   }
 
-  /// Changes fields of `document`, which has to be there. The keys are `FieldPath`s, or text with dots.
+  /// Changes fields of `document`, which must exist. The keys are `FieldPath`s or strings with dots.
   @discardableResult
   public func updateData(
     _ fields: [AnyHashable: Any], forDocument document: DocumentReference
@@ -62,7 +64,7 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { try $0.update(fields) }
   }
 
-  /// Removes `document`; fine if there is none.
+  /// Deletes `document`. Does nothing if it does not exist.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
     add(document) { .delete($0.path) }
@@ -70,7 +72,8 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: Collecting values
 
-  /// Makes `document` consist of the fields of `value`; throws if it cannot be encoded.
+  /// Replaces the contents of `document` with the fields of `value`, or creates it. Throws if the value
+  /// cannot be encoded.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -79,7 +82,7 @@ public final class WriteBatch: NSObject, Sendable {
     try setData(from: value, forDocument: document, merge: false, encoder: encoder)
   }
 
-  /// Sets the document to the value, or merges the value into it.
+  /// Sets the document to the fields of `value`. With `merge`, all other fields stay.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -89,7 +92,7 @@ public final class WriteBatch: NSObject, Sendable {
     return add(document) { try $0.set(try fields.get(), merge: merge) }
   }
 
-  /// Merges the named fields of the value into the document.
+  /// Sets the fields of `value` that are listed in `mergeFields`.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, mergeFields: [Any],
@@ -120,14 +123,14 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: Committing
 
-  /// Sends the writes off; see `commit(completion:)` to learn how they fared.
+  /// Commits the writes without reporting the result. `commit(completion:)` reports it.
   public func commit() { commit(completion: nil) }
 
-  /// `completion` runs on the callback queue once all writes are durable, or with what went wrong; then
-  /// none of them happened.
+  /// Commits the writes. `completion` runs on the callback queue once all writes are durable, or with an
+  /// error. After an error, none of the writes has taken effect.
   public func commit(completion: (((any Error)?) -> Void)?) { commit(through: nil, completion) }
 
-  /// Without a client, an end of the database before traps.
+  /// Commits through `client`. If it is nil, uses the database's client and traps after the termination.
   func commit(through client: FirestoreClient?, _ completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
@@ -145,7 +148,7 @@ public final class WriteBatch: NSObject, Sendable {
     }
   }
 
-  /// Writes all of it or nothing; returns when it is on stable storage.
+  /// Commits the writes atomically. Returns when they are on stable storage.
   nonisolated(nonsending) public func commit() async throws {
     try await withCheckedThrowingContinuation { continuation in
       let companion = companion
@@ -166,7 +169,7 @@ public final class WriteBatch: NSObject, Sendable {
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
     guard let collected else { Self.trapCommitted() }
-    // One that cannot be stored takes its place among the others, so that its outcome overtakes none.
+    // An invalid batch is queued with the others, so that its result is reported in order.
     (client ?? firestore.client()).write(collected, finished: finished)
   }
 

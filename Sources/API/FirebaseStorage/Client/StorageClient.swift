@@ -1,11 +1,11 @@
-// The buckets of an app: their open store, and the transfers under way.
+// The store of an app's buckets, and the transfers in progress.
 //
 // Invariants:
 // - The first operation opens the store. If that fails, the operation gets the error, and the next one tries
 //   again.
 // - Operations run one after the other on a queue. Operations that ask a remote run on a second queue. Each
 //   transfer has a queue of its own.
-// - The store is released once no work uses it any more, including cleanup.
+// The store is released once no work, including cleanup, uses it.
 
 import ByteStore
 import DocumentStore
@@ -25,7 +25,7 @@ package final class StorageClient: Sendable {
   private let state = Guarded(State())
   /// All work that uses the store.
   private let work = DispatchGroup()
-  /// Cleanup after cancelled transfers: it removes their rest or passes that to the sync.
+  /// Cleanup after cancelled transfers: it removes their partial data or hands it to the sync.
   private let cleaning = DispatchGroup()
   /// How long closing waits for cleanup. Cleanup waits for no other work, and a slow disk must not prevent
   /// closing.
@@ -106,7 +106,7 @@ package final class StorageClient: Sendable {
     isStopped.wait()
   }
 
-  // MARK: Upkeep
+  // MARK: Maintenance
 
   /// Removes the remains of a crash and dead contents, in the background.
   private func begin(_ use: StoreUse) {
@@ -144,7 +144,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Ends the transfers, waits for work under way, and releases the store.
+  /// Ends the transfers, waits for work in progress, and releases the store.
   func close(cleaningSeconds: Double = StorageClient.cleaningSeconds) {
     let transfers = state.withLock { state in
       state.isClosed = true
@@ -193,7 +193,8 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Counts `body` as work on the store. Returns false without a run once the client is closed.
+  /// Runs `body` and counts it as work on the store. Once the client is closed, returns false without
+  /// running it.
   func doing(_ body: () -> Void) -> Bool {
     let mayBegin = state.withLock { state in
       if !state.isClosed { work.enter() }
@@ -206,7 +207,7 @@ package final class StorageClient: Sendable {
     return true
   }
 
-  /// Has `end` called if the client is closed before `forget`.
+  /// Registers `end`, which is called if the client is closed before `forget`.
   func remember(_ transfer: AnyObject, end: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.transfers[ObjectIdentifier(transfer)] = end

@@ -24,8 +24,8 @@ extension Storage {
 }
 
 extension StorageReference {
-  /// Revokes all download URLs of the object, and returns a new one. Fails with a remote, which owns the
-  /// tokens.
+  /// Revokes all download URLs of the object, and returns a new one. Fails if a remote exists, because the
+  /// remote owns the tokens.
   @discardableResult
   nonisolated(nonsending) public func revokeDownloadTokens() async throws -> URL {
     try await answered { [self] () throws(StorageError) in

@@ -33,7 +33,8 @@ extension StorageReference {
 
   // MARK: With a remote
 
-  /// Calls `completion` with the result of an operation that may ask a remote. `body` calls its closure once, now or later.
+  /// Calls `completion` with the result of an operation that may ask a remote. `body` calls its closure
+  /// exactly once, at once or later.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void

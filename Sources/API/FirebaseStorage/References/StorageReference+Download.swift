@@ -1,12 +1,12 @@
-// Downloading.
+// Downloads objects into memory or a file.
 
 public import Foundation
 
 extension StorageReference {
   // MARK: To memory
 
-  /// Downloads the object into memory, unless it has more than `maxSize` bytes. `completion` is called once, after all
-  /// observers.
+  /// Downloads the object into memory, unless it has more than `maxSize` bytes. `completion` is called
+  /// once, after all observers.
   @discardableResult
   public func getData(
     maxSize: Int64, completion: @escaping (Data?, (any Error)?) -> Void
@@ -19,7 +19,7 @@ extension StorageReference {
       })
   }
 
-  /// Downloads the bytes; fails if there are more than `maxSize`.
+  /// Downloads the object into memory. Fails if it has more than `maxSize` bytes.
   @discardableResult
   public func getData(
     maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void
@@ -27,8 +27,8 @@ extension StorageReference {
     getData(maxSize: maxSize) { completion(Outcome.result($0, $1)) }
   }
 
-  /// The content of the object. Throws `downloadSizeExceeded` if it has more than `maxSize` bytes. Cancelling the Swift
-  /// task cancels the download.
+  /// Downloads the object into memory. Throws `downloadSizeExceeded` if it has more than `maxSize` bytes.
+  /// Cancelling the Swift task cancels the download.
   nonisolated(nonsending) public func data(maxSize: Int64) async throws -> Data {
     let target = DownloadData(bytesMax: maxSize)
     return try await Outcome.of(download(to: target)) { _ in target.data }
@@ -36,15 +36,17 @@ extension StorageReference {
 
   // MARK: To a file
 
-  /// Downloads the object to a file, which is replaced once the download is whole. Its folder must exist. The task has
-  /// begun when this returns.
+  /// Downloads the object to a file. An existing file is replaced once the download is complete. The file's
+  /// folder must exist. The task has started when this returns.
   ///
-  /// Only a regular file is replaced: the task fails with `unknown` for a symbolic link, a directory, a FIFO, a socket or
-  /// a device, and for a file in a store that `Firestore` or `Storage` has opened in this process.
+  /// Replaces only a regular file. The task fails with `unknown` for a symbolic link, a directory, a FIFO,
+  /// a socket or a device. It also fails for a file in a store that `Firestore` or `Storage` has opened in
+  /// this process.
   @discardableResult
   public func write(toFile fileURL: URL) -> StorageDownloadTask { download(to: DownloadFile(fileURL)) }
 
-  /// The same; `completion` is called once with the file's URL or an error, after all observers.
+  /// Downloads the object to a file. `completion` is called once with the file's URL or an error, after all
+  /// observers.
   @discardableResult
   public func write(
     toFile fileURL: URL, completion: ((URL?, (any Error)?) -> Void)?
@@ -56,7 +58,7 @@ extension StorageReference {
       })
   }
 
-  /// Downloads into a file, which has its name once it is whole.
+  /// Downloads the object to a file, which receives its name once the download is complete.
   @discardableResult
   public func write(
     toFile fileURL: URL, completion: @escaping (Result<URL, any Error>) -> Void
@@ -71,7 +73,7 @@ extension StorageReference {
     try await Outcome.of(download(to: DownloadFile(fileURL), onProgress: onProgress)) { _ in fileURL }
   }
 
-  // MARK: All of them
+  // MARK: Shared steps
 
   private func download(
     to target: any DownloadTarget, onProgress: ((Progress?) -> Void)? = nil,

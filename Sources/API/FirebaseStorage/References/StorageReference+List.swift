@@ -1,6 +1,7 @@
-// Listing what is in a folder.
+// Lists the contents of folders.
 //
-// With a remote, lists are its own, with the changes that wait for it; if it cannot be reached, they are of what is here.
+// With a remote, a list shows the remote's objects with pending changes applied. If the remote cannot be
+// reached, it shows the local objects.
 
 import ByteStore
 import DocumentStore
@@ -14,7 +15,8 @@ extension StorageReference {
 
   // MARK: Pages
 
-  /// The first page of what is directly in this folder: at most so many folders and objects, 1 to 1000.
+  /// Returns the first page of the objects and folders directly in this folder, at most `maxResults` of
+  /// them, 1 to 1000.
   public func list(
     maxResults: Int64, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
@@ -23,21 +25,21 @@ extension StorageReference {
     )
   }
 
-  /// Lists so many objects and folders at most.
+  /// Returns the first page of the folder's contents, with at most `maxResults` objects and folders.
   public func list(
     maxResults: Int64, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults) { completion(Outcome.result($0, $1)) }
   }
 
-  /// Lists so many objects and folders at most.
+  /// Returns the first page of the folder's contents, with at most `maxResults` objects and folders.
   nonisolated(nonsending) public func list(maxResults: Int64) async throws -> StorageListResult {
     try await answered(later: { [self] finish throws(StorageError) in
       finish(.success(try page(maxResults, nil)))
     })
   }
 
-  /// The page that the token of the one before it leads to.
+  /// Returns the page after the one whose token this is.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
@@ -46,14 +48,14 @@ extension StorageReference {
       later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
-  /// Goes on where another list ended.
+  /// Returns the page after the one whose token this is.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults, pageToken: pageToken) { completion(Outcome.result($0, $1)) }
   }
 
-  /// Goes on where another list ended.
+  /// Returns the page after the one whose token this is.
   nonisolated(nonsending) public func list(
     maxResults: Int64, pageToken: String
   ) async throws -> StorageListResult {
@@ -63,17 +65,17 @@ extension StorageReference {
 
   // MARK: All
 
-  /// All that is directly in this folder.
+  /// Returns all objects and folders directly in this folder.
   public func listAll(completion: @escaping (StorageListResult?, (any Error)?) -> Void) {
     answer(completion, later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
 
-  /// Lists all that is directly in the folder.
+  /// Returns all objects and folders directly in this folder.
   public func listAll(completion: @escaping (Result<StorageListResult, any Error>) -> Void) {
     listAll { completion(Outcome.result($0, $1)) }
   }
 
-  /// Lists all that is directly in the folder.
+  /// Returns all objects and folders directly in this folder.
   nonisolated(nonsending) public func listAll() async throws -> StorageListResult {
     try await answered(later: { [self] finish throws(StorageError) in finish(.success(try all())) })
   }
@@ -134,7 +136,7 @@ extension StorageReference {
   }
 }
 
-/// Where a page begins, in Base64: not for people to read. With a remote it begins behind an entry.
+/// The start of a page as an opaque Base64 token. With a remote, the page starts after the named entry.
 private enum PageToken {
   private static let remoteMark = "r"
 
@@ -142,7 +144,7 @@ private enum PageToken {
     Data(((ofRemote ? remoteMark : "") + start).utf8).base64EncodedString()
   }
 
-  /// Nil for what is no token of ours.
+  /// Returns nil for a token that this library did not create.
   static func start(of token: String, in path: StoragePath, ofRemote: Bool) -> String? {
     guard let data = Data(base64Encoded: token), let start = String(validating: data, as: UTF8.self),
       start.utf8.count <= 1100

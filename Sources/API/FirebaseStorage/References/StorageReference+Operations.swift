@@ -1,7 +1,7 @@
 // Metadata, download URLs and deletion.
 //
-// With a remote, what is known is what it knows, unless it cannot be reached or a change waits; and a change happens
-// here at once and waits for it.
+// With a remote, reads return the remote's metadata, or the local one if the remote cannot be reached or a
+// change is pending. A change takes effect locally at once and then waits for the remote.
 
 import ByteStore
 import DocumentStore
@@ -13,22 +13,23 @@ import OfflineSync
 extension StorageReference {
   // MARK: Metadata
 
-  /// What is known about the object.
+  /// Reads the metadata of the object.
   public func getMetadata(completion: @escaping (StorageMetadata?, (any Error)?) -> Void) {
     answer(completion, later: { [self] finish throws(StorageError) in try metadataNow(finish) })
   }
 
-  /// Reads what is known about the object.
+  /// Reads the metadata of the object.
   public func getMetadata(completion: @escaping (Result<StorageMetadata, any Error>) -> Void) {
     getMetadata { completion(Outcome.result($0, $1)) }
   }
 
-  /// Reads what is known about the object.
+  /// Reads the metadata of the object.
   nonisolated(nonsending) public func getMetadata() async throws -> StorageMetadata {
     try await answered(later: { [self] finish throws(StorageError) in try metadataNow(finish) })
   }
 
-  /// Sets what the metadata names, and clears what it had and has no more. The content stays.
+  /// Sets the values present in `metadata`, and clears values that were present before and are now nil. The
+  /// content is unchanged.
   public func updateMetadata(
     _ metadata: StorageMetadata, completion: ((StorageMetadata?, (any Error)?) -> Void)?
   ) {
@@ -36,14 +37,14 @@ extension StorageReference {
     answer(completion, later: { [self] finish throws(StorageError) in try updateNow(update, finish) })
   }
 
-  /// Changes the metadata that may be changed; the content stays.
+  /// Changes the writable metadata. The content is unchanged.
   public func updateMetadata(
     _ metadata: StorageMetadata, completion: @escaping (Result<StorageMetadata, any Error>) -> Void
   ) {
     updateMetadata(metadata) { completion(Outcome.result($0, $1)) }
   }
 
-  /// Changes the metadata that may be changed; the content stays.
+  /// Changes the writable metadata. The content is unchanged.
   @discardableResult
   nonisolated(nonsending) public func updateMetadata(
     _ metadata: StorageMetadata
@@ -80,7 +81,7 @@ extension StorageReference {
           do throws(StorageError) { try updateHere(update, finish) } catch { finish(.failure(error)) }
         }
       case .success(.remoteOnly):
-        // Nothing of it is here that could wait.
+        // The object is only at the remote, so the change is sent there directly and not queued.
         let patience = Storage.microseconds(storage.maxOperationRetryTime)
         sync.updateAtRemote(place, update, patience: patience) { result in
           finish(
@@ -94,7 +95,7 @@ extension StorageReference {
     }
   }
 
-  /// With a remote, the change waits for that.
+  /// Changes the local object. With a remote, the change then waits for the remote.
   private func updateHere(
     _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
   ) throws(StorageError) {
@@ -119,18 +120,18 @@ extension StorageReference {
 
   // MARK: Download URLs
 
-  /// A URL that names the object and has the right to read it: the first of its tokens.
+  /// Returns a URL that grants read access to the object through its first token.
   public func downloadURL(completion: @escaping (URL?, (any Error)?) -> Void) {
     answer(
       completion, later: { [self] finish throws(StorageError) in try downloadURLNow(finish) })
   }
 
-  /// A URL that names the object, for `reference(for:)`.
+  /// Returns a URL of the object, which `reference(for:)` accepts.
   public func downloadURL(completion: @escaping (Result<URL, any Error>) -> Void) {
     downloadURL { completion(Outcome.result($0, $1)) }
   }
 
-  /// A URL that names the object, for `reference(for:)`.
+  /// Returns a URL of the object, which `reference(for:)` accepts.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
     try await answered(later: { [self] finish throws(StorageError) in try downloadURLNow(finish) }
     )
@@ -160,14 +161,14 @@ extension StorageReference {
 
   // MARK: Deletion
 
-  /// Deletes the object. Fails with `objectNotFound` if there is none.
+  /// Deletes the object. Fails with `objectNotFound` if it does not exist.
   public func delete(completion: (((any Error)?) -> Void)?) {
     answer(
       { (_: Bool?, error) in completion?(error) },
       later: { [self] finish throws(StorageError) in try deleteNow(finish) })
   }
 
-  /// Deletes the object; returns when that is on stable storage.
+  /// Deletes the object. Returns when the deletion is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
     let _: Bool = try await answered(later: { [self] finish throws(StorageError) in try deleteNow(finish) })
   }
@@ -192,7 +193,8 @@ extension StorageReference {
 
   // MARK: Objects
 
-  /// Nobody waits while a remote is asked: `finish` is called once, later, or at once without one.
+  /// Looks up the object, at the remote if there is one. Does not block on the remote: `finish` is called
+  /// once, later with a remote and at once without.
   func known(_ finish: @escaping Finish<BlobSync.Found>) throws(StorageError) {
     guard let place else { return finish(.success(.absent)) }
     let (bucket, path) = (bucket, fullPath)
@@ -210,14 +212,14 @@ extension StorageReference {
     }
   }
 
-  /// Nil for a path that no object can have.
+  /// The location of the object; nil for a path that no object can have.
   private var place: ObjectPath? {
     (try? ObjectName(fullPath)).map { ObjectPath(bucket: bucket, name: $0) }
   }
 
   private var notFound: StorageError { StorageErrors.objectNotFound(bucket, fullPath) }
 
-  /// Nil for a path that no object can have.
+  /// Runs `body`. Returns nil for a path that no object can have.
   func withObjects<Value>(
     _ body: (ObjectStore, ObjectPath) throws(DocumentStoreError) -> Value?
   ) throws(StorageError) -> Value? {

@@ -1,11 +1,11 @@
-// Uploading.
+// Uploads bytes and files.
 
 public import Foundation
 
 extension StorageReference {
   // MARK: Bytes
 
-  /// Uploads bytes. The task has begun when this returns.
+  /// Uploads bytes. The task has started when this returns.
   @discardableResult
   public func putData(_ uploadData: Data, metadata: StorageMetadata? = nil) -> StorageUploadTask {
     upload(metadata, defaultType: ContentTypes.unknown) { UploadData(uploadData) }
@@ -20,7 +20,7 @@ extension StorageReference {
     upload(metadata, defaultType: ContentTypes.unknown, completion) { UploadData(uploadData) }
   }
 
-  /// Uploads the bytes; the completion is told when they are on stable storage.
+  /// Uploads bytes, and calls `completion` when they are on stable storage.
   @discardableResult
   public func putData(
     _ uploadData: Data, metadata: StorageMetadata? = nil,
@@ -41,7 +41,7 @@ extension StorageReference {
 
   // MARK: Files
 
-  /// Uploads a file, which nobody may change meanwhile. The task has begun when this returns.
+  /// Uploads a file, which must not change meanwhile. The task has started when this returns.
   @discardableResult
   public func putFile(from fileURL: URL, metadata: StorageMetadata? = nil) -> StorageUploadTask {
     upload(metadata, defaultType: Self.type(of: fileURL)) { () throws(StorageError) in try UploadFile(fileURL)
@@ -59,7 +59,7 @@ extension StorageReference {
     }
   }
 
-  /// Uploads the file; the completion is told when its bytes are on stable storage.
+  /// Uploads a file, and calls `completion` when its bytes are on stable storage.
   @discardableResult
   public func putFile(
     from fileURL: URL, metadata: StorageMetadata? = nil,
@@ -80,7 +80,7 @@ extension StorageReference {
 
   private static func type(of url: URL) -> String { ContentTypes.type(ofFile: url.lastPathComponent) }
 
-  // MARK: All of them
+  // MARK: Shared steps
 
   private func upload(
     _ metadata: StorageMetadata?, defaultType: String,
@@ -88,7 +88,7 @@ extension StorageReference {
     onProgress: ((Progress?) -> Void)? = nil,
     from open: @escaping () throws(StorageError) -> any UploadBytes
   ) -> StorageUploadTask {
-    // The reference decides where it goes, and the caller's metadata says so.
+    // The reference determines the location, and the caller's metadata is updated accordingly.
     metadata?.path = path.object
     metadata?.bucket = path.bucket
     let described = metadata?.copied() ?? StorageMetadata()

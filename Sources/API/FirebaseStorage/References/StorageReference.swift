@@ -1,8 +1,9 @@
-// An object's place: navigation.
+// References to objects and folders, and navigation between them.
 
 public import Foundation
 
-/// Refers to an object or a folder, whether there is one or not. Equal if bucket and path are.
+/// A reference to an object or a folder, which may or may not exist. References are equal if their buckets
+/// and paths are equal.
 ///
 /// ```swift
 /// let picture = Storage.storage().reference().child("pictures/eros.jpg")
@@ -10,9 +11,9 @@ public import Foundation
 /// let url = try await picture.downloadURL()
 /// ```
 open class StorageReference: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open: it never changes.
+  // Unchecked only because the class is open. Its properties never change.
 
-  /// Whose bucket it is.
+  /// The instance that the reference belongs to.
   public let storage: Storage
   let path: StoragePath
 
@@ -33,10 +34,11 @@ open class StorageReference: NSObject, @unchecked Sendable {
   /// The root of the bucket.
   open func root() -> StorageReference { StorageReference(storage, path.root) }
 
-  /// The folder that this is in; nil for the root.
+  /// The enclosing folder; nil for the root.
   open func parent() -> StorageReference? { path.parent.map { StorageReference(storage, $0) } }
 
-  /// What is at a path relative to this one. Runs of slashes count as one, those at the ends as none.
+  /// Returns a reference to a path relative to this one. Repeated slashes count as one; slashes at the ends
+  /// are ignored.
   open func child(_ path: String) -> StorageReference { StorageReference(storage, self.path.child(path)) }
 
   open override func isEqual(_ object: Any?) -> Bool {

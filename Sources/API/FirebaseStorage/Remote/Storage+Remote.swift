@@ -7,22 +7,22 @@ public import ObjectSync
 public import OfflineSync
 
 extension Storage {
-  /// The authority for all buckets of the app. With a remote, the local store is a cache and a queue. The
-  /// app's folder records that, so the buckets need a remote from then on. Set it before the first
-  /// operation; traps after it.
+  /// The remote that is authoritative for all buckets of the app. With a remote, the local store is a cache
+  /// with a queue of changes. The app's directory records this, and the buckets cannot be used without a
+  /// remote afterwards. Set it before the first operation; later it traps.
   public var remote: (any BlobRemote)? {
     get { client.remote.remote }
     set { setRemote { $0.remote = newValue } }
   }
 
-  /// What happens to objects from before the remote, when it is first attached. `.refuse` fails the first
-  /// operation if there are any.
+  /// The treatment of existing objects when a remote is attached for the first time. `.refuse` fails the
+  /// first operation if any objects exist.
   public var remoteAttachment: RemoteAttachment {
     get { client.remote.attachment }
     set { setRemote { $0.attachment = newValue } }
   }
 
-  /// When an upload, an update or a deletion completes, with a remote.
+  /// The time at which an upload, an update or a deletion completes, with a remote.
   public var acknowledgement: StorageAcknowledgement {
     get { client.remote.acknowledgement }
     set { setRemote { $0.acknowledgement = newValue } }
@@ -48,9 +48,9 @@ extension Storage {
     }
   }
 
-  /// Returns once the remote has answered all changes that wait now, in all buckets of the app. If the file
-  /// of a change cannot be read, that change keeps waiting, and the call throws once all others are
-  /// answered.
+  /// Returns once the remote has answered all changes that are pending now, in all buckets of the app. If
+  /// the file of a change cannot be read, that change stays pending. The call then throws once all others
+  /// are answered.
   nonisolated(nonsending) public func waitForPendingChanges() async throws {
     let name = bucket
     let sync = try await reference().answered { [self] () throws(StorageError) in
@@ -70,11 +70,11 @@ extension Storage {
   }
 }
 
-/// When a change of an object completes, with a remote.
+/// The time at which a change of an object completes, with a remote.
 public enum StorageAcknowledgement: Hashable, Sendable {
   /// When the remote has accepted or rejected the change. Offline, that may be never.
   case server
-  /// When the change is stored locally and queued. Only the answer of the remote removes it from the queue.
+  /// When the change is stored locally and queued. Only the remote's answer removes it from the queue.
   case local
 }
 
@@ -83,7 +83,8 @@ struct RemoteSettings: Sendable {
   var attachment = RemoteAttachment.refuse
   var acknowledgement = StorageAcknowledgement.server
 
-  /// Returns nil without a remote. Throws `failedPrecondition` if the store was used otherwise before.
+  /// Returns nil without a remote. Throws `failedPrecondition` if the store's earlier use, with or without
+  /// a remote, does not permit this one.
   func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
     if let remote { return try BlobSync.attach(remote, to: objects, attachment) }
     try BlobSync.checkAreNotCache(objects)
@@ -103,13 +104,13 @@ public struct PendingChange: Sendable, Identifiable {
     case deletion
   }
 
-  /// Later changes have greater numbers.
+  /// The number of the change; later changes have greater numbers.
   public let id: Int64
   /// The object that changes.
   public let reference: StorageReference
   /// The kind of the change.
   public let kind: Kind
-  /// When the change was made.
+  /// The time when the change was issued.
   public let date: Date
 
   init(_ change: QueuedChange, _ storage: Storage) {
@@ -124,9 +125,9 @@ public struct PendingChange: Sendable, Identifiable {
     date = Timestamp(change.time).dateValue()
   }
 
-  /// Removes the change from the queue and reverts its local effect; callers that wait for it get
-  /// `cancelled`. Returns false if the change was answered before. A change that was already on its way may
-  /// still happen at the remote, and then comes back from there.
+  /// Removes the change from the queue and reverts its local effect. Callers that wait for it receive
+  /// `cancelled`. Returns false if the remote had already answered. If the change was already sent, the
+  /// remote may still apply it, and its effect becomes visible again.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, number) = (reference, id)

@@ -1,10 +1,12 @@
-// Downloading to a file.
+// Downloads to a file.
 //
-//   0. look     at the destination, before the first byte and before the last step: a regular file, or nothing yet
-//   1. note     in the store, where the part will be: a process that dies leaves it, and the next one removes it
-//   2. write    the part, beside the file, under a name that nobody else has; nobody else may read it
-//   3. permit   what was permitted with the file that it replaces, or else what the process permits with a new one
-//   4. sync     the part, then rename it, then sync the folder: after a crash the file is the old one or the new one
+//   0. look     Check the destination, before the first byte and before the last step. It must be a regular
+//               file or not exist.
+//   1. note     Record the part's location in the store. If the process dies, the next one removes the part.
+//   2. write    Write the part, in the destination's folder, under a unique name. Only this user may read it.
+//   3. permit   Copy the mode of the file that it replaces, or use the process's default for new files.
+//   4. sync     Sync the part, rename it, and sync the folder. After a crash, the file is the old or the new
+//               one.
 
 import ByteStore
 import DocumentStore
@@ -12,8 +14,8 @@ import FirebaseCore
 import Foundation
 import ObjectStore
 
-/// A file that has its name once it is whole and on stable storage. For the transfer's queue, but for what it was made
-/// with.
+/// A file that receives its name once it is complete and on stable storage. Used only on the transfer's
+/// queue, except for its creation.
 final class DownloadFile: DownloadTarget {
   let bytesMax = Int64.max
   private let url: URL
@@ -23,7 +25,7 @@ final class DownloadFile: DownloadTarget {
 
   private struct Part {
     let number: RandomID
-    /// Of a new file of this process; nil if that could not be found out.
+    /// The mode of a new file of this process; nil if it is unknown.
     var newMode: mode_t?
     /// Nil during a pause.
     var open: Open?
@@ -75,7 +77,7 @@ final class DownloadFile: DownloadTarget {
 
   func finish() throws(StorageError) {
     guard let part else { return }
-    // Once more: it may have become something else since.
+    // Checked again, because the destination may have changed since.
     try checkDestination()
     try wrapped { () throws(SystemFailure) in
       let open = try opened(part)
@@ -102,7 +104,7 @@ final class DownloadFile: DownloadTarget {
       }
       try directory.remove(part.name)
     } catch {
-      // What cannot be removed now stays noted for the next process.
+      // A file that cannot be removed now stays recorded for the next process.
       guard error.code == ENOENT else { return }
     }
     objects?.endDownload(part.number)
@@ -110,7 +112,8 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: Pauses
 
-  /// Synced before: a failure to write may not be told to another opening.
+  /// Syncs the file before closing it, because a write error may not be reported after the file is opened
+  /// again.
   func close() throws(StorageError) {
     guard let open = part?.open else { return }
     part?.open = nil
@@ -123,16 +126,17 @@ final class DownloadFile: DownloadTarget {
     let directory = try fileSystem.openDirectory(folder.path)
     let open = Open(directory: directory, file: try directory.openFile(part.name, .readAndWrite))
     self.part?.open = open
-    // What has come is written once, and nobody else is to have touched it.
+    // The file's size must match: no other process may have changed it.
     guard try open.file.size() == part.offset else {
       throw SystemFailure(operation: "go on with a part", path: open.file.path, code: ESTALE)
     }
     return open
   }
 
-  // MARK: What may be replaced
+  // MARK: The destination
 
-  /// Throws unless the destination is a regular file, or nothing yet, outside of the stores that this process has opened.
+  /// Throws unless the destination is a regular file or does not exist. It must lie outside the stores that
+  /// this process has opened.
   private func checkDestination() throws(StorageError) {
     if let store = AppStores.shared.directories.first(where: { StorePath.isInside(url.path, $0) }) {
       throw refusal("lies in the store \(store), which keeps its own files there")
@@ -144,7 +148,7 @@ final class DownloadFile: DownloadTarget {
     throw refusal("is \(kind), which a download does not replace")
   }
 
-  /// Nil for a regular file.
+  /// Returns nil for a regular file.
   private static func nameOfOtherKind(_ mode: mode_t) -> String? {
     switch mode & S_IFMT {
     case S_IFREG: nil
@@ -165,8 +169,9 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: Permissions
 
-  /// The process has a mask for them, which nobody can ask for without changing it for a moment, for all threads: so a file
-  /// is made that says it. It has the name of the part, and goes with that if the process dies.
+  /// Determines the mode of new files. The process's umask can only be read by changing it for all threads
+  /// for a short time. A temporary file shows it instead. That file has the part's name, so a later process
+  /// removes it if this one dies.
   private static func modeOfNewFile(at path: String) -> mode_t? {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let file = unsafe open(path, flags, 0o666 as mode_t)
@@ -178,7 +183,7 @@ final class DownloadFile: DownloadTarget {
     return isKnown ? status.st_mode & 0o777 : nil
   }
 
-  /// If the file system does not know of modes, there is nothing to do.
+  /// Does nothing if the file system does not support modes.
   private func permit(_ part: Part) {
     var status = stat()
     let isReplaced = unsafe lstat(url.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -186,7 +191,8 @@ final class DownloadFile: DownloadTarget {
     _ = unsafe chmod(path(of: part), mode)
   }
 
-  /// What processes that died left of their downloads. A file that cannot be removed now is tried again next time.
+  /// Removes the parts that processes left when they died. If a part cannot be removed now, the next
+  /// process tries again.
   static func removeLeftParts(_ objects: ObjectStore) {
     guard let left = try? objects.abandonedDownloads() else { return }
     for (number, folder) in left {

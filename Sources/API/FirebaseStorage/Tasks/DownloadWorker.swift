@@ -1,6 +1,6 @@
-// Downloading: the content of an object becomes bytes in memory, or a file.
+// Downloads the content of an object into memory or a file.
 //
-// With a remote, the content is brought here first, unless what is here is right.
+// With a remote, the content is fetched first, unless the local copy is current.
 
 import ByteStore
 import DocumentStore
@@ -10,23 +10,23 @@ import ObjectStore
 import ObjectSync
 import OfflineSync
 
-/// Where a download goes. For one thread at a time.
+/// The destination of a download. Used by one thread at a time.
 protocol DownloadTarget: AnyObject {
-  /// A content of more is not wanted.
+  /// The maximum size. Larger contents are rejected.
   var bytesMax: Int64 { get }
-  /// The content has so many bytes. What has come of another one before is nothing of it.
+  /// Starts a content of `byteCount` bytes. Discards all bytes of an earlier content.
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError)
   func append(_ bytes: [UInt8]) throws(StorageError)
-  /// Has no file open until it is gone on with.
+  /// Closes the file. The next call that writes opens it again.
   func close() throws(StorageError)
   func finish() throws(StorageError)
-  /// Leaves nothing.
+  /// Removes everything written so far.
   func discard()
 }
 
-/// For the transfer's queue, but for what it was made with.
+/// The worker of a download. Used only on the transfer's queue, except for its creation.
 final class DownloadWorker: TransferWorker, @unchecked Sendable {
-  // Unchecked: everything that changes is touched on the transfer's queue alone.
+  // Unchecked, because mutable state is used only on the transfer's queue.
 
   private static let pieceBytes = 1 << 20
 
@@ -34,16 +34,16 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private let client: StorageClient
   private let path: StoragePath
   private let target: any DownloadTarget
-  /// Until all of it is read, or a pause: whoever keeps a task that has ended or is paused keeps no file open.
+  /// Nil after the last read and during a pause, so that a finished or paused task keeps no file open.
   private var reader: BlobReader?
-  /// The content that what has come so far is of.
+  /// The content that the bytes received so far belong to.
   private var content: BlobID?
-  /// Once it was opened.
+  /// The size of the content; nil until it is opened.
   private var byteCount: UInt64?
   private var offset: UInt64 = 0
-  /// With a remote: what it has of the object.
+  /// The search for the object at the remote; nil without a remote.
   private var search: Search?
-  /// For so many microseconds a remote that cannot be reached is asked again.
+  /// How long an unreachable remote is retried, in microseconds.
   private let patience: Int64
 
   private struct Search {
@@ -58,7 +58,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     self.patience = patience
   }
 
-  /// With a remote, what has come from there counts: the way from here is short.
+  /// The number of bytes completed. With a remote, bytes fetched from it count, because the local copy
+  /// takes little time.
   var completed: Int64 {
     let bytes = max(offset, search?.answer.bytes ?? 0)
     return total < 0 ? 0 : min(total, Int64(clamping: bytes))
@@ -89,13 +90,14 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
     guard let reader else { throw notFound }
-    // After a pause; but if the object has another content by now, that is begun with.
+    // After a pause, continue with the same content. If the object has another content by now, start with
+    // that.
     guard reader.id != content else { return }
     (content, byteCount, offset) = (reader.id, reader.byteCount, 0)
     try target.begin(reader.byteCount, objects)
   }
 
-  /// False as long as the remote has not answered.
+  /// Returns false until the remote has answered.
   private func isFound() throws(StorageError) -> Bool {
     guard reader == nil else { return true }
     guard let search else {
@@ -154,7 +156,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     target.discard()
   }
 
-  /// What has come from the remote stays, and is gone on with by whoever downloads the same content next.
+  /// Stops, and keeps the bytes fetched from the remote. The next download of the same content continues
+  /// with them.
   func leave() {
     if let search { client.sync?.stop(search.search) }
     reader = nil
@@ -162,9 +165,9 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   }
 }
 
-/// Bytes in memory, and not more of them than was allowed.
+/// Bytes in memory, up to the permitted maximum.
 final class DownloadData: DownloadTarget, @unchecked Sendable {
-  // Unchecked: it is filled on the transfer's queue, and read after the transfer's end.
+  // Unchecked, because it is filled on the transfer's queue and read after the transfer's end.
 
   let bytesMax: Int64
   private(set) var data = Data()

@@ -1,4 +1,4 @@
-// How a transfer ended, for completions and for those who wait.
+// The result of a transfer, for completions and for awaiting tasks.
 
 import Foundation
 

@@ -1,10 +1,11 @@
-// Uploads that were paused or cut off. An addition to the original API.
+// Uploads that were paused or interrupted. An addition to the original API.
 
 import DocumentStore
 public import Foundation
 import ObjectStore
 
-/// An upload with staged parts. It is under way, was paused, or was cut off by the end of its process.
+/// An upload with staged parts. It is in progress, was paused, or was interrupted by the end of its
+/// process.
 ///
 /// An upload of the same bytes, or of the same unchanged file, to the same reference resumes from the staged
 /// parts. Staged parts that are not resumed are removed after seven days.
@@ -15,11 +16,11 @@ public struct PendingUpload: Sendable {
   public let metadata: StorageMetadata
   /// The local file with the bytes; nil if the bytes came from memory.
   public let fileURL: URL?
-  /// The count of all bytes.
+  /// The total number of bytes.
   public let totalByteCount: Int64
   /// When the upload started.
   public let began: Date
-  /// Whether a task of this process works on the upload.
+  /// Whether a task of this process runs the upload.
   public let isActive: Bool
 
   let upload: StoredUpload
@@ -40,7 +41,7 @@ public struct PendingUpload: Sendable {
     fileURL.map { reference.putFile(from: $0, metadata: metadata) }
   }
 
-  /// Removes the staged parts. Returns false if a task works on the upload; cancel that task instead.
+  /// Removes the staged parts. Returns false if a task runs the upload; cancel that task instead.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, upload) = (reference, upload)

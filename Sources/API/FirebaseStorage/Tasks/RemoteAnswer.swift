@@ -1,15 +1,15 @@
-// What a remote says, on its way to the worker of a transfer.
+// Passes a remote's answer to the worker of a transfer.
 
 import FirebaseCore
 
-/// One answer, and before it how far it is. Usable from any thread.
+/// The progress of a request and its single answer. Any thread may use it.
 final class RemoteAnswer<Value: Sendable>: Sendable {
   private struct State: Sendable {
     var value: Value?
     var bytes: UInt64 = 0
-    /// Nil as long as it is not known.
+    /// Nil until the total is known.
     var total: UInt64?
-    /// Since somebody was woken.
+    /// Whether anything has changed since the last wake-up.
     var hasNews = false
     var wake: (@Sendable () -> Void)?
   }
@@ -20,7 +20,7 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
   var bytes: UInt64 { state.withLock { $0.bytes } }
   var total: UInt64? { state.withLock { $0.total } }
 
-  /// What began anew is told of again once it is further than it was.
+  /// Reports progress. After a restart of the transfer, progress below the earlier maximum is not reported.
   func progress(_ bytes: UInt64, of total: UInt64? = nil) {
     news { state in
       state.bytes = max(state.bytes, bytes)
@@ -30,11 +30,12 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
 
   func end(_ value: Value) { news { $0.value = value } }
 
-  /// Wakes whoever waits, though there is nothing new.
+  /// Wakes the waiting worker, even without a change.
   func wakeNow() { news { _ in } }
 
-  /// `wake` is called once, at once if there was something new since the last time. It takes the place of the one before,
-  /// which may have been told of the answer when nobody waited with it any more: then there is none to come.
+  /// Calls `wake` once, at the next change; at once if something has changed since the last call. Replaces
+  /// the previous closure. That one may have taken the final answer when its worker no longer waited, so a
+  /// known answer also calls `wake` at once.
   func whenNew(_ wake: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       let isNow = state.hasNews || state.value != nil

@@ -1,10 +1,11 @@
-// The transfers of the API: one that can be looked at, and one that can be observed.
+// The transfer classes of the API: a basic one, and one that notifies observers.
 
 public import Foundation
 
-/// A transfer.
+/// A transfer with a snapshot of its state.
 open class StorageTask: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open: what can change is in the transfer, which guards it.
+  // Unchecked only because the class is open. The mutable state is in `Transfer`, which protects it with a
+  // lock.
 
   let transfer: Transfer
   let reference: StorageReference
@@ -14,16 +15,16 @@ open class StorageTask: NSObject, @unchecked Sendable {
     self.transfer = transfer
   }
 
-  /// The transfer as it is now.
+  /// The current state of the transfer.
   public var snapshot: StorageTaskSnapshot { transfer.snapshot(of: self) }
 }
 
-/// A transfer that tells its observers what happens.
+/// A transfer that notifies observers.
 ///
-/// Handlers run on the bucket's callback queue. After success or failure all of them are removed.
+/// Handlers run on the bucket's callback queue. After success or failure, all of them are removed.
 open class StorageObservableTask: StorageTask, @unchecked Sendable {
-  /// Has `handler` called with every event of this kind, once at once if the transfer is in such a state now. Returns
-  /// what `removeObserver(withHandle:)` takes. Traps for `.unknown`.
+  /// Calls `handler` on every event of this kind, and once immediately if the transfer is in a matching
+  /// state. Returns a handle for `removeObserver(withHandle:)`. Traps for `.unknown`.
   @discardableResult
   open func observe(
     _ status: StorageTaskStatus, handler: @escaping (StorageTaskSnapshot) -> Void
@@ -35,42 +36,44 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     return transfer.observe(status, of: self, handler)
   }
 
-  /// The handler is not called any more. Fine for a handle that is gone.
+  /// Removes the handler. Does nothing if the handle is not registered.
   open func removeObserver(withHandle handle: String) { transfer.removeObservers { $0 == handle } }
 
-  /// Nobody is told of this status any more.
+  /// Removes all handlers for this status.
   open func removeAllObservers(for status: StorageTaskStatus) { transfer.removeObservers(of: status) }
 
-  /// Nobody is told anything any more.
+  /// Removes all handlers.
   open func removeAllObservers() { transfer.removeObservers { _ in true } }
 }
 
-/// An upload.
+/// An upload task.
 open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unchecked Sendable {
-  /// Does nothing: an upload is begun by the call that makes it.
+  /// Does nothing, because the call that creates an upload starts it.
   open func enqueue() { transfer.handle(.enqueue) }
 
-  /// Pauses at once; what was transferred stays staged, also across restarts.
+  /// Pauses at once. Transferred bytes stay staged, even after a restart of the process.
   open func pause() { transfer.handle(.pause) }
 
-  /// Goes on after a pause.
+  /// Resumes the upload after a pause.
   open func resume() { transfer.handle(.resume) }
 
-  /// Ends it with `StorageError.cancelled`, and leaves nothing of it. Does nothing once the object is being made.
+  /// Cancels the upload with `StorageError.cancelled`, and removes its staged parts. Does nothing once the
+  /// object is being created.
   open func cancel() { transfer.handle(.cancel) }
 }
 
-/// A download.
+/// A download task.
 open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @unchecked Sendable {
-  /// Does nothing: a download is begun by the call that makes it.
+  /// Does nothing, because the call that creates a download starts it.
   open func enqueue() { transfer.handle(.enqueue) }
 
-  /// Pauses soon; observers are told when it has stopped.
+  /// Pauses the download soon. Observers are notified when it has stopped.
   open func pause() { transfer.handle(.pause) }
 
-  /// Goes on after a pause, with the content that the object had when the download began.
+  /// Resumes the download after a pause. If the object's content has changed meanwhile, the download starts
+  /// again with the new content.
   open func resume() { transfer.handle(.resume) }
 
-  /// Ends it with `StorageError.cancelled`, and leaves nothing of it.
+  /// Cancels the download with `StorageError.cancelled`, and removes its partial data.
   open func cancel() { transfer.handle(.cancel) }
 }

@@ -1,17 +1,17 @@
-// What can be done to a transfer, for code that has any transfer.
+// The operations that all transfers support.
 
 public import Foundation
 
-/// `pause`, `cancel` and `resume` are optional in the original: existing code writes `task.pause?()`. The classes have
-/// them as methods.
+/// Starts, pauses, cancels and resumes a transfer. `pause`, `cancel` and `resume` are optional in the
+/// original, so existing code writes `task.pause?()`. The classes have them as methods.
 public protocol StorageTaskManagement: NSObjectProtocol {
-  /// Begins. A transfer is begun by the call that makes it, so that this does nothing.
+  /// Does nothing, because the call that creates a transfer starts it.
   func enqueue()
-  /// Stops until it is resumed.
+  /// Pauses the transfer until it is resumed.
   var pause: (() -> Void)? { get }
-  /// Gives it up.
+  /// Cancels the transfer.
   var cancel: (() -> Void)? { get }
-  /// Goes on.
+  /// Resumes the transfer.
   var resume: (() -> Void)? { get }
 }
 

@@ -1,22 +1,22 @@
-// A transfer at one moment.
+// The state of a transfer at one point in time.
 
 public import Foundation
 
-/// What was known about a transfer when an event happened. Never changes.
+/// The immutable state of a transfer at the time of an event.
 open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
-  // Unchecked: metadata and progress were made for this snapshot alone.
+  // Unchecked, because the metadata and the progress were created for this snapshot only.
 
-  /// What is observed.
+  /// The transfer.
   public let task: StorageTask
-  /// Of an upload: what it was begun with, and what the store says once it succeeded.
+  /// The metadata of an upload: the caller's until it succeeds, and then the stored object's.
   public let metadata: StorageMetadata?
-  /// Which object it is about.
+  /// The object that is transferred.
   public let reference: StorageReference
-  /// A total of -1 is not known yet.
+  /// The progress in bytes. The total is -1 while it is unknown.
   public let progress: Progress?
-  /// Why it failed; nil if it has not.
+  /// The reason for a failure; nil if the transfer has not failed.
   public let error: (any Error)?
-  /// How it stands.
+  /// The status of the transfer.
   public let status: StorageTaskStatus
 
   init(

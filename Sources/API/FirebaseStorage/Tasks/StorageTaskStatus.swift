@@ -1,17 +1,17 @@
-// What observers of a transfer are told.
+// The states of a transfer, which are also the events for observers.
 
-/// Where a transfer is, and which events an observer wants.
+/// The state of a transfer, and the kind of events that an observer receives.
 public enum StorageTaskStatus: Int, Sendable, CaseIterable {
-  /// Nothing has happened yet.
+  /// The transfer has not started.
   case unknown
-  /// It goes on.
+  /// The transfer runs.
   case resume
-  /// It came further.
+  /// The transfer has made progress.
   case progress
-  /// It is paused.
+  /// The transfer is paused.
   case pause
-  /// It is done.
+  /// The transfer has succeeded.
   case success
-  /// It failed, or was given up.
+  /// The transfer has failed or was cancelled.
   case failure
 }

@@ -1,24 +1,24 @@
-// A transfer at work: the machine that decides, the worker that transfers, and the observers.
+// A running transfer: it connects the state machine, the worker and the observers.
 //
 // Invariants:
-//   - The machine, the observers and what snapshots show change together, under one lock. Events are put on the
-//     callback queue under it too, so that their order there is that of the changes.
-//   - The worker runs on the transfer's own queue, one run at a time. A run is superseded by the next one, which
-//     begins when it has noticed.
-//   - All transfers together have a fixed number of threads. A run goes step by step, and after each it is the turn of
-//     others: nobody waits until another one's large file is through.
-//   - Only who has a place of the lane prepares, advances and finishes. What is paused, or waits for a remote, gives its
-//     place back.
+//   - The machine, the observers and the state of snapshots change together, under one lock. Events are
+//     enqueued on the callback queue under that lock, so that they arrive in the order of the changes.
+//   - The worker runs on the transfer's own queue, one run at a time. A new run supersedes an earlier one,
+//     and starts when that one has stopped.
+//   - All transfers share a fixed number of threads. A run proceeds in steps, and other transfers get their
+//     turn after each. A large file therefore does not hold up the others.
+//   - Only a transfer with a slot of its lane prepares, advances and finishes. A transfer returns its slot
+//     while it is paused or waits for a remote.
 
 import FirebaseCore
 import Foundation
 
-/// Usable from any thread.
+/// A transfer. Any thread may use it.
 final class Transfer: Sendable {
-  /// More often than this, nobody is told of progress.
+  /// The minimum time between two progress events.
   private static let nanosecondsBetweenProgress: UInt64 = 50_000_000
 
-  /// So many pieces are one step.
+  /// The number of pieces in one step.
   private static let piecesPerStep = 4
 
   private let lane: TransferLane
@@ -30,21 +30,21 @@ final class Transfer: Sendable {
 
   private struct State: Sendable {
     var machine: TransferMachine
-    /// The worker's run that may go on.
+    /// The number of the current run. Only that run may continue.
     var run = 0
     var place = Place.none
-    /// Once there is a place, the run begins; else it goes on.
+    /// Whether the run that waits for a slot is about to start, or else to continue.
     var isBeginning = false
     var observers: [Observer] = []
     var completed: Int64 = 0
     var total: Int64 = -1
     var toldAt: UInt64 = 0
     var error: StorageError?
-    /// What snapshots of an upload show.
+    /// The metadata in the snapshots of an upload.
     var metadata: StorageMetadata?
-    /// Kept while it is under way.
+    /// Retained while the transfer is in progress.
     var task: StorageTask?
-    /// Told when it is over, not on the callback queue.
+    /// Called at the end of the transfer, not on the callback queue.
     var waiting: [@Sendable (StorageTaskSnapshot) -> Void] = []
   }
 
@@ -54,7 +54,8 @@ final class Transfer: Sendable {
     let handle = UUID().uuidString
     let status: StorageTaskStatus
     let handler: Callback<StorageTaskSnapshot>
-    /// It belongs to the call that made the task, and nobody else removes it.
+    /// Whether the handler is the completion of the call that created the task. `removeObserver` does not
+    /// remove it.
     let isCompletion: Bool
     private let removed = Guarded(false)
 
@@ -83,7 +84,7 @@ final class Transfer: Sendable {
 
   // MARK: Events
 
-  /// Begins.
+  /// Starts the transfer.
   func begin(_ task: StorageTask) {
     state.withLock { $0.task = task }
     client.remember(self) { [weak self] in self?.interrupt() }
@@ -103,10 +104,10 @@ final class Transfer: Sendable {
     }
   }
 
-  /// The app goes: the transfer ends, and what is staged stays.
+  /// Ends the transfer because its app is deleted. Staged parts stay.
   private func interrupt() {
     state.withLock { state in
-      // One that is about to succeed does so: closing waits for it.
+      // A transfer that is about to succeed does so, and closing waits for it.
       guard !state.machine.isOver, state.machine.state != .completing else { return }
       state.error = .cancelled
       handle(.fail, &state)
@@ -122,7 +123,7 @@ final class Transfer: Sendable {
       let (isWaiting, run) = (state.place == .asked, state.run)
       client.work(on: queue) { [self] in
         worker.hold()
-        // It has not begun, and is not to wait until it can.
+        // The run has not started yet, so the pause takes effect without waiting for a slot.
         if isWaiting { stopped(run) }
       }
     }
@@ -152,7 +153,7 @@ final class Transfer: Sendable {
     client.forget(self)
   }
 
-  // MARK: Places
+  // MARK: Slots
 
   private func enter(isFirst: Bool, _ state: inout State) {
     switch state.place {
@@ -167,7 +168,7 @@ final class Transfer: Sendable {
     }
   }
 
-  /// There is a place.
+  /// Starts or continues the run after the lane has granted a slot.
   private func begin() {
     state.withLock { state in
       state.place = .had
@@ -178,7 +179,7 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Behind what is still done with it.
+  /// Returns the slot after the transfer's remaining work on the queue.
   private func giveBack(_ state: inout State) {
     guard state.place == .had else { return }
     state.place = .none
@@ -187,7 +188,7 @@ final class Transfer: Sendable {
 
   // MARK: Work
 
-  /// One step of a run.
+  /// Runs one step of a run.
   private func work(_ run: Int, isFirst: Bool) {
     let isDone = client.doing {
       do throws(StorageError) {
@@ -211,7 +212,7 @@ final class Transfer: Sendable {
     if !isDone { left() }
   }
 
-  /// Until there is something new.
+  /// Returns the slot and waits until the worker can continue.
   private func wait(_ run: Int) {
     state.withLock { if $0.run == run { giveBack(&$0) } }
     worker.whenNew { [self] in
@@ -224,7 +225,8 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Behind the other transfers of the lane: it goes on with one queue for as long as there is something in it.
+  /// Enqueues the next step after those of other transfers. It is enqueued through the lane's queue,
+  /// because a target queue drains one of its queues completely before it takes the next.
   private func continueRun(_ run: Int) {
     lane.queue.async { [self] in
       queue.async { [self] in work(run, isFirst: false) }
@@ -236,7 +238,8 @@ final class Transfer: Sendable {
     finish(try worker.finish())
   }
 
-  /// The app has gone: what is staged stays, unless the transfer is over. What ended it has said what becomes of it.
+  /// Fails the transfer because its app was deleted. Staged parts stay, unless the transfer had already
+  /// ended: in that case its end has decided about them.
   private func left() {
     let isLeft = state.withLock { state in
       guard !state.machine.isOver else { return false }
@@ -246,7 +249,8 @@ final class Transfer: Sendable {
     if isLeft { worker.leave() }
   }
 
-  /// Whether the machine took the event, from the run that may go on.
+  /// Handles an event of the current run. Returns false if the run was superseded or the machine rejects
+  /// the event.
   private func step(_ event: TransferMachine.Event, _ run: Int) -> Bool {
     state.withLock { $0.run == run && $0.machine.isRunning && handle(event, &$0) }
   }
@@ -265,16 +269,17 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Somebody has paused, cancelled or resumed meanwhile.
+  /// Handles a run that found itself paused, cancelled or superseded.
   private func stopped(_ run: Int) {
-    // What ended it also told the worker to clean up; and another run that has begun works with what is open.
+    // Only a pause needs work here. The end of a transfer starts its cleanup elsewhere, and a new run uses
+    // the open files.
     let isPaused = state.withLock { !$0.machine.isOver && !($0.run != run && $0.machine.isRunning) }
     guard isPaused else { return }
     do throws(StorageError) {
       try worker.stop()
       state.withLock { state in
         _ = handle(.stop, &state)
-        // Unless another run has begun meanwhile.
+        // Keep the slot if another run has started meanwhile.
         if !state.machine.isRunning { giveBack(&state) }
       }
     } catch {
@@ -294,7 +299,7 @@ final class Transfer: Sendable {
   private func fail(_ error: StorageError) {
     worker.giveUp()
     state.withLock { state in
-      // Who has ended it meanwhile was told so, and has said what becomes of it.
+      // If the transfer has already ended, that end decides about the error and the staged parts.
       guard !state.machine.isOver else { return }
       state.error = error
       handle(.fail, &state)
@@ -316,8 +321,8 @@ final class Transfer: Sendable {
     return observer.handle
   }
 
-  /// Has `completion` called once, after all observers: on the callback queue behind the last event, and from there
-  /// once more.
+  /// Calls `completion` once, after all observers: it is enqueued again from the callback queue, after the
+  /// last event.
   func observeEnd(of task: StorageTask, _ completion: @escaping (StorageTaskSnapshot) -> Void) {
     let callback = Callback(completion)
     let later: (StorageTaskSnapshot) -> Void = { [callbackQueue] snapshot in
@@ -327,7 +332,8 @@ final class Transfer: Sendable {
     _ = observe(.failure, of: task, isCompletion: true, later)
   }
 
-  /// Has `body` called when it is over, whatever becomes of the callback queue; at once if it is.
+  /// Calls `body` when the transfer ends, independently of the callback queue. Calls it at once if the
+  /// transfer has ended.
   func whenOver(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
     let snapshot = state.withLock { state -> StorageTaskSnapshot? in
       guard !state.machine.isOver else { return Self.snapshot(of: task, state, state.machine.state.status) }
@@ -355,7 +361,7 @@ final class Transfer: Sendable {
   private func fire(_ status: StorageTaskStatus, _ state: State) {
     guard let task = state.task else { return }
     let observers = state.observers.filter { $0.status == status }
-    // Completions behind all others, for the callback queue is at work already.
+    // Completions are enqueued last, because the callback queue may already run.
     for observer in observers.filter({ !$0.isCompletion }) + observers.filter(\.isCompletion) {
       deliver(Self.snapshot(of: task, state, status), to: observer)
     }

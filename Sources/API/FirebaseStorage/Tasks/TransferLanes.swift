@@ -1,11 +1,11 @@
-// The threads of all transfers, and how many transfers are at work at a time.
+// The threads of all transfers, and the limit of concurrent transfers.
 
 import Foundation
 
-/// A fixed number of them, however many transfers there are: the system has only so many threads for all queues of a
-/// process, and a transfer waits for disks.
+/// A fixed number of threads for all transfers. The system limits the threads of a process, and transfers
+/// block on disks.
 package enum TransferLanes {
-  /// Uploads that end together share a sync, so there are more of them than there are cores.
+  /// More lanes than cores, because uploads that end at the same time share a sync.
   private static let lanes = (0..<laneCount).map { number in
     TransferLane("dugout.storage.lane.\(number)", places: places(filesMax: sysconf(Int32(_SC_OPEN_MAX))))
   }
@@ -13,8 +13,8 @@ package enum TransferLanes {
   private static let placesMax = 8
   private static let made = Guarded(0)
 
-  /// Of each lane, if a process may have so many files open; less than none is no limit. A transfer has up to three, and
-  /// the store and the rest of the process need some, too.
+  /// Returns the slots of each lane for a limit of open files; a negative limit means none. A transfer has
+  /// up to three files open, and the store and the rest of the process also need some.
   package static func places(filesMax: Int) -> Int {
     guard filesMax >= 0 else { return placesMax }
     return max(1, min(placesMax, (filesMax - 64) / 4 / laneCount))
@@ -29,7 +29,8 @@ package enum TransferLanes {
   }
 }
 
-/// A thread, and places for transfers that have files open. Who finds none waits for one, in order.
+/// A serial queue with a limited number of slots for transfers with open files. Transfers wait for a slot
+/// in order.
 final class TransferLane: Sendable {
   let queue: DispatchQueue
   private let state: Guarded<State>
@@ -44,7 +45,7 @@ final class TransferLane: Sendable {
     state = Guarded(State(places: places))
   }
 
-  /// Has `body` called on the queue, once there is a place. `leave` gives it back.
+  /// Calls `body` on the queue once a slot is free. `leave` returns the slot.
   func enter(_ body: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       guard state.places > 0 else {

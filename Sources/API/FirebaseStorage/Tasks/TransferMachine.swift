@@ -1,4 +1,4 @@
-// What a transfer does next, as a value: (state, event) -> effects. No clock, no thread, no input or output.
+// The state machine of a transfer, as a value: (state, event) -> effects. It has no clock, thread or I/O.
 
 package struct TransferMachine: Sendable {
   package enum State: Sendable, CaseIterable {
@@ -8,37 +8,38 @@ package struct TransferMachine: Sendable {
 
   package enum Event: Sendable, CaseIterable {
     case enqueue
-    /// A worker has begun: there is something to transfer.
+    /// A worker has started, and there is something to transfer.
     case start
-    /// Some more was transferred.
+    /// More bytes were transferred.
     case progress
     case pause
-    /// The worker has noticed that it is to pause.
+    /// The worker has stopped for a pause.
     case stop
     case resume
     case cancel
-    /// All is transferred, and from here on nothing ends it but its outcome.
+    /// All bytes are transferred. From here on, the transfer cannot be paused or cancelled.
     case complete
     case succeed
     case fail
   }
 
   package enum Effect: Sendable, Equatable {
-    /// A worker is to run; what another one still does is superseded.
+    /// Start a run of the worker, which supersedes an earlier run.
     case run
     case fire(StorageTaskStatus)
-    /// Nothing is to be left of it.
+    /// Remove everything that was transferred.
     case cleanUp
   }
 
-  /// An upload pauses at once, as what is staged stays; a download when its worker has stopped.
+  /// Whether a pause takes effect at once. This holds for uploads, because staged parts stay. A download
+  /// pauses when its worker has stopped.
   let pausesAtOnce: Bool
   package private(set) var state = State.unknown
   private var hasStarted = false
 
   package init(pausesAtOnce: Bool) { self.pausesAtOnce = pausesAtOnce }
 
-  /// Nil if the event means nothing in this state.
+  /// Handles an event. Returns nil if the event has no meaning in this state.
   package mutating func handle(_ event: Event) -> [Effect]? {
     guard let (next, effects) = reaction(to: event) else { return nil }
     state = next
@@ -71,7 +72,7 @@ package struct TransferMachine: Sendable {
     }
   }
 
-  /// A worker may go on.
+  /// Whether a worker may continue.
   var isRunning: Bool {
     switch state {
     case .queueing, .running, .resuming, .progress: true
@@ -88,7 +89,7 @@ package struct TransferMachine: Sendable {
 }
 
 extension TransferMachine.State {
-  /// As the API shows it.
+  /// The status in the API.
   var status: StorageTaskStatus {
     switch self {
     case .unknown: .unknown
@@ -100,7 +101,7 @@ extension TransferMachine.State {
     }
   }
 
-  /// Whether an observer that comes now is told at once.
+  /// Whether a new observer for `status` is notified at once.
   func matches(_ status: StorageTaskStatus) -> Bool {
     switch status {
     case .pause: self == .pausing || self == .paused

@@ -1,40 +1,41 @@
-// Who transfers, piece by piece. All calls come from the transfer's queue, one at a time.
+// The worker of a transfer, which transfers piece by piece. All calls come from the transfer's queue, one
+// at a time.
 
-/// What a worker has done.
+/// The result of one step of a worker.
 enum TransferStep {
-  /// A piece; there may be more.
+  /// Transferred a piece; there may be more.
   case more
-  /// Nothing, as all is transferred.
+  /// Transferred nothing, because everything is transferred.
   case none
-  /// Nothing, as the remote has to do something first.
+  /// Transferred nothing, because the remote has to answer first.
   case waiting
 }
 
 protocol TransferWorker: AnyObject, Sendable {
   var pausesAtOnce: Bool { get }
-  /// Of `total`, in bytes.
+  /// The number of transferred bytes.
   var completed: Int64 { get }
-  /// -1 as long as it is not known.
+  /// The total number of bytes; -1 while it is unknown.
   var total: Int64 { get }
 
-  /// Called at the start of each run.
+  /// Prepares for a run. Called at the start of each run.
   func prepare() throws(StorageError)
   /// Transfers a piece.
   func advance() throws(StorageError) -> TransferStep
-  /// After `waiting`: has `wake` called, on any queue, once there is something new.
+  /// Calls `wake` on any queue when a worker that returned `waiting` can continue.
   func whenNew(_ wake: @escaping @Sendable () -> Void)
-  /// The end; for an upload, the object's metadata.
+  /// Completes the transfer. Returns the object's metadata for an upload.
   func finish() throws(StorageError) -> StorageMetadata?
-  /// A pause begins: nothing is to be waited for.
+  /// Suspends the request to the remote for a pause, so that the transfer does not wait for it.
   func hold()
-  /// There is a pause: what was transferred has to survive it, and no file stays open. `prepare` ends it.
+  /// Starts a pause. Makes the transferred bytes durable and closes all files. `prepare` ends the pause.
   func stop() throws(StorageError)
-  /// Leaves nothing.
+  /// Removes everything that was transferred.
   func discard()
-  /// It has failed: leaves nothing but what goes on waiting for the remote. If it was cancelled at the same time, `discard`
-  /// comes as well.
+  /// Cleans up after a failure, but keeps a change that still waits for the remote. If the transfer was
+  /// cancelled at the same time, `discard` is called as well.
   func giveUp()
-  /// Leaves what is staged.
+  /// Stops and keeps staged parts.
   func leave()
 }
 

@@ -1,4 +1,4 @@
-// What uploads are made from: bytes in memory, or a file that nobody should touch meanwhile.
+// The sources of uploads: bytes in memory, or a file that must not change meanwhile.
 
 import ByteStore
 import DocumentStore
@@ -6,14 +6,14 @@ import FirebaseCore
 import Foundation
 package import ObjectStore
 
-/// For one thread at a time.
+/// The bytes of an upload. Used by one thread at a time.
 package protocol UploadBytes: AnyObject {
   var source: UploadSource { get }
-  /// What there is from `offset` on, at most `count` bytes; empty at the end.
+  /// Returns at most `count` bytes from `offset` on; none at the end.
   func read(_ count: Int, at offset: UInt64) throws(StorageError) -> [UInt8]
-  /// Throws if what was read may not belong together.
+  /// Throws if the source may have changed since the first read.
   func check() throws(StorageError)
-  /// Has no file open until the next read.
+  /// Closes the file until the next read.
   func close()
 }
 
@@ -43,16 +43,16 @@ package final class UploadFile: UploadBytes {
   private var file: (any OpenFile)?
   private let identity: Identity
 
-  /// What tells that a file is the same, and was not written to: also by who sets its time of modification back.
+  /// Identifies a file and its version. It detects a write even if the modification time was set back.
   private struct Identity: Equatable {
     let device: UInt64
     let number: UInt64
     let byteCount: UInt64
-    /// In nanoseconds since 1970.
+    /// In nanoseconds since 1970, like `changed`.
     let modified: Int64
     let changed: Int64
 
-    /// Nil unless there is a regular file.
+    /// Returns nil unless a regular file exists at the path.
     init?(_ path: String) {
       var status = stat()
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -85,7 +85,7 @@ package final class UploadFile: UploadBytes {
     } catch {
       throw unreachable
     }
-    // What was opened is what was looked at.
+    // Checks that the opened file is the one inspected before.
     guard Identity(url.path) == identity else { throw unreachable }
   }
 
@@ -101,7 +101,7 @@ package final class UploadFile: UploadBytes {
     file = nil
   }
 
-  /// Once more after a pause, if it is still the same file.
+  /// Opens the file again after a pause, if it has not changed.
   private func opened() throws(StorageError) -> any OpenFile {
     if let file { return file }
     try check()

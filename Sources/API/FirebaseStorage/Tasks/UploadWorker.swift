@@ -1,6 +1,6 @@
-// Uploading: pieces of a source become the content of an object.
+// Uploads a source piece by piece as the content of an object.
 //
-// With a remote, the object is here then, and a change waits until the remote has it.
+// With a remote, the object is stored locally first. A queued change then waits until the remote has it.
 
 import DocumentStore
 import FirebaseCore
@@ -9,9 +9,9 @@ import ObjectStore
 import ObjectSync
 import OfflineSync
 
-/// For the transfer's queue, but for what it was made with.
+/// The worker of an upload. Used only on the transfer's queue, except for its creation.
 final class UploadWorker: TransferWorker, @unchecked Sendable {
-  // Unchecked: everything that changes is touched on the transfer's queue alone.
+  // Unchecked, because mutable state is used only on the transfer's queue.
 
   private static let pieceBytes = 256 << 10
 
@@ -20,18 +20,20 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private let path: StoragePath
   private let attributes: ObjectAttributes
   private let open: () throws(StorageError) -> any UploadBytes
-  /// With a remote: for so many microseconds it has to answer something, or the upload is overdue.
+  /// The longest time without an answer of the remote before the upload is overdue, in microseconds.
   private let patience: Int64
-  /// Until all of it is here.
+  /// Nil once all bytes are stored locally.
   private var bytes: (any UploadBytes)?
   private var byteCount: UInt64?
   private var upload: ObjectUpload?
-  /// An upload of the same source that was left, or cut off, as long as what is staged of it is compared.
+  /// An earlier, interrupted upload of the same source, while its staged parts are compared with the
+  /// source.
   private var earlier: ObjectUpload?
   private var isFinished = false
-  /// With a remote: the change that waits, and what becomes of it.
+  /// The queued change and its answer; nil without a remote.
   private var queued: Queued?
-  /// The change goes on waiting, whatever becomes of this task, unless that is cancelled.
+  /// Set when the upload is overdue. The change then stays in the queue after the task has failed, unless
+  /// it is cancelled.
   private var isOverdue = false
 
   private struct Queued {
@@ -51,8 +53,8 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     self.patience = patience
   }
 
-  /// What is on stable storage; before that it could all be lost again. With a remote that is waited for, what that
-  /// has.
+  /// The bytes on stable storage, because others could still be lost. If the upload waits for a remote, the
+  /// bytes that the remote has.
   var completed: Int64 {
     if isFinished { return total }
     guard client.waitsForRemote else { return Int64(clamping: upload?.bytesSynced ?? 0) }
@@ -80,7 +82,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     }
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
   private func earlier(
     _ place: ObjectPath, _ source: UploadSource, _ objects: ObjectStore
@@ -94,34 +96,35 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
           return upload
         }
       } catch {
-        // What cannot be read is of no use.
+        // Staged parts that cannot be read are useless.
       }
-      // Nothing is left of it but its record.
+      // Removes the record, which is all that is left.
       try objects.cancel(stored)
     }
     return nil
   }
 
-  /// One piece of what is staged has to be what the source has there. What is not, or cannot be read, is thrown away.
+  /// Compares one staged piece with the source. If they differ or the piece cannot be read, discards the
+  /// staged parts and starts again.
   private func compare(_ earlier: ObjectUpload, _ bytes: any UploadBytes) throws(StorageError) {
     let offset = earlier.byteCount
     do throws(DocumentStoreError) {
       guard let staged = try earlier.rereadStaged() else {
-        // From here on it counts as progress.
+        // The staged parts match and count as progress from here on.
         try earlier.persist()
         (self.earlier, upload) = (nil, earlier)
         return
       }
       if (try? bytes.read(staged.count, at: offset)) == staged { return }
     } catch {
-      // As if it differed.
+      // Treated like a difference.
     }
     earlier.cancel()
     self.earlier = nil
     upload = try client.objects().upload(to: earlier.path, from: bytes.source, attributes)
   }
 
-  // MARK: Working
+  // MARK: Transferring
 
   func advance() throws(StorageError) -> TransferStep {
     if let queued { return try answer(to: queued) }
@@ -176,7 +179,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   func hold() { if let queued { client.sync?.hold(queued.number) } }
 
-  // MARK: The end
+  // MARK: Completion
 
   func finish() throws(StorageError) -> StorageMetadata? {
     if let queued {
@@ -201,7 +204,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     try wrapped { () throws(DocumentStoreError) in try staged.rest() }
   }
 
-  /// Of what waits for a remote, too.
+  /// Also cancels a change that waits for the remote.
   func discard() {
     upload?.cancel()
     earlier?.cancel()

@@ -3,16 +3,16 @@
 package enum ContentTypes {
   package static let unknown = "application/octet-stream"
 
-  /// Types that no extension leads to.
+  /// Types that no file extension maps to.
   package static let progressiveJPEG = "image/pjpeg"
   package static let lzh = "application/x-lzh"
 
-  /// Returns the type by the extension of the name, in upper or lower case.
+  /// Returns the type for the name's extension, in upper or lower case.
   static func type(ofFile name: String) -> String {
     fileExtension(of: name).flatMap { type(ofExtension: $0.lowercased()) } ?? unknown
   }
 
-  /// Returns the type of a lower-case extension; nil if the table lacks it.
+  /// Returns the type for a lower-case extension; nil if the table lacks it.
   package static func type(ofExtension fileExtension: String) -> String? { types[fileExtension] }
 
   /// Returns the part of a name after its last dot; nil if that dot begins or ends the name.

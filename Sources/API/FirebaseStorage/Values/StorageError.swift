@@ -1,46 +1,46 @@
-// What goes wrong, as existing code knows it: one enum that bridges to NSError with the original's domain and codes.
+// The errors of Storage, as an enum that bridges to `NSError` with the original's domain and codes.
 
 public import Foundation
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The domain of these errors.
+/// The domain of storage errors.
 public let StorageErrorDomain = "FIRStorageErrorDomain"
 
 /// The codes of storage errors as `NSError`s.
 public enum StorageErrorCode: Int, Error, Sendable {
-  /// Nobody knows what happened.
+  /// The cause is unknown.
   case unknown = -13000
-  /// There is no object under the name.
+  /// The object does not exist.
   case objectNotFound = -13010
-  /// There is no such bucket.
+  /// The bucket does not exist.
   case bucketNotFound = -13011
-  /// There is no such project.
+  /// The project does not exist.
   case projectNotFound = -13012
-  /// The remote has no room for it. A full disk of this machine is `unknown`, with errno 28.
+  /// The remote's quota is exhausted. A full disk of this machine is `unknown`, with errno 28.
   case quotaExceeded = -13013
-  /// The remote does not know the user.
+  /// The remote does not recognize the user.
   case unauthenticated = -13020
-  /// The remote refused it.
+  /// The remote denied permission.
   case unauthorized = -13021
-  /// The remote has not answered in time. The change that it was asked for waits.
+  /// Never used. A remote that does not answer in time is reported as `unknown`.
   case retryLimitExceeded = -13030
-  /// The bytes are not those that were stored.
+  /// The bytes do not match their checksum.
   case nonMatchingChecksum = -13031
-  /// There are more bytes than were asked for.
+  /// The object is larger than the permitted maximum.
   case downloadSizeExceeded = -13032
-  /// It was given up.
+  /// The operation was cancelled.
   case cancelled = -13040
-  /// The caller asked for what cannot be.
+  /// An argument is invalid.
   case invalidArgument = -13050
-  /// Two references are of different buckets.
+  /// Two references belong to different buckets.
   case bucketMismatch = -13051
   /// A fault of the library or of the system.
   case internalError = -13052
-  /// What should be a path is none.
+  /// A path is invalid.
   case pathError = -13053
 }
 
-/// Why an operation failed. Match its cases, or bridge it and look at the code:
+/// The reason why an operation failed. Match its cases, or bridge it to `NSError` and check the code:
 ///
 /// ```swift
 /// do {
@@ -50,44 +50,45 @@ public enum StorageErrorCode: Int, Error, Sendable {
 /// }
 /// ```
 public enum StorageError: Error, CustomNSError, @unchecked Sendable {
-  // Unchecked, because a payload has values of any type; they are texts, numbers and errors, and never change.
+  // Unchecked, because a payload is `Any`. The values are strings, numbers and errors, and never change.
 
-  /// Nobody knows what happened.
+  /// The cause is unknown.
   case unknown(message: String, serverError: [String: Any])
-  /// There is no object under the name.
+  /// The object does not exist.
   case objectNotFound(object: String, serverError: [String: Any])
-  /// There is no such bucket.
+  /// The bucket does not exist.
   case bucketNotFound(bucket: String)
-  /// There is no such project.
+  /// The project does not exist.
   case projectNotFound(project: String)
-  /// The remote has no room for it. A full disk of this machine is `unknown`, with errno 28.
+  /// The remote's quota is exhausted. A full disk of this machine is `unknown`, with errno 28.
   case quotaExceeded(bucket: String, serverError: [String: Any])
-  /// The remote does not know the user.
+  /// The remote does not recognize the user.
   case unauthenticated(serverError: [String: Any])
-  /// The remote refused it.
+  /// The remote denied permission.
   case unauthorized(bucket: String, object: String, serverError: [String: Any])
-  /// The remote has not answered in time. The change that it was asked for waits, and is among `pendingChanges()`.
+  /// Never thrown. A remote that does not answer in time is reported as `unknown`, and the requested change
+  /// stays in `pendingChanges()`.
   case retryLimitExceeded
-  /// A content is not what was stored.
+  /// The stored bytes do not match their checksum.
   case nonMatchingChecksum
-  /// There are more bytes than were asked for.
+  /// The object is larger than the permitted maximum.
   case downloadSizeExceeded(total: Int64, maxSize: Int64)
-  /// It was given up.
+  /// The operation was cancelled.
   case cancelled
-  /// The caller asked for what cannot be.
+  /// An argument is invalid.
   case invalidArgument(message: String)
-  /// Two references are of different buckets.
+  /// Two references belong to different buckets.
   case bucketMismatch(message: String)
   /// A fault of the library or of the system.
   case internalError(message: String)
-  /// What should be a path is none.
+  /// A path is invalid.
   case pathError(message: String)
 
   public static var errorDomain: String { StorageErrorDomain }
 
   public var errorCode: Int { code.rawValue }
 
-  /// The case without what comes with it.
+  /// The code of the case, without its payload.
   public var code: StorageErrorCode {
     switch self {
     case .unknown: .unknown

@@ -1,4 +1,4 @@
-// The one translation of engine and system errors into errors of the API.
+// Translates engine and system errors into errors of the API. No other file does so.
 
 import ByteStore
 import DocumentStore
@@ -82,7 +82,7 @@ enum StorageErrors {
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
-    // A remote that was not reached in time is reported as such. The code of an exceeded limit is reserved.
+    // A remote that was not reached in time is reported as `unknown`. `retryLimitExceeded` is never thrown.
     case .overdue(let last): overdue(last, bucket, object)
     case .stopped: closed
     }
@@ -104,7 +104,7 @@ enum StorageErrors {
     return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
   }
 
-  /// The error of a change that this machine holds back, and not the remote.
+  /// The error of an overdue change whose cause is a local failure, not the remote.
   private static func overdue(
     _ waits: String, here cause: StorageError, _ bucket: String, _ object: String
   ) -> StorageError {

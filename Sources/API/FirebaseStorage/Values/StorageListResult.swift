@@ -1,16 +1,16 @@
-// A page of a list.
+// A page of a folder's contents.
 
 public import Foundation
 
-/// What is directly in a folder, or a part of it.
+/// The objects and folders directly in a folder, or one page of them.
 open class StorageListResult: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open: it never changes.
+  // Unchecked only because the class is open. Its properties never change.
 
-  /// Folders, in the order of their names' bytes.
+  /// The folders, sorted by the bytes of their names.
   public let prefixes: [StorageReference]
-  /// Objects, in the order of their names' bytes.
+  /// The objects, sorted by the bytes of their names.
   public let items: [StorageReference]
-  /// For the next page; nil on the last one.
+  /// The token of the next page; nil on the last page.
   public let pageToken: String?
 
   init(prefixes: [StorageReference], items: [StorageReference], pageToken: String?) {

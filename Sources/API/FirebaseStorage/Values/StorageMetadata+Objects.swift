@@ -1,4 +1,4 @@
-// Metadata and the records of objects: the one way there and back.
+// Converts between metadata and the stored records of objects. No other file does so.
 
 import DocumentStore
 import Foundation
@@ -7,7 +7,7 @@ import ObjectSync
 import OfflineSync
 
 extension StorageMetadata {
-  /// All that is known about an object.
+  /// Creates the complete metadata of a stored object.
   convenience init(_ object: StoredObject) {
     self.init()
     bucket = object.path.bucket
@@ -23,7 +23,7 @@ extension StorageMetadata {
     markAsKnown()
   }
 
-  /// What a remote knows about an object that is not here.
+  /// Creates the metadata of an object that exists only at the remote.
   convenience init(_ object: RemoteObject) {
     self.init()
     bucket = object.bucket
@@ -39,7 +39,7 @@ extension StorageMetadata {
     markAsKnown()
   }
 
-  /// Only what its owner says about an object.
+  /// Creates metadata with the writable attributes only.
   convenience init(_ attributes: ObjectAttributes) {
     self.init()
     set(attributes)
@@ -54,7 +54,7 @@ extension StorageMetadata {
     customMetadata = attributes.custom.isEmpty ? nil : attributes.custom
   }
 
-  /// For an upload.
+  /// The attributes for an upload.
   var attributes: ObjectAttributes {
     var attributes = ObjectAttributes()
     attributes.cacheControl = cacheControl
@@ -66,7 +66,7 @@ extension StorageMetadata {
     return attributes
   }
 
-  /// Changes what differs from what this metadata was made from.
+  /// The differences from the metadata as it was read.
   var update: AttributeChanges {
     var changes = AttributeChanges()
     for field in WritableText.allCases where initial.texts[field] != settable.texts[field] {

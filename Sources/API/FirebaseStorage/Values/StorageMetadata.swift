@@ -1,4 +1,4 @@
-// What is known about an object, and what can be said about it.
+// The metadata of an object: attributes that the caller can set, and attributes that the store determines.
 
 import DocumentStore
 public import Foundation
@@ -6,52 +6,53 @@ import ObjectStore
 
 /// The metadata of an object.
 ///
-/// Of those that the store hands out, `updateMetadata` sends what was changed: what was set and is nil now is
-/// cleared. A new one sets only what it names. Equal if their dictionaries are.
+/// `updateMetadata` sends the differences from the metadata as it was read: a value that was present and is
+/// now nil is cleared. New metadata only sets the values it contains. Two values are equal if their
+/// dictionaries are.
 ///
-/// Not for several threads at once while it is being changed.
+/// Do not use an instance from several threads while it is being changed.
 open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
-  // Unchecked: existing code passes it between threads like a value. We copy what comes in, and what goes out
-  // belongs to whoever gets it.
+  // Unchecked, because existing code passes metadata between threads like a value. The library copies its
+  // arguments, and the caller owns what it receives.
 
-  /// The bucket that the object is in; empty where that is not known yet.
+  /// The object's bucket; empty while it is unknown.
   public internal(set) var bucket = ""
   /// The full path of the object in its bucket.
   public internal(set) var path: String?
-  /// How the browser and others may cache it.
+  /// The caching rules for browsers and other caches (`Cache-Control`).
   public var cacheControl: String?
-  /// How a browser would offer it.
+  /// The presentation in a browser (`Content-Disposition`).
   public var contentDisposition: String?
-  /// How the bytes are encoded.
+  /// The encoding of the bytes (`Content-Encoding`).
   public var contentEncoding: String?
-  /// Which language it is in.
+  /// The language of the content (`Content-Language`).
   public var contentLanguage: String?
-  /// What kind of bytes they are.
+  /// The MIME type of the content (`Content-Type`).
   public var contentType: String?
-  /// The application's own, any names and values.
+  /// Names and values that the application defines.
   public var customMetadata: [String: String]?
-  /// Of the content, in Base64.
+  /// The MD5 hash of the content, in Base64.
   public internal(set) var md5Hash: String?
-  /// Which content it is: grows with every content of the same name.
+  /// The version of the content. It grows with each new content of this name.
   public internal(set) var generation: Int64 = 0
-  /// Counts the changes of metadata of this content, from 1.
+  /// The version of the metadata. It starts at 1 with each new content and counts the changes.
   public internal(set) var metageneration: Int64 = 0
-  /// Of the content, in bytes.
+  /// The size of the content in bytes.
   public internal(set) var size: Int64 = 0
-  /// When the content was put there.
+  /// The time when the content was stored.
   public internal(set) var timeCreated: Date?
-  /// When the content or the metadata was last changed.
+  /// The time of the last change of the content or the metadata.
   public internal(set) var updated: Date?
 
   var kind = Kind.unknown
-  /// What an update is compared with.
+  /// The values as they were read; an update sends the differences.
   private(set) var initial = Settable()
 
   enum Kind: Sendable { case unknown, file }
 
   public override init() { super.init() }
 
-  /// By the names of the JSON form. What has another type than it should counts as absent.
+  /// Creates metadata from the JSON form, by its names. A value of a wrong type is ignored.
   public init(dictionary: [String: AnyHashable]) {
     super.init()
     func text(_ key: Key) -> String? { dictionary[key.rawValue]?.base as? String }
@@ -75,13 +76,13 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   /// The last component of the path.
   open var name: String? { path.map(StoragePath.name(of:)) }
 
-  /// Whether this is of a file; false where that is not known.
+  /// Whether this describes a file; false while that is unknown.
   open var isFile: Bool { kind == .file }
 
-  /// Never true: folders are no objects.
+  /// Always false, because folders are not objects.
   open var isFolder: Bool { false }
 
-  /// The JSON form, without what is nil or zero.
+  /// Returns the JSON form, without values that are nil or zero.
   open func dictionaryRepresentation() -> [String: AnyHashable] {
     var dictionary: [String: AnyHashable] = [:]
     func set(_ key: Key, _ value: AnyHashable?) { dictionary[key.rawValue] = value }
@@ -121,7 +122,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Changes
 
-  /// What an update can set.
+  /// The values that an update can set.
   struct Settable: Sendable {
     var texts: [WritableText: String] = [:]
     var custom: [String: String]?
@@ -139,7 +140,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
     return settable
   }
 
-  /// From now on, what is there counts as known.
+  /// Makes the current values the baseline of the next update.
   func markAsKnown() { initial = settable }
 
   // MARK: Values

@@ -1,9 +1,9 @@
-// Places in buckets: from texts and URLs, and back.
+// Locations in buckets, with conversion from and to strings and URLs.
 //
 //   gs://bucket[/object]
 //   http[s]://host/v0/b/bucket[/o[/object]][?query]      the object percent-encoded
 //
-// Runs of slashes in an object's path count as one, those at its ends as none.
+// Repeated slashes in an object's path count as one; slashes at its ends are ignored.
 
 import Foundation
 
@@ -17,7 +17,7 @@ struct StoragePath: Hashable, Sendable {
     self.object = Self.normalized(object)
   }
 
-  /// Throws `pathError` for a text that has neither form.
+  /// Throws `pathError` for a string that has neither form.
   init(url: String) throws(StorageError) {
     if url.hasPrefix("gs://") {
       try self.init(gsURL: url)
