@@ -1,4 +1,4 @@
-// The time of a commit as the value of a field: compared, hashed, written and read.
+// Tests of a commit time as a field's value: compared, hashed, written and read.
 
 import BallcapFields
 import FirebaseFirestore

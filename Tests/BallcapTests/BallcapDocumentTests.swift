@@ -1,4 +1,4 @@
-// Ballcap's document over the real store, across restarts.
+// Tests of Ballcap's document over the real store, across restarts.
 
 import Ballcap
 import FirebaseFirestore

@@ -1,5 +1,5 @@
-// The tests of the Ballcap layer: one after the other, since collections are named through the default app, of which
-// a process has one.
+// The suite of the Ballcap tests. They run one after the other, because collections belong to the default
+// app and a process has only one.
 
 import Ballcap
 import FirebaseFirestore
@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5)), .defaultApp) enum BallcapTests {}
 
-/// The tests of other modules that need the default app, too, run before or after these.
+/// Runs the suite before or after tests of other modules that also need the default app.
 struct DefaultAppTrait: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
@@ -20,7 +20,7 @@ extension Trait where Self == DefaultAppTrait {
   static var defaultApp: Self { DefaultAppTrait() }
 }
 
-/// The error of a call with a completion.
+/// Returns the error that a call passes to its completion.
 func outcome(_ call: (@escaping ((any Error)?) -> Void) -> Void) async -> (any Error)? {
   await withCheckedContinuation { done in call { done.resume(returning: $0) } }
 }
@@ -38,7 +38,7 @@ struct Plain: Codable, Modelable {
   var list = ["a"]
 }
 
-/// Counts that commits change.
+/// A model with fields whose values a commit computes.
 struct Counter: Codable, Modelable {
   var hits: IncrementableInt = 0
   var weight: IncrementableDouble = 0.0

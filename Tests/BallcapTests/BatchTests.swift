@@ -1,4 +1,4 @@
-// Writes of objects together.
+// Tests of writing several objects together.
 
 import FirebaseFirestore
 import Foundation
@@ -20,7 +20,7 @@ extension BallcapTests {
       var rows = [[1], [2]]
     }
 
-    /// Not as a coder demands it.
+    /// Requests two containers, which the rules of `Encodable` forbid.
     private struct Doubled: Codable, Modelable {
       var number = 1
 
@@ -105,7 +105,7 @@ extension BallcapTests {
         let queue = Firestore.firestore().settings.dispatchQueue
         queue.suspend()
         batch.commit { _ in done.resume(returning: (ada.createdAt, ada.updatedAt)) }
-        // Before the commit is told, this machine's time is shown.
+        // Before the completion of the commit runs, the object shows the local time.
         #expect(abs(ada.createdAt.dateValue().timeIntervalSinceNow) < 60)
         #expect(ada.updatedAt == ada.createdAt)
         queue.resume()

@@ -1,4 +1,4 @@
-// What the process remembers of documents.
+// Tests of the cache of documents in the process.
 
 import FirebaseFirestore
 import Foundation
@@ -61,7 +61,7 @@ extension BallcapTests {
       let old = try await ada.documentReference.getDocument()
       try await ada.delete()
       #expect(ada.cache == nil)
-      // A read that began before the deletion ends after it.
+      // A read that started before the deletion ends after it.
       _ = try Document<User>(snapshot: old)
       #expect(ada.cache == nil)
       try await ada.save()
@@ -108,12 +108,12 @@ extension BallcapTests {
       for look in looks {
         try await ada.save()
         #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
-        // Not through an object.
+        // Deletes the document without an object.
         try await Firestore.firestore().document("users/ada").delete()
         #expect(try await look(ada))
         #expect(Document<User>(id: "ada").cache == nil)
       }
-      // What is made again is there again, whoever found nothing before.
+      // A recreated document is found, although an earlier read reported that it was absent.
       let absent = try await ada.documentReference.getDocument()
       try await ada.save()
       _ = try Document<User>(snapshot: absent)
@@ -126,7 +126,7 @@ extension BallcapTests {
       let old = try await ada.documentReference.getDocument()
       let forgets: [() throws -> Void] = [
         { self.cache.delete(reference: ada.documentReference) }, { self.cache.delete(key: ada.path) },
-        // What only a commit can tell.
+        // A value that only a commit can compute.
         { try self.cache.set(Document<Counter>(id: "c"), reference: ada.documentReference) },
       ]
       for forget in forgets {
@@ -135,17 +135,17 @@ extension BallcapTests {
         #expect(ada.cache == nil)
         _ = try Document<User>(snapshot: old)
       }
-      // Nobody said what the commit led to: it is looked up.
+      // The result of the commit is unknown, so it is read.
       cache.setCommitted(nil, at: ada.documentReference, 0)
       #expect(ada.cache == User(name: "Ada"))
-      // Whoever looked before does not know, and who looks behind it does, however old the document is.
+      // Only a read that started after the commit settles an unknown result, however old the document is.
       let before = try #require(CachedDocument.unknown(ada.documentReference).settled(at: nil))
       let unknown = CachedDocument.unknown(ada.documentReference)
       let time = CachedDocument.now
       while CachedDocument.now == time {}
       let behind = try #require(unknown.settled(at: nil))
       #expect(!before.settles(unknown) && behind.settles(unknown))
-      // What was deleted stays away.
+      // A deleted document does not reappear.
       try await ada.delete()
       _ = try Document<User>(snapshot: old)
       #expect(ada.cache == nil)
@@ -214,7 +214,7 @@ extension BallcapTests {
       #expect(found?.createdAt == ada.createdAt)
       cache.delete(reference: ada.documentReference)
       #expect(cache.get(documentType: Document<User>.self, reference: ada.documentReference) == nil)
-      // What only a commit can tell is not remembered.
+      // A value that only a commit can compute is not cached.
       try cache.set(Document<Counter>(id: "c"))
       #expect(cache.get(reference: Document<Counter>(id: "c").documentReference) == nil)
     }

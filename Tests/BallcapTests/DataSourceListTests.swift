@@ -1,4 +1,4 @@
-// The list of a data source: its order, what is told of it, and who else asks.
+// Tests of a data source's list: its order, its reported changes, and other users of the list.
 
 import DocumentStore
 import FirebaseFirestore
@@ -20,7 +20,7 @@ extension BallcapTests {
       try await Document<Item>(id: id, from: Item(name: name, rank: rank)).save()
     }
 
-    /// A list on a screen that knows indices only.
+    /// Applies a change as a screen does that knows only indices.
     private func apply(_ change: ItemSource.Snapshot, to rows: inout [String]) {
       let (gone, come) = change.indices.steps
       for row in gone.sorted(by: >) { rows.remove(at: row) }
@@ -33,7 +33,7 @@ extension BallcapTests {
       let favourites = Firestore.firestore().collection("favourites")
       for (place, id) in ["c", "a", "b"].enumerated() {
         try await favourites.document(id).setData(["place": place])
-        // The other way round, and where nobody looks.
+        // In reverse order, in the collection that the query does not read.
         try await items.document(id).setData(["name": id, "rank": -place, "place": -place])
       }
       let source = ItemSource.Query(favourites.order(by: "place")).dataSource()
@@ -44,7 +44,7 @@ extension BallcapTests {
       let moved = try #require(try await changes.next())
       #expect(moved.after.keys == ["a", "b", "c"])
       #expect(moved.indices.oldModifications == [0] && moved.indices.modifications == [2])
-      // Sorted anew, they still stand for what the query found.
+      // After sorting, the objects still belong to the documents that the query found.
       source.documents = source.documents.reversed()
       try await favourites.document("c").updateData(["place": -9])
       #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
@@ -132,7 +132,7 @@ extension BallcapTests {
       #expect(list.count == 10_000)
     }
 
-    /// A model that knows how often it was compared.
+    /// A model that counts its comparisons.
     private struct Compared: Codable, Modelable {
       nonisolated(unsafe) static var count = 0
       var rank = 0
@@ -165,13 +165,14 @@ extension BallcapTests {
         #expect(source.firstIndex(of: item("no\(id)", 0)) == nil)
       }
       #expect(source.count == 5000)
-      // Some twenty for each that is placed; of the second, those who may have changed since they were placed.
+      // Placing an element takes about twenty comparisons of order. Models are compared only if they may
+      // have changed since they were placed.
       #expect(comparisons < 100 * 40 && Compared.count < 100 * 40, "\(comparisons), \(Compared.count)")
     }
 
     // MARK: Twins
 
-    /// What was put there by hand twice.
+    /// The list contains a document twice, inserted by hand.
     @Test func stepsLeadFromBeforeToAfterWhereADocumentIsThereTwice() async throws {
       for rank in 0..<4 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
@@ -252,7 +253,7 @@ extension BallcapTests {
       }
       #expect(rows == ["c", "d", "b"])
       #expect(source.map(\.id) == rows && source.last?.data?.name == "edited")
-      // One that heard nothing changes nothing.
+      // A loop that received no change has no effect.
       _ = source.changes.makeAsyncIterator()
       for try await change in source.changes {
         #expect(change.after.keys == rows)
@@ -268,7 +269,7 @@ extension BallcapTests {
       #expect(source.map(\.id) == ["0", "1", "2", "3"])
       try await items.document("1").delete()
       for try await change in source.changes {
-        // What was live before is live again; one of the page has come up.
+        // The first documents are live again, and one of the second page has moved up to them.
         #expect(change.before.keys == ["2", "3"])
         #expect(change.after.keys == ["0", "2", "3"])
         break
@@ -278,7 +279,7 @@ extension BallcapTests {
     @Test func aLoopDoesNotWaitForWhatTheOneBeforeAskedFor() async throws {
       try await save("a", 1)
       let asked = Heard<Bool>()
-      // Used by one task at a time.
+      // Only one task uses the source at a time.
       nonisolated(unsafe) let source = Document<Item>.order(by: "rank").dataSource()
       source.retrieve { _, _, _ in asked.hear(true) }
       let waiting = Task { for try await _ in source.changes {} }
@@ -342,7 +343,7 @@ extension BallcapTests {
       }
       show(await heard.next())
       #expect(rows == ["0", "2", "4", "6"])
-      // Nobody sees it, and nobody is told.
+      // This document fails the predicate, so the list reports nothing.
       try await save("odd", 99)
       for step in 0..<20 {
         let batch = Batch()
@@ -408,7 +409,7 @@ extension BallcapTests {
         let change = await quiet.next()
         told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
       } while told.last != ["c"]
-      // The first state is told, empty or not.
+      // The first state is reported whether it is empty or not.
       #expect(Array(told.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
       app.onCallbackQueue { for source in sources { source.stop() } }
       try await firestore.terminate()

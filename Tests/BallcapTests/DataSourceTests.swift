@@ -1,4 +1,4 @@
-// Live documents of a query, in order.
+// Tests of the live, ordered documents of a query.
 
 import FirebaseFirestore
 import Foundation
@@ -127,11 +127,11 @@ extension BallcapTests {
       for rank in 0..<40 { try await save("\(rank)", rank * 10) }
       let source = source(Document<Item>.query).sorted { $0[\.rank] < $1[\.rank] }.listen()
       _ = await heard.next()
-      // The middle of the list says that it belongs to the end, and has not been saved.
+      // Documents in the middle of the list are changed in place to belong at its end, and are not saved.
       app.onCallbackQueue { for index in 15..<25 { source[index].data?.rank = 1000 + index } }
       for rank in stride(from: 5, to: 400, by: 20) { try await save("new\(rank)", rank) }
       var last: ItemSource.Snapshot?
-      // Several changes may come as one.
+      // Several changes may be reported as one.
       while last.map({ $0.after.count < 60 }) ?? true {
         let snapshot = await heard.next()
         app.onCallbackQueue {
@@ -190,7 +190,7 @@ extension BallcapTests {
       #expect(ids(source).isEmpty)
     }
 
-    /// Documents from another collection; one of them is not there.
+    /// Retrieves objects from another collection, in which one document is missing.
     @Test func objectsMayBeAwaited() async throws {
       try await save("a")
       try await save("b")
@@ -204,7 +204,7 @@ extension BallcapTests {
       #expect(ids(source) == ["b"])
     }
 
-    /// Holds answers back until the test lets them go.
+    /// Holds answers back until the test releases them.
     private final class Held: @unchecked Sendable {
       private var answers: [String: () -> Void] = [:]
       private let lock = NSLock()
@@ -315,7 +315,7 @@ extension BallcapTests {
           .onError { (_, error: any Error) in withExtendedLifetime(end) { heard(error) } }.get()
       }
       #expect(error as? DataSourceError == .timeout)
-      // Ends when the source has let go of its closures. If it never does, the time limit says so.
+      // Ends when the source has released its closures. Otherwise the test reaches its time limit.
       for await _ in isAlive {}
     }
 
@@ -332,7 +332,8 @@ extension BallcapTests {
       held.release("a")
     }
 
-    /// The story: the answer went to the loop, which was over, and the page and all that came behind it were lost.
+    /// The bug: the answer went to the loop, which had ended. The page, and everything after it, was
+    /// lost.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aPageThatALoopHasAskedForIsToldBehindTheEndOfTheLoop(isAnsweredBefore: Bool) async throws {
       try await save("a", 0)

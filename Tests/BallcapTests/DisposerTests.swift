@@ -1,4 +1,4 @@
-// The end of listening.
+// Tests of disposers, which remove listeners.
 
 import Ballcap
 import FirebaseFirestore
@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct DisposerTests {
-  /// Counts removals, and may do something in them.
+  /// A registration that counts its removals and can run a closure in them.
   private final class Registration: NSObject, ListenerRegistration, @unchecked Sendable {
     var removals = 0
     var onRemoval: () -> Void = {}
@@ -34,7 +34,8 @@ import Testing
   }
 
   @Test func aRemovalMayDisposeOfTheSame() {
-    // The original held a lock while it removed, and a removal that disposed of the same disposer never ended.
+    // The original Ballcap held a lock during the removal. A removal that disposed of the same disposer
+    // deadlocked.
     let registration = Registration()
     let disposer = Disposer(.value(registration))
     registration.onRemoval = { disposer.dispose() }

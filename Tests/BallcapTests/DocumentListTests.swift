@@ -1,4 +1,4 @@
-// The list of a data source against one that is sorted the long way.
+// Compares the list of a data source with a list that is sorted after every step.
 
 import FirebaseFirestore
 import Testing

@@ -1,4 +1,5 @@
-// What was wrong with the original, by its number in the list of those who described it, and where it is shown right.
+// The faults of the original Ballcap, by their numbers in docs/ballcap.md, with the tests that show the
+// correct behaviour.
 
 import Ballcap
 import FirebaseFirestore
@@ -11,7 +12,7 @@ extension BallcapTests {
   @Suite final class Faults {
     private let app = TestApp()
 
-    /// A fault, and the tests that fail when it is back.
+    /// Each fault, and the tests that fail if it comes back.
     private static let table: [(number: Int, fault: String, tests: [String])] = [
       (
         1, "what does not encode crashes a batch",
@@ -127,7 +128,7 @@ extension BallcapTests {
       #expect(loud.isEmpty, "\(loud)")
     }
 
-    /// As many as no pool of threads has.
+    /// More waiting lists than any thread pool has threads.
     @Test func listsThatWaitForAnswersTakeNoThread() async throws {
       try await Document<User>(id: "ada").save()
       let asked = Heard<Bool>()
@@ -152,7 +153,7 @@ extension BallcapTests {
     }
 
     private final class Answers: @unchecked Sendable {
-      // Guarded by the lock.
+      // Protected by the lock.
       private var all: [() -> Void] = []
       private let lock = NSLock()
 
@@ -164,7 +165,7 @@ extension BallcapTests {
       }
     }
 
-    /// Without being a part of the module.
+    /// The property is public: this test uses it without `@testable`.
     @Test func theTimeOfATransferIsForEverybodyToChoose() {
       let batch = StorageBatch()
       #expect(batch.timeout == 600)
@@ -190,7 +191,7 @@ extension BallcapTests {
           }
         }
       }
-      // In no order: the last one begins when they have ended.
+      // The earlier transfers end in any order. The last one starts after them.
       for _ in 0..<80 { await ended.next() }
       let last = File(place, data: Data("last".utf8), mimeType: .plain)
       try await last.save()

@@ -1,4 +1,4 @@
-// Fields that the commit computes.
+// Tests of fields whose values the commit computes.
 
 import Ballcap
 import FirebaseFirestore

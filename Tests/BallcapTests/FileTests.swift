@@ -1,4 +1,4 @@
-// Files in the storage, described in documents.
+// Tests of files in the storage that documents describe.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -21,7 +21,7 @@ extension BallcapTests {
       File(place(path), data: data, mimeType: type)
     }
 
-    /// As another process has it: nothing of it is in the cache.
+    /// Returns the file as another process has it, without cached bytes.
     private func stranger(_ file: File) -> File {
       FileManager.shared.delete(key: file.path)
       return File(path: file.path, url: file.url, mimeType: file.mimeType, metadata: file.metadata)
@@ -139,7 +139,7 @@ extension BallcapTests {
     }
 
     @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
-      // A file where the folder of the storage is to be.
+      // A file at the path of the storage's folder.
       let folder = app.folder.appendingPathExtension("broken")
       try Data("x".utf8).write(to: folder)
       FirebaseApp.configure(name: "broken", options: FirebaseOptions(directory: folder))
@@ -159,7 +159,7 @@ extension BallcapTests {
       try await saved.delete()
       #expect(saved.data == nil && !saved.isUploaded && saved.url == nil)
       await #expect(throws: StorageError.self) { try await saved.getData() }
-      // What turns out not to be there is gone here, too, and that is told.
+      // If the remote object is missing, the local bytes are dropped too, and the call reports the error.
       let missing = file("a/missing", text)
       await #expect(throws: StorageError.self) { try await missing.delete() }
       #expect(missing.data == nil)
@@ -292,7 +292,7 @@ extension BallcapTests {
       batch.timeout = 0
       let ended = Heard<(any Error)?>()
       let error = await outcome { done in
-        // There, so that the time is not up before somebody listens.
+        // Commits on the callback queue, so that the timeout cannot fire before the observers are added.
         app.onCallbackQueue {
           for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.hear($0.error) } }
         }
@@ -320,7 +320,8 @@ extension BallcapTests {
         said.contains("A storage batch can no longer be used after commit has been called."), "\(said)")
     }
 
-    /// The transfers of the second commit stood where those of the first had been looked for, and were cancelled.
+    /// The bug: the timeout of the first commit cancelled the transfers of the second one, because both
+    /// commits used the same list.
     @Test func whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled() async {
       let batch = StorageBatch().save(file("batch/again", Data(count: 64 << 20)))
       batch.timeout = 0
@@ -336,7 +337,7 @@ extension BallcapTests {
       #expect(errors[1] == nil)
     }
 
-    /// Whoever waited for the time to be up held on to all bytes until then.
+    /// The bug: the timeout retained all bytes of the batch until it fired.
     @Test func aBatchThatHasEndedKeepsNothing() async throws {
       let freed = Heard<Bool>()
       func commit() async throws {
@@ -366,7 +367,7 @@ extension BallcapTests {
       }
       #expect(error == nil)
       #expect(second.uploadTask != nil && second.uploadTask === task)
-      // The last to be told.
+      // The observer that is called last.
       let ended = Heard<Bool>()
       _ = task?.observe(.failure) { _ in ended.hear(true) }
       task?.cancel()

@@ -1,4 +1,4 @@
-// What the document cache notes of readings until somebody asks it.
+// Tests of the journal of reads, which the document cache evaluates when it is queried.
 
 import FirebaseFirestore
 import Foundation
@@ -12,8 +12,8 @@ extension BallcapTests {
   @Suite final class ReadJournals {
     private let app = TestApp()
 
-    /// Beside a list that forgets nothing: the last of all readings are kept as they were, whatever they are, and no more
-    /// of them than a piece too many.
+    /// Compares the journal with a list of all reads. The journal must return the last reads unchanged,
+    /// with less than one piece in excess.
     @Test func theLastDocumentsStayAsTheyWereRead() async throws {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let few = try await Self.read(Firestore.firestore()) + Self.read(other)
@@ -23,7 +23,7 @@ extension BallcapTests {
         var all: [DocumentSnapshot] = []
         var pick = few[0]
         for step in 0..<3000 {
-          // The same database comes many times, and large documents by turns with small ones.
+          // Picks the same database many times in a row, and alternates large and small documents.
           if Int.random(in: 0..<4, using: &random) > 0 { pick = few.randomElement(using: &random)! }
           journal.add(pick)
           all.append(pick)
@@ -43,12 +43,12 @@ extension BallcapTests {
       try await other.terminate()
     }
 
-    /// Nothing of them has anything to do with what was read.
+    /// The unpacked snapshots share no object with the snapshots that were packed.
     @Test func whatIsPackedComesBackTheSame() async throws {
       var packed = PackedSnapshots()
       let snapshots = try await Self.read(Firestore.firestore())
       let taken = snapshots.filter { packed.append($0) }
-      // One has no document, and one is large.
+      // One snapshot has no document, and one is large.
       #expect(taken.count == snapshots.count - 2)
       #expect(packed.snapshots == taken)
       for (copy, original) in zip(packed.snapshots, taken) {
@@ -74,8 +74,8 @@ extension BallcapTests {
       try await other.terminate()
     }
 
-    /// Documents come to have fields that no document had when others were read: the records of both are read in the
-    /// end with what was known last, whichever came first.
+    /// Later documents have field names that no document had when the first ones were read. The records
+    /// of both are read with the latest shapes, whichever was packed first.
     @Test func documentsWithNewNamesArePackedBesideOlderOnes() async throws {
       let people = Firestore.firestore().collection("people")
       func read(_ name: String) async throws -> DocumentSnapshot {
@@ -92,7 +92,8 @@ extension BallcapTests {
       }
     }
 
-    /// Alike in their fields and of several shapes, deep below others, large, and absent.
+    /// Returns snapshots with equal fields, with several shapes, with long paths, large ones, and absent
+    /// ones.
     private static func read(_ firestore: Firestore) async throws -> [DocumentSnapshot] {
       let people = firestore.collection("people")
       for number in 0..<5 { try await people.document("\(number)").setData(["n": number, "name": "Ada"]) }

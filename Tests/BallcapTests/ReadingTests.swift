@@ -1,4 +1,4 @@
-// Reading objects and listening to them.
+// Tests of reading objects and of listening to them.
 
 import FirebaseFirestore
 import Foundation
@@ -17,7 +17,7 @@ final class Player: Object, DataRepresentable, DataListenable, HierarchicalStruc
 
 struct Game: Codable, Modelable { var points = 0 }
 
-/// Counts how many of it were made by `init`.
+/// A model that counts the calls of `init`.
 private struct Counted: Codable, Modelable {
   nonisolated(unsafe) static var made = 0
   var value = 0
@@ -59,7 +59,7 @@ extension BallcapTests {
       #expect(player.data == found.data)
       #expect(player.createdAt == found.createdAt && player.updatedAt == found.updatedAt)
       #expect(player.snapshot?.exists == true)
-      // As in the original, what the completion gets is another object.
+      // As in the original Ballcap, the completion gets another object.
       #expect(found !== player)
     }
 
@@ -101,8 +101,8 @@ extension BallcapTests {
       #expect(tag.hashValue == Document<Tag>(id: "t").hashValue)
     }
 
-    /// Of a class of this module, and of one from outside. Both were known since they were made, one after the other, so
-    /// that a list in the order of updates had them the other way around.
+    /// The test covers a class of this module and one from outside. The bug: each object got its own time
+    /// of creation, so a list in the order of updates was reversed.
     @Test func whatOneQueryFoundWithoutTimesIsKnownSinceOneMoment() async throws {
       for id in ["a", "b", "c"] {
         try await Game.collectionReference.document(id).setData(["points": 3])

@@ -1,4 +1,4 @@
-// The cache of recent values against a list that is kept the long way.
+// Compares the cache of recent values with a plain list.
 
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
-    /// Oldest first.
+    /// The entries, oldest first.
     var list: [(key: Int, value: Int, cost: Int)] = []
     for step in 0..<4000 {
       let key = rng.roll(16)

@@ -1,4 +1,5 @@
-// The cache of a database with a remote: what is pending is seen, and what the remote rejects is not remembered.
+// Tests of the cache of a database with a remote: pending changes are visible, and rejected ones are
+// dropped.
 
 import Ballcap
 import DocumentStore
@@ -77,7 +78,7 @@ extension BallcapTests {
     }
 
     private struct Found: @unchecked Sendable {
-      // Made once, handed over, and not touched by who made it.
+      // Created once and handed over; its creator does not use it again.
       var document: Document<User>?
       var error: (any Error)?
     }
@@ -88,7 +89,7 @@ extension BallcapTests {
       }
     }
 
-    /// What is not in the cache may be at the remote all the same.
+    /// A document that is not in the cache may exist at the remote.
     @Test func theCacheAloneDoesNotKnowWhatItHasNeverSeen() async throws {
       let fields = StoredMap([("name", .string("Ada")), ("age", .integer(1)), ("tags", .array([]))])
       try authority.commit([.set(DocumentPath(["users", "ada"]), fields)])
@@ -128,7 +129,7 @@ extension BallcapTests {
       try await reference.updateData(["age": 2])
       _ = try await Document<User>.get(id: "ada")
       #expect(Document<User>(id: "ada").cache?.age == 2)
-      // A read that began before the change ends after it.
+      // A read that started before the change ends after it.
       _ = try Document<User>(snapshot: old)
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }

@@ -1,4 +1,5 @@
-// A write does not keep its object. What the object learns from a write without a completion.
+// Tests that a write does not retain its object, and of what the object learns from a write without a
+// completion.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -63,7 +64,7 @@ extension BallcapTests {
 
     private final class Observed { weak var object: Visitor? }
 
-    /// Issues a write of an object that nothing else keeps. Returns whether it failed.
+    /// Issues a write of an object that nothing else retains. Returns whether the write failed.
     private func isFailure<T: Visitor & DataRepresentable>(
       of write: Write, _ type: T.Type
     ) async throws -> Bool where T.Model == Visitor.Model {

@@ -1,4 +1,5 @@
-// Stands in front of glibc's allocator, in programs that link this: tests. Everything goes on to the allocator itself.
+// Wraps glibc's allocator in programs that link this file, which are tests. Every call is forwarded to
+// the allocator.
 
 #include "allocations.h"
 

@@ -1,4 +1,4 @@
-// Counts, sums and averages.
+// Tests of counts, sums and averages.
 
 import FirebaseFirestore
 import Foundation

@@ -1,4 +1,4 @@
-// @DocumentID, @ServerTimestamp and @ExplicitNull.
+// Tests of `@DocumentID`, `@ServerTimestamp` and `@ExplicitNull`.
 
 import DocumentStore
 import FirebaseCore

@@ -1,4 +1,5 @@
-// Every Swift example of docs/guides runs, and that of a remote, and the pages show what runs.
+// Runs every Swift example of docs/guides and the example of a remote, and checks that the pages show
+// this code.
 
 import Ballcap
 import DocumentStore
@@ -19,7 +20,8 @@ import Testing
     deinit { try? Foundation.FileManager.default.removeItem(at: url) }
   }
 
-  /// Callbacks run on a queue: nobody serves the main one for a test.
+  /// Opens a database whose callbacks run on a background queue, because no run loop serves the main
+  /// queue in a test.
   private func database(_ name: String = "database") throws -> Firestore {
     try ServerGuide().open(folder.url.appendingPathComponent(name))
   }
@@ -43,7 +45,7 @@ import Testing
     #expect(count > 25)
   }
 
-  /// Lines of code, wherever they stand in a line.
+  /// Returns the lines of code without their indentation, imports and blank lines.
   private static func plain(_ text: String) -> String {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty && !$0.hasPrefix("import ") && $0 != "@main" }.joined(separator: "\n")
@@ -91,7 +93,7 @@ import Testing
     let indexes = try await shop.indexes()
     #expect(indexes.contains { $0.hasPrefix("orders(state") }, "\(indexes)")
     #expect(guide.explain(FirestoreErrorCode(.dataLoss)) == "a file is damaged")
-    // Without a remote there is no queue.
+    // Without a remote, the outbox is empty.
     try await guide.cancelOrders(in: shop)
     try await shop.document("sessions/old").setData(["user": "ada"])
     try await guide.everyNight(shop, folder.url.appendingPathComponent("night"))
@@ -170,7 +172,7 @@ import Testing
     let indexes = try await database.indexes()
     #expect(indexes.contains { $0.hasPrefix("users(city") }, "\(indexes)")
     try await database.terminate()
-    // What was set is there when the database is opened again.
+    // The policy persists when the database is opened again.
     let directory = folder.url.appendingPathComponent("database").path
     try guide.keepSessionsForAWhile(in: directory)
     let store = try DocumentStore.open(directory)
@@ -194,7 +196,7 @@ import Testing
     #expect(try await client.pendingWrites().count == 2)
     let (refusals, told) = AsyncStream.makeStream(of: String.self)
     BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
-    // There is none, which the authority knows.
+    // The document does not exist, which only the authority knows.
     try await client.document("messages/3").updateData(["isRead": true])
     try await client.enableNetwork()
     try await client.waitForPendingWrites()
@@ -227,7 +229,7 @@ import Testing
         try authority.document(at: DocumentPath(path.split(separator: "/").map(String.init))) != nil
       #expect(isThere == path.hasPrefix("notes"), "\(path)")
     }
-    // Transactions come another way.
+    // Transactions do not use the write stream.
     let audit = client.document("audit/3")
     do {
       _ = try await client.runTransaction { transaction, _ in
@@ -241,7 +243,8 @@ import Testing
 
   // MARK: Programs of their own
 
-  /// They choose where their data is by the folder and the user that they run for.
+  /// The programs choose the location of their data by the working directory and the user that they run
+  /// as.
   @Test func programsStart() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let folder = Foundation.FileManager.default.temporaryDirectory

@@ -1,6 +1,6 @@
-// The Swift of docs/guides, word by word; GuideTests runs it.
+// The Swift code of docs/guides, verbatim; GuideTests runs it.
 //
-// The lines are those of the pages, one level further in.
+// The lines are those of the pages, indented by one more level.
 // swift-format-ignore-file
 
 import Ballcap

@@ -1,8 +1,8 @@
-// What closures were called with, for tests that await it.
+// Values passed to closures, for tests that await them.
 
-/// Values in the order in which they came. One side yields, the other awaits.
+/// A sequence of values in order of arrival. One side yields, the other awaits.
 package final class Heard<Value>: @unchecked Sendable {
-  // Unchecked, because values are handed over.
+  // Unchecked, because each value is handed over and its sender does not use it again.
   private struct Item: @unchecked Sendable { var value: Value }
   private let continuation: AsyncStream<Item>.Continuation
   private var iterator: AsyncStream<Item>.Iterator
@@ -18,7 +18,7 @@ package final class Heard<Value>: @unchecked Sendable {
   package func next() async -> Value { await iterator.next(isolation: nil)!.value }
 }
 
-/// What a call with a completion told it.
+/// Returns the value that a call passes to its completion.
 package func told<Value>(_ call: (@escaping (Value) -> Void) -> Void) async -> Value {
   let heard = Heard<Value>()
   call { heard.hear($0) }

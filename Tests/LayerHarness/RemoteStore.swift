@@ -5,7 +5,7 @@ package import FirebaseFirestore
 import OfflineSync
 
 extension TestApp {
-  /// In memory, with a remote of its own; its callbacks run where those of the app do.
+  /// Opens a database in memory with its own remote. Its callbacks run on the app's callback queue.
   package func storeWithRemote() throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()

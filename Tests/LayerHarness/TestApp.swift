@@ -1,18 +1,18 @@
-// The app without a name, for tests of layers that find their collections through it.
+// The default app, for tests of layers that find their collections through it.
 
 import FirebaseFirestore
 import FirebaseStorage
 package import Foundation
 
-/// The default app with an empty database and an empty storage, for one test.
+/// The default app with an empty database and an empty storage, for a single test.
 package final class TestApp {
   package let folder = FileManager.default.temporaryDirectory
     .appendingPathComponent("dugout-test-\(UUID().uuidString)")
   private static let queueKey = DispatchSpecificKey<Bool>()
 
-  /// Of one that is broken, nothing can be opened.
+  /// Starts the app. If `isBroken`, no store can be opened.
   package init(isBroken: Bool = false) {
-    // A file where the folder is to be.
+    // A file at the path of the folder.
     if isBroken { try? Data("x".utf8).write(to: folder) }
     start()
   }
@@ -32,13 +32,13 @@ package final class TestApp {
     Storage.storage().callbackQueue = queue
   }
 
-  /// As a new process finds everything.
+  /// Closes everything and opens it again, as a new process would.
   package func restart() async {
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     start()
   }
 
-  /// Runs `body` where the callbacks run, so that it sees what they did.
+  /// Runs `body` on the callback queue, so that it sees the effects of earlier callbacks.
   package func onCallbackQueue<Value>(_ body: () -> Value) -> Value {
     Firestore.firestore().settings.dispatchQueue.sync(execute: body)
   }

@@ -1,6 +1,7 @@
-// The list with ranks against an array.
+// Compares the rank tree with an array.
 
 import LayerKit
+
 import Testing
 
 @testable import FirebaseCore
@@ -41,7 +42,7 @@ import Testing
         #expect(tree.rank(of: RankTree<Int>.Handle(place)) == place)
         #expect(tree.element(tree.handle(at: place)) == place)
       }
-      // It goes on from there.
+      // The tree can still be edited.
       var array = Array(0..<count)
       tree.insert(-1, at: count / 2)
       array.insert(-1, at: count / 2)

@@ -1,4 +1,4 @@
-// Small versions of the campaign.
+// Runs short versions of the campaign.
 
 import Foundation
 import LayerHarness

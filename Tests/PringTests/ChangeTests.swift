@@ -1,4 +1,4 @@
-// What an update writes.
+// Tests of the fields that an update writes.
 
 import FirebaseFirestore
 import Foundation
@@ -51,8 +51,8 @@ extension PringTests {
       #expect(try await item.reference.getDocument().version == before)
     }
 
-    /// The story: the one before it was taken for the last that took off, and what the last had written was written
-    /// again.
+    /// The bug: when the second update completed first, the first one was treated as the latest. The
+    /// values of the second were then written again.
     @Test func whereTheLastUpdateLandsFirstNothingIsWrittenTwice() async throws {
       let item = Item(id: "a")
       try await item.save()
@@ -178,15 +178,15 @@ extension PringTests {
       #expect(item.updateValue.isEmpty)
     }
 
-    /// An update of the object that fails when it is committed.
+    /// Returns a batch with an update of the object that fails at commit.
     private func failingUpdate(of object: Object) -> WriteBatch {
       let batch = object.reference.firestore.batch()
       object.pack(.update, batch: batch)
       return batch.updateData(["x": 1], forDocument: Item.reference.document("missing"))
     }
 
-    /// The story: what the second one noted when it landed was taken for all that is stored, and what the first was to
-    /// write was nobody's any more.
+    /// The bug: when the second update completed, its state was treated as the whole stored state. The
+    /// changes of the failed first update were lost.
     @Test(arguments: [false, true])
     func membersThatAFailedUpdateDidNotWriteAreWrittenByTheNext(otherIsOfTheList: Bool) async throws {
       let room = Room(id: "r")

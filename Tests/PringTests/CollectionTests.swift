@@ -1,4 +1,4 @@
-// Collections below objects, lists inside them, references and relations.
+// Tests of collections below objects, lists inside objects, references and relations.
 
 import FirebaseFirestore
 import Foundation
@@ -188,7 +188,7 @@ extension PringTests {
       #expect(try await ids("version/1/room/r/members") == ["ada"])
       #expect(try await ids("version/1/members") == ["ada", "eve"])
       #expect(room.items[0].isSaved && room.members[0].isSaved)
-      // The writes are still to be sent.
+      // The batch is not committed yet.
       room.batch(.delete, completion: "1")
       try await room.save()
       #expect(try await ids("version/1/room/r/items") == ["a", "b", "c"])

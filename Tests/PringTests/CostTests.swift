@@ -1,5 +1,5 @@
-// What the layer costs beside Ballcap: the same document, the same store, one after the other in turns. Printed, since
-// builds and machines differ; the limits are far outside.
+// Compares the cost of Pring with that of Ballcap: the same document, the same store, in alternating
+// rounds. The test prints the results, because builds and machines differ; its limits are generous.
 
 import Ballcap
 import FirebaseFirestore

@@ -1,4 +1,4 @@
-// Data sources: live lists, pages, orders, filters, and objects that come late.
+// Tests of data sources: live lists, pages, orders, filters, and objects that arrive late.
 
 import FirebaseFirestore
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pring
 
-/// What a data source told, as text: `initial ids`, `+1`, `~0`, `-2`, `error`.
+/// Logs the changes of a data source as text: `initial ids`, `+1`, `~0`, `-2`, `error`.
 func log<T: Document>(_ source: DataSource<T>, _ heard: Heard<String>) {
   source.on { [unowned source] _, change in
     switch change {
@@ -54,7 +54,7 @@ extension PringTests {
       source.stop()
     }
 
-    /// The same text, composed in two ways, is two ids.
+    /// Two Unicode compositions of one text are two ids.
     @Test func idsThatOnlyLookTheSameAreTwoRows() async throws {
       let (short, long) = ("\u{e9}", "e\u{301}")
       try await make(short, 1)
@@ -108,7 +108,8 @@ extension PringTests {
       #expect(app.onCallbackQueue { source.isLast })
     }
 
-    /// The story: no page can begin at a time that a remote has still to set, and to ask for one ended the program.
+    /// The bug: no page can begin at a time that the remote has not set yet, and requesting one ended the
+    /// program.
     @Test(arguments: [false, true])
     func pagesContinueNextToTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
       let firestore = try app.storeWithRemote()
@@ -318,7 +319,7 @@ extension PringTests {
       #expect(bad == all.whereField("mood", isEqualTo: "bad"))
     }
 
-    /// The story: a key path whose property could not be found out ended the program.
+    /// The bug: a key path whose property could not be determined ended the program.
     @Test func aQueryByAKeyPathWithoutAFieldFailsWhenItIsAsked() async throws {
       let keyPaths: [PartialKeyPath<Coded>] = [\.shape, \.computed, \.text.count]
       for keyPath in keyPaths {

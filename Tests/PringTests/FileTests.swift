@@ -1,4 +1,4 @@
-// Files that are saved with their documents.
+// Tests of files that are saved with their documents.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -74,13 +74,13 @@ extension PringTests {
       try await member.update()
       #expect(await bytes("version/1/members/m/picture/old.txt") == nil)
       #expect(await bytes("version/1/members/m/picture/new.txt") == Data("new".utf8))
-      // Under the same name, the new bytes take the place of the old ones.
+      // With the same name, the new bytes replace the old ones.
       member.picture = file("new", "newer")
       try await member.update()
       #expect(await bytes("version/1/members/m/picture/new.txt") == Data("newer".utf8))
     }
 
-    /// The story: the file of the update that failed was taken for the stored one.
+    /// The bug: the file of the failed update was treated as the stored one.
     @Test func theFileThatAFailedUpdateWasToReplaceIsDeletedByTheNext() async throws {
       let member = Member(id: "m")
       member.picture = file("old")

@@ -1,4 +1,4 @@
-// A store that Pring wrote is read by Ballcap, and the other way around.
+// Tests that Ballcap reads a store that Pring wrote, and the other way around.
 
 import Ballcap
 import FirebaseFirestore
@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pring
 
-/// The same document to both layers.
+/// Declares one document as a class of each layer.
 private final class Card: Pring.Object {
   var title = ""
   var count = 0
@@ -47,7 +47,7 @@ private struct CardModel: Codable, Modelable {
   var parts: [String: Inner] = [:]
 }
 
-/// Whatever else a document can hold.
+/// Properties of the other types that a document can hold.
 private final class Sheet: Pring.Object {
   var amount: Int?
   var single: Float = 0.5
@@ -69,7 +69,7 @@ private final class Sheet: Pring.Object {
 private struct SheetModel: Codable, Modelable {
   static var name: String { "sheet" }
 
-  /// As Pring describes a file.
+  /// The form in which Pring describes a file.
   struct Picture: Codable, Equatable {
     var name = ""
     var url: URL?
@@ -180,7 +180,7 @@ extension PringTests {
       let picture = try #require(model.picture)
       let bytes = document.storageReference.child("picture").child(picture.name)
       #expect(try await bytes.data(maxSize: 10) == Data("p".utf8))
-      // All of the model is written.
+      // This update writes all fields of the model.
       document.data?.nick = "m"
       try await document.update()
       await app.restart()
@@ -191,7 +191,7 @@ extension PringTests {
       found.nick = "n"
       #expect(found.place == Card.reference.document("c"))
       #expect(Set(found.rawValue.keys) == Set(written.keys))
-      // A reference belongs to its database, which is another one now.
+      // A reference belongs to its database, and the restart has opened a new one.
       for (name, value) in found.rawValue where name != "place" {
         let isSame = UntypedForm.areSame(written[name], value as Any?)
         #expect(isSame, "\(name)")

@@ -1,4 +1,4 @@
-// Properties that are no fields, and who hears of it.
+// Tests of properties that cannot be fields, and of how they are reported.
 
 import FirebaseFirestore
 import Foundation

@@ -1,4 +1,4 @@
-// Objects, their properties and their fields.
+// Tests of objects, their properties and their fields.
 
 import FirebaseFirestore
 import FirebaseStorage

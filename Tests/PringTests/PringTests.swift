@@ -1,5 +1,5 @@
-// The tests of the Pring layer: one after the other, since collections are named through the default app, of which a
-// process has one.
+// The suite of the Pring tests. They run one after the other, because collections belong to the default
+// app and a process has only one.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5)), .defaultApp) enum PringTests {}
 
-/// The tests of other modules that need the default app, too, run before or after these.
+/// Runs the suite before or after tests of other modules that also need the default app.
 struct DefaultAppTrait: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
@@ -22,7 +22,7 @@ extension Trait where Self == DefaultAppTrait {
   static var defaultApp: Self { DefaultAppTrait() }
 }
 
-/// The fields of a document as the database has them; nil if there is none.
+/// Returns the stored fields of a document, or nil if it does not exist.
 func fields(_ path: String) async throws -> [String: Any]? {
   try await Firestore.firestore().document(path).getDocument().data()
 }
@@ -35,7 +35,7 @@ func bytes(_ path: String) async -> Data? {
 
 // MARK: Classes
 
-/// Everything that the table of types has.
+/// A class with a property of every type in the documented table of types.
 class Everything: Object {
   enum Kind: Int { case first, second }
 
@@ -81,7 +81,7 @@ class Everything: Object {
   }
 }
 
-/// A class of properties that it encodes itself.
+/// A class that encodes properties itself.
 final class Coded: Object {
   enum Kind: Int { case first, second }
   enum Status: Int { case found = 200, missing = 404 }

@@ -1,4 +1,4 @@
-// Reads of data sources that nothing keeps, and how long a source lives.
+// Tests of reading from data sources that nothing retains, and of the lifetime of a source.
 
 import FirebaseFirestore
 import Foundation
@@ -22,7 +22,7 @@ extension PringTests {
       return room
     }
 
-    /// Weak, so that the test sees the end of a source.
+    /// Holds a source weakly, so that the test sees when it is released.
     private final class Watched<T: Document> {
       weak var source: DataSource<T>?
       init(_ source: DataSource<T>) { self.source = source }
@@ -57,7 +57,7 @@ extension PringTests {
       let names = await told { heard in
         Item.query.dataSource()
           .on(parse: { _, item, done in
-            // Handed over: the caller does not touch them before `done` was called.
+            // Handed over: the caller does not use them before `done` is called.
             nonisolated(unsafe) let (item, done) = (item, done)
             DispatchQueue.global().async {
               item.name = "parsed"
@@ -138,13 +138,14 @@ extension PringTests {
 
     // MARK: Beside a listener
 
-    /// The story: a page that waited for a snapshot of the listener was never told once the listening had been stopped.
+    /// The bug: a page that waited for the listener's snapshot was never reported after the listener was
+    /// stopped.
     @Test func aPageBehindWhatWasListenedToIsToldOnceThatIsStopped() async throws {
       try await make("a", "b")
       let asked = Heard<String>()
       let heard = Heard<[String]>()
       let options = Options()
-      // Else the end of that time would bring the page.
+      // Otherwise the timeout would deliver the page.
       options.timeout = 3600
       let source = Item.order(by: "createdAt").limit(to: 1).dataSource(options: options)
         .on(parse: { _, item, done in

@@ -1,4 +1,5 @@
-// What goes on at the same time, ends in the middle, or was written by somebody else.
+// Tests of operations that run concurrently, that are interrupted, or that read documents written by
+// other apps.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -9,7 +10,7 @@ import Testing
 
 @testable import Pring
 
-/// What a change is, and what there is then.
+/// Formats a change with the ids that the source contains after it.
 private func text(_ change: CollectionChange, _ source: DataSource<Item>) -> String {
   let name: String =
     switch change {
@@ -55,7 +56,7 @@ extension PringTests {
     @Test func savesAtTheSameTimeLeaveTheLastStateAndNothingPending() async throws {
       let item = Item(id: "a")
       let heard = Heard<Bool>()
-      // None of them can end meanwhile.
+      // No save can complete while this block runs.
       app.onCallbackQueue {
         for round in 0..<5 {
           item.price = Double(round)
@@ -78,12 +79,12 @@ extension PringTests {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<24 {
           group.addTask {
-            // Each id is tried twice, by different tasks.
+            // Two tasks try each id.
             let id = "\(number % 12)"
             let joined = Room(id: "r", value: [:])
             joined.members.insert(Member(id: id))
             try await joined.update()
-            // So many are in each other's way that the attempts of one may be used up.
+            // Conflicts can use up all attempts of a transaction.
             var isDone = false
             while !isDone {
               do {
@@ -125,7 +126,7 @@ extension PringTests {
       error.map { ($0 as NSError).code } == FirestoreErrorCode.Code.cancelled.rawValue
     }
 
-    /// The database ends between the end of the transfers and the word of it, which the queue holds back.
+    /// The database ends after the transfers have ended, but before the suspended queue reports that.
     @Test(arguments: [false, true])
     func aSaveFailsIfTheDatabaseEndsDuringTheUploads(intoABatch: Bool) async throws {
       let firestore = Firestore.firestore()
@@ -161,7 +162,7 @@ extension PringTests {
       let queue = firestore.settings.dispatchQueue
       queue.suspend()
       let end = Task {
-        // Until it can be read, the upload is under way.
+        // The upload is in progress until its bytes can be read.
         while await bytes("version/1/members/m/picture/p.txt") == nil {
           try? await Task.sleep(for: .milliseconds(1))
         }
@@ -195,7 +196,7 @@ extension PringTests {
       #expect(await heard.next() == "update a b")
       app.onCallbackQueue { heard.hear("nothing more") }
       #expect(await heard.next() == "nothing more")
-      // Listening again brings all of it.
+      // A new listener gets all documents.
       app.onCallbackQueue { _ = source.listen() }
       #expect(await heard.next() == "initial a b c d")
       app.onCallbackQueue { source.stop() }
@@ -255,7 +256,7 @@ extension PringTests {
           if item?.price == 1 { holder.disposer = nil }
         }
       }
-      // Listeners may be told of several changes as of one.
+      // A listener may get several changes as one.
       #expect(await heard.next() == 0)
       try await item.reference.updateData(["price": 1])
       #expect(await heard.next() == 1)
@@ -289,7 +290,7 @@ extension PringTests {
 
     // MARK: What others have stored
 
-    /// A document can hold all of them.
+    /// Unusual values that a document can hold.
     private var strangeValues: [Any] {
       [
         NSNull(), true, 7, -1.5, Double.nan, "text", "", "a/b", Data([1]), [Any](),

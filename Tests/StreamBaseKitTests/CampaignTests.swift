@@ -1,4 +1,4 @@
-// Small versions of the campaigns.
+// Runs short versions of the campaigns.
 
 import Foundation
 import StreamHarness

@@ -1,4 +1,4 @@
-// What a small change of a long list costs: counted, not timed.
+// Tests of the cost of a small change to a long list, measured in counts, not in time.
 
 import FirebaseFirestore
 import Foundation
@@ -90,7 +90,7 @@ extension StreamBaseKitTests {
       stream.add(Note("103001"), Note("103003"))
       stream.remove(Note("100000"))
       #expect(calls == 2)
-      // For each of the two, a search among the 1500 rows of its section.
+      // Each of the two rows costs a search among the 1500 rows of its section.
       #expect(partitioned.kitRowsTouched - touched < 150)
       #expect(partitioned.findIndexPath("103001") == path(0, 750))
       #expect(partitioned.findIndexPath("103003") == path(1, 751))

@@ -1,4 +1,4 @@
-// Counters are the numbers of what they count.
+// Tests that counters equal the number of the records they count.
 
 import DocumentStore
 import FirebaseFirestore
@@ -110,7 +110,8 @@ extension StreamBaseKitTests {
     }
 
     @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
-      // As if they were of two databases, they know nothing of each other's lanes.
+      // Separate lanes make the two bases unaware of each other's writes, as if they belonged to two
+      // databases.
       let (other, otherContext) = Self.open(world.firestore, errors)
       other.kitLanes = ResourceLanes()
       for round in 0..<30 {
@@ -190,9 +191,9 @@ extension StreamBaseKitTests {
 
     // MARK: What the commit computes
 
-    /// Its fields are read as something else than what is written.
+    /// A class whose fields are read as other values than it writes.
     private final class Parcel: BaseItem {
-      // Unsafe: one test alone makes parcels, and reads this when its writes have ended.
+      // Unsafe: only one test creates parcels, and it reads this after its writes have ended.
       nonisolated(unsafe) static var clones = 0
       var due: Timestamp?
       var stamps = 0
@@ -215,7 +216,8 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Else it would be counted once more by each update.
+    /// The predicate must get the fields as they are read; otherwise each update would count the record
+    /// again.
     @Test func aPredicateIsAskedAboutFieldsAsTheyAreRead() async throws {
       base.resource(Parcel.self, path: "/parcels/@")
       let before = Parcel.clones
@@ -245,7 +247,7 @@ extension StreamBaseKitTests {
 
     // MARK: With a remote
 
-    /// The server sets when it was sent.
+    /// A class whose time of sending the server sets.
     private final class Letter: BaseItem {
       var sentAt: Timestamp?
 
@@ -254,7 +256,7 @@ extension StreamBaseKitTests {
       override var dict: [String: Any] { ["sentAt": sentAt as Any? ?? FieldValue.serverTimestamp()] }
     }
 
-    /// While the write waits there is no time yet, and each update would have counted it again.
+    /// While the write is pending, its time is null. Each update would have counted the record again.
     @Test func aPredicateOverATimeThatTheServerSetsCountsOnceOffline() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
@@ -283,7 +285,7 @@ extension StreamBaseKitTests {
       try await world.firestore.disableNetwork()
       let letter = Letter(key: "1")
       await run { context.create(letter) }
-      // As it was made, and as a stream would have it.
+      // First the object as created, then an object as a stream would read it.
       await run { context.update(letter) }
       let stored = try await world.firestore.document("letters/b/items/1").getDocument(source: .cache)
       let taken = world.on {

@@ -1,4 +1,4 @@
-// More than a stream began with.
+// Tests of fetching more items than a stream began with.
 
 import DocumentStore
 import FirebaseFirestore
@@ -21,7 +21,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Until the listener with the limit has given way.
+    /// Waits until the listener with the limit has been replaced.
     private func settled(_ stream: StreamBase) async {
       await world.wait {
         !stream.kitSegments.contains { $0.id == 0 } && stream.kitSegments.allSatisfy(\.hasReported)
@@ -70,7 +70,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "d"])
       try await world.put("cc")
       #expect(world.keys(stream) == ["a", "b", "cc", "d"])
-      // Behind what was fetched.
+      // A record after the fetched range.
       try await world.put("dd")
       #expect(world.keys(stream) == ["a", "b", "cc", "d"])
     }
@@ -143,7 +143,7 @@ extension StreamBaseKitTests {
         $0.predicate = isWanted
         $0.autoFetch = true
       }
-      // One more than the limit, which says that there are more.
+      // One item more than the limit, which shows that there are more.
       #expect(world.keys(stream) == ["100", "105", "110", "115"])
       await fetch(stream, 2, world.on { stream[stream.count - 1].key! })
       #expect(world.keys(stream) == ["100", "105", "110", "115", "120", "125"])
@@ -177,7 +177,7 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.hasMore && !all.hasMore })
       await fetch(stream, 1, "c")
       #expect(world.keys(stream) == ["a", "b", "c", "d"] && world.on { stream.hasMore })
-      // Whether there is anything behind the last one shows when it is asked for.
+      // Only the next fetch shows whether a record follows the last one.
       await fetch(stream, 1, "d")
       #expect(world.keys(stream).last == "e" && world.on { stream.hasMore })
       await fetch(stream, 1, "e")
@@ -198,7 +198,7 @@ extension StreamBaseKitTests {
         guard case .document(let document)? = world.on({ stream.kitFrontier }) else { return nil }
         return document.documentID
       }
-      // Some share a rank, so that the key decides.
+      // Some records have equal ranks, so the key decides their order.
       try await world.put(keys.enumerated().map { ($1, $0 / 3) })
       for ordering in [StreamBase.Ordering.key, .child("rank")] {
         let (stream, _) = await world.stream(limit: 1, ascending: isAscending, ordering)
@@ -212,7 +212,7 @@ extension StreamBaseKitTests {
         await fetch(stream, 1, inOrder[4])
         #expect(world.keys(stream) == Array(inOrder.prefix(6)) && reached(stream) == inOrder[5])
       }
-      // Without a limit, everything is followed.
+      // Without a limit, the stream listens to everything.
       let (whole, _) = await world.stream(ascending: isAscending)
       await fetch(whole, 1, inOrder[0])
       #expect(world.on { !whole.hasMore })
@@ -223,7 +223,7 @@ extension StreamBaseKitTests {
       let (stream, _) = await world.stream(limit: 3) {
         $0.predicate = { (($0 as? Note)?.rank ?? 0) % 10 == 0 }
       }
-      // Always from the last one that is seen.
+      // Each fetch starts at the last visible item.
       for _ in 0..<3 { await fetch(stream, 3, "100") }
       #expect(world.keys(stream) == ["100", "110"])
     }
@@ -231,7 +231,8 @@ extension StreamBaseKitTests {
     @Test(arguments: [true, false]) func aFetchThatBeginsTooFarOutLeavesNoHole(isByKey: Bool) async throws {
       try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6)])
       let (stream, _) = await world.stream(limit: 1, isByKey ? .key : .child("rank"))
-      // By a child, a key that is not there stands for a value of it, and text is behind all numbers.
+      // In an order by a child, an unknown key is taken as a value of the child, and text sorts after all
+      // numbers.
       await fetch(stream, 1, "e")
       #expect(world.keys(stream) == ["a", "b", "c"])
       await fetch(stream, 5, "c")
@@ -240,7 +241,7 @@ extension StreamBaseKitTests {
 
     // MARK: Times that the remote has still to set
 
-    /// A client that has read notes with these dates, and has no network.
+    /// Returns an offline client that has read notes with these dates.
     private func offline(_ dates: [(String, Int64)]) async throws -> StreamWorld {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
@@ -248,7 +249,7 @@ extension StreamBaseKitTests {
         try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
       }
       var count = 0
-      // As long as somebody listens, they are kept.
+      // A listener keeps the notes in the cache.
       world.notes.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
         count = snapshot.map { $0.metadata.isFromCache ? 0 : $0.count } ?? 0
       }
@@ -304,7 +305,7 @@ extension StreamBaseKitTests {
       let short = await byDate(world, limit: 1, ascending: true)
       await fetch(short, 3, "b", in: world)
       #expect(world.keys(short) == ["a", "b"])
-      // One that has begun with some of it.
+      // A stream that began with some of these notes.
       let long = await byDate(world, limit: 2, ascending: true)
       await fetch(long, 2, "p1", in: world)
       #expect(world.keys(long) == ["a", "b", "p1"])

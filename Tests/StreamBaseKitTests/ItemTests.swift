@@ -1,4 +1,4 @@
-// Items, arrays of them, keys and tables.
+// Tests of items, arrays of items, keys and tables.
 
 import FirebaseFirestore
 import Foundation

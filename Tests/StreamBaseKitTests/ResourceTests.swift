@@ -1,4 +1,4 @@
-// Records that are created, changed and destroyed, and what subclasses hear of it.
+// Tests of creating, changing and destroying records, and of the hooks that subclasses get.
 
 import DocumentStore
 import FirebaseFirestore
@@ -25,12 +25,12 @@ class Board: BaseItem {
   }
 }
 
-/// Writes down what it hears.
+/// A base that records its hooks.
 class HearingBase: ResourceBase {
   var heard: [String] = []
   var logs: [(path: String, old: Bool, new: Bool, extra: [String])] = []
   var finished = 0
-  /// What `done` of a hook is called with, and when.
+  /// Decides when a hook calls `done`, and with which argument.
   var decide: (@escaping ResourceDoneHandler) -> Void = { $0(nil) }
   var afterLocalWrite: () -> Void = {}
 
@@ -110,7 +110,7 @@ extension StreamBaseKitTests {
         base: base, resources: ["board": Board(key: "b"), "user": BaseItem(key: "ada")])
     }
 
-    /// Runs the operation and waits for the end of so many.
+    /// Runs operations and waits until `count` of them have ended.
     private func run(_ count: Int = 1, _ body: () -> Void) async {
       let target = world.on {
         let target = base.finished + count
@@ -200,7 +200,8 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The story: until the server has set a time, the item has this machine's, and an update made that the stored one.
+    /// The bug: until the server has set a time, the item holds the local time. An update stored that
+    /// local time.
     @Test func anUpdateLeavesATimeToTheServerThatHasStillToSetIt() async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }

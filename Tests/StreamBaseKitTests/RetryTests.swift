@@ -1,4 +1,4 @@
-// Writes that wait while others change their records: what is refused is tried again, and counted once.
+// Tests of pending writes whose records others change: a refused write is retried, and counted once.
 
 import DocumentStore
 import FirebaseFirestore
@@ -20,7 +20,7 @@ extension StreamBaseKitTests {
       remote = try LoopbackRemote(authority: authority)
     }
 
-    /// One client of the remote.
+    /// A client of the remote.
     private struct Client {
       let world: StreamWorld
       let base: HearingBase
@@ -46,20 +46,20 @@ extension StreamBaseKitTests {
         context = ResourceContext(base: base, resources: ["board": Board(key: "b")])
       }
 
-      /// With all that the authority has, and without a network.
+      /// Reads these documents from the authority, then goes offline.
       func readAndGoOffline(_ paths: String...) async throws {
         for path in paths { _ = try await world.firestore.document(path).getDocument(source: .server) }
         try await world.firestore.disableNetwork()
       }
 
-      /// Until this is on its way.
+      /// Runs an operation and waits until the base has recorded this hook.
       func issue(_ heard: String, _ body: () -> Void) async {
         let target = world.on { base.heard.count { $0 == heard } + 1 }
         world.on(body)
         await world.wait { base.heard.count { $0 == heard } == target }
       }
 
-      /// The app writes past the base what no predicate asks about.
+      /// Writes to the note directly, bypassing the base. No predicate uses the field.
       func mark() {
         world.on { world.firestore.document("notes/b/items/1").updateData(["mark": true]) { _ in } }
       }
@@ -71,7 +71,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Two notes, and how many are more than 10.
+    /// Creates two notes and their counts: all notes, and those with a rank above 10.
     private func begin(_ rank: Int64 = 5) throws {
       func fields(_ rank: Int64, _ text: String) -> StoredMap {
         StoredMap([("rank", .integer(rank)), ("text", .string(text))])
@@ -83,7 +83,7 @@ extension StreamBaseKitTests {
       ])
     }
 
-    /// Another client changes the first note, and counts it.
+    /// Commits another client's change of the first note, together with the counts.
     private func change(_ rank: Int64, text: String = "another", high: Int64 = 0) throws {
       try authority.commit([
         .set(note, StoredMap([("rank", .integer(rank)), ("text", .string(text))])),
@@ -103,7 +103,8 @@ extension StreamBaseKitTests {
       try authority.document(at: note)?.fields[name]
     }
 
-    /// Without an answer, as after a restart, nothing is tried again.
+    /// With the acknowledgement `.local` the base learns of no refusal, as after a restart, so it does
+    /// not retry.
     @Test(arguments: [true, false]) func whatFollowsARefusedUpdateIsRefusedTooAndTriedAgain(isTold: Bool)
       async throws
     {
@@ -149,8 +150,8 @@ extension StreamBaseKitTests {
       try await client.finish(5)
       #expect(try field("text") == .string("new"))
       #expect(try counts() == [.integer(2), .integer(2)])
-      // A write that later ones have covered is over when they are:
-      // of updates, only that each is told once is certain.
+      // A write that later writes cover ends together with them. The order of the updates is therefore
+      // undetermined; each of them ends exactly once.
       let told = client.world.on { client.base.heard.filter { $0.hasPrefix("persisted") } }
       let others = told.filter { $0 != "persisted update 0" }
       #expect(others == ["persisted destruction 0", "persisted creation 0"])
@@ -173,7 +174,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The later write of another user is answered when that one is back, and nobody waits for it.
+    /// A retry does not wait for a pending write of an absent user. That write is answered only when its
+    /// user is back.
     @Test func whatIsRefusedDoesNotWaitForAUserWhoIsAway() async throws {
       try begin()
       let client = Client(remote, .server)
@@ -196,7 +198,7 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
-    /// What was refused is the user's who wrote it: nobody else writes it.
+    /// A refused write belongs to the user who issued it, so it is retried only as that user.
     @Test func whatIsRefusedWaitsForItsUserWhoHasGone() async throws {
       try begin()
       let client = Client(remote, .server)
@@ -212,13 +214,13 @@ extension StreamBaseKitTests {
         return nil
       }
       remote.setRules(rules)
-      // Until ada has gone, the callback queue does not hear of the refusal.
+      // The suspended callback queue delivers the refusal only after ada has gone.
       client.world.queue.suspend()
       try await firestore.enableNetwork()
       while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
       try await firestore.changeUser("bob")
       client.world.queue.resume()
-      // Whoever asked whose database it is was told before this.
+      // After these round trips, every pending question for the current user has been answered.
       for _ in 0..<3 {
         try await firestore.waitForPendingWrites()
         client.world.on {}
@@ -233,8 +235,8 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
-    /// The story: an update is read for first, and was made as whoever was the user by then; so was a creation behind a
-    /// hook that takes its time.
+    /// The bug: an update reads its record first, and was then issued as the user who was signed in by
+    /// that time. A creation with a slow hook had the same fault.
     @Test(arguments: [true, false]) func aFirstTryIsThatOfTheUserWhoAskedForIt(isUpdate: Bool) async throws {
       try begin()
       let client = Client(remote, .server)
@@ -256,7 +258,7 @@ extension StreamBaseKitTests {
           base.decide = { endHook = $0 }
           client.context.create(Note("3", text: "of ada", rank: 20))
         }
-        // Until bob is here, the callback queue hears nothing.
+        // The callback queue stays suspended until bob has signed in.
         client.world.queue.suspend()
       }
       try await firestore.changeUser("bob")
@@ -276,7 +278,7 @@ extension StreamBaseKitTests {
     }
 
     private final class Writers: @unchecked Sendable {
-      // Unchecked: under the lock.
+      // Unchecked: protected by the lock.
       private let lock = NSLock()
       private var users: [String?] = []
 
@@ -287,7 +289,8 @@ extension StreamBaseKitTests {
 
     // MARK: Behind the app's own writes
 
-    /// The write of the app lands on what others have made. What was made behind it was made for something else.
+    /// The app's direct write lands on another client's change. The write issued after it was based on an
+    /// outdated state, so it is retried.
     @Test(arguments: [true, false]) func whatFollowsAnUpdateDataThatLandsOnAnotherChangeIsTriedAgain(
       isTold: Bool
     ) async throws {
@@ -305,7 +308,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Nobody has come between: nothing is refused, which without an answer would be for ever.
+    /// No other client has changed the record, so the remote must not refuse the write. Without an
+    /// answer, a refusal would be final.
     @Test(arguments: [true, false]) func whatFollowsAnUpdateDataOfWhatWasReadHappens(endsIt: Bool)
       async throws
     {
@@ -322,9 +326,10 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// A remote that tells listeners what has changed when it may, and may not say what writes were made on.
+    /// A remote that holds back changes for listeners until `release`, and that can omit the version on
+    /// which a write was applied.
     private final class HoldingRemote: Remote, @unchecked Sendable {
-      // Unchecked: under the lock.
+      // Unchecked: protected by the lock.
       private let remote: LoopbackRemote
       private let lock = NSLock()
       private var held: [() -> Void]?
@@ -388,8 +393,8 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Somebody listens to the note and its board, and the app has written the note: that was accepted, and the watch
-    /// stream has not told so.
+    /// Opens a client that listens to the note and its board and has written the note. The remote has
+    /// accepted the write, but the watch stream has not delivered it.
     private func openBetweenAnswerAndTelling(
       _ holding: HoldingRemote, others change: () throws -> Void = {}
     ) async throws -> (client: Client, writers: Writers) {
@@ -418,8 +423,8 @@ extension StreamBaseKitTests {
       return (client, writers)
     }
 
-    /// The story: who listens sees the note as one with a write that waits until the watch stream tells it. What was read so
-    /// was refused five times, as fast as it could be tried again.
+    /// The bug: listeners see the note as pending until the watch stream delivers it. A write based on
+    /// that state was refused five times in immediate succession.
     @Test(arguments: [true, false]) func betweenTheAnswerAndTheWatchStreamWhatWasAcceptedIsRead(
       isUpdate: Bool
     )
@@ -443,7 +448,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// What was accepted has landed on a change that is not known here.
+    /// The accepted write was applied to a change that this client does not know yet.
     @Test func whatTheWatchStreamAloneKnowsIsWaitedFor() async throws {
       let holding = HoldingRemote(remote)
       let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -460,7 +465,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Without a network nobody waits: what would be refused for certain is not begun.
+    /// Offline, the base does not wait for the watch stream. It fails a write that would certainly be
+    /// refused.
     @Test func whatNobodyTellsOfflineIsUnavailable() async throws {
       let holding = HoldingRemote(remote)
       let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -482,7 +488,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Nobody says that others have come between the app's own write and what was read: it is shown, and it happens.
+    /// Offline, nothing indicates another client's change between the app's own write and the read state.
+    /// The update is therefore visible at once and takes effect.
     @Test(arguments: [true, false]) func offlineWhatWasAcceptedIsChangedAtOnce(saysBefore: Bool) async throws
     {
       let holding = HoldingRemote(remote, saysBefore: saysBefore)
@@ -499,7 +506,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The same behind the app's own write that waits.
+    /// The case above, with the app's own write still pending.
     @Test func whatFollowsAnUpdateDataAtARemoteThatDoesNotSayWhatWasThereHappens() async throws {
       try begin()
       let client = Client(HoldingRemote(remote, saysBefore: false), .local)
@@ -512,7 +519,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The resolver has nothing to say about a record without its count.
+    /// The conflict resolver must not drop the write of a record without dropping the change of its
+    /// count.
     @Test(arguments: [true, false]) func aResolverThatDropsWritesDropsNoHalfOfOneThatCounts(isTold: Bool)
       async throws
     {
@@ -529,7 +537,7 @@ extension StreamBaseKitTests {
 
     // MARK: The end
 
-    /// It is read by itself, and the database may be gone when the answer comes.
+    /// The base reads the record first, and the database may have ended when the result arrives.
     @Test(arguments: [true, false]) func aWriteThatTheEndOvertakesFails(isUpdate: Bool) async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -545,7 +553,7 @@ extension StreamBaseKitTests {
       #expect(world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 1")
     }
 
-    /// The second one is read for behind the end of the database, and has not begun.
+    /// The second update reads its record after the end of the database, so it never begins.
     @Test func ofAFirstTryThatCannotBeReadTheErrorHandlerAloneHears() async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -635,7 +643,7 @@ extension StreamBaseKitTests {
       } whenFree: {
         lanes.resume(turns[0])
       }
-      // What becomes of 1 and 2 is not known, and 2 is in the lane.
+      // The outcomes of 1 and 2 are unknown, and 2 is in the lane.
       lanes.refuse(turns[1]) { leave in
         order.append("1 again")
         leave()
@@ -653,7 +661,7 @@ extension StreamBaseKitTests {
       #expect(lanes.isEmpty)
     }
 
-    /// Turns of these users, all on their way.
+    /// Returns turns of these users that have all been issued.
     private func issued(_ lanes: ResourceLanes, by users: String...) -> [ResourceLanes.Turn] {
       let turns = users.map { _ in lanes.turn(at: "x") }
       for (index, turn) in turns.enumerated() {
@@ -692,7 +700,7 @@ extension StreamBaseKitTests {
       lanes.resume(turns[0])
       #expect(again == 1 && names(lanes.written(after: turns[0])) == ["1"])
       lanes.issue(turns[0], .fields(["0"]))
-      // Before the next try, that of the other user happens.
+      // The other user's write is applied before the next attempt.
       lanes.end(turns[2], hasHappened: true)
       refuse()
       #expect(free == 2 && names(lanes.written(after: turns[0])) == ["1", "2"])
@@ -717,7 +725,7 @@ extension StreamBaseKitTests {
           order.append(index)
           leave()
         } whenFree: {
-          // Whoever asks first, they go on in their order.
+          // The turns resume in their own order, whichever asks first.
           if index == 1 { lanes.resume(turns[1]) }
         }
       }

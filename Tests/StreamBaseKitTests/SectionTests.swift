@@ -1,4 +1,4 @@
-// Streams in sections, and several as one.
+// Tests of streams in sections, and of unions of streams.
 
 import FirebaseFirestore
 import Foundation
@@ -270,7 +270,7 @@ extension StreamBaseKitTests {
         return union
       }
       #expect(world.on { keys(union) } == ["d", "b", "c", "a"])
-      // The second source is in another order, and its row stays.
+      // The second source has a different order, but the union keeps the row in its place.
       try await world.put([("c", 5)], in: "others")
       #expect(world.on { keys(union) } == ["c", "d", "b", "a"])
       #expect(

@@ -1,4 +1,4 @@
-// Live items of a query: what is there, in which order, and what is told of it.
+// Tests of the live items of a query: which items, in which order, with which notifications.
 
 import DocumentStore
 import FirebaseFirestore
@@ -15,8 +15,8 @@ extension StreamBaseKitTests {
 
     // MARK: What is there
 
-    /// The story: until the remote had set it, it was null, which comes before all times: what somebody had just sent
-    /// stood where the oldest is.
+    /// The bug: a time that the remote has not set yet was null, which sorts before all times. A new
+    /// message therefore appeared as the oldest.
     @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
@@ -45,11 +45,12 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The story: the item has this machine's time, and stood where that is.
+    /// The bug: the item holds the local time until the remote has set one, and it was sorted by that
+    /// time.
     @Test(arguments: [true, false]) func thatIsSoIfTheClockHereIsBehind(isAscending: Bool) async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
-      // In the year 2100, by the clocks of others.
+      // The year 2100, by the clock of another client.
       for (key, seconds) in [("a", 1_000_000_000), ("z", 4_102_444_800)] as [(String, Int64)] {
         try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
       }
@@ -67,7 +68,7 @@ extension StreamBaseKitTests {
       world.on {
         let (sent, later) = (stream.find("b"), stream.find("z"))
         #expect(stream.comparator(later!, sent!) == isAscending)
-        // What it is given here is where it is.
+        // A time that is assigned locally determines the item's place.
         let dated = sent as? Dated
         dated?.date = Timestamp(seconds: 5, nanoseconds: 0)
         stream.handleItemChanged(sent!)
@@ -342,7 +343,8 @@ extension StreamBaseKitTests {
         stream.batchDelay = 0.1
         stream.kitTimer = timer
       }
-      // Each by itself: changes that come while one is told are told as one.
+      // Waits for each change separately, because changes that arrive during a notification are reported
+      // together.
       try await world.put("b")
       await world.wait { timer.delays.count == 1 }
       try await world.put("c")
@@ -395,7 +397,7 @@ extension StreamBaseKitTests {
         (streams[0].delegate, union.delegate) = (first, second)
         return (streams[0], union)
       }
-      // A thread that runs no loop, and is over before the delay is.
+      // A thread without a run loop, which ends before the delay does.
       let notes = world.notes
       Thread { notes.document("a").setData([:]) }.start()
       await world.wait { first.places.count == 2 && second.places.count == 2 }
@@ -436,10 +438,10 @@ extension StreamBaseKitTests {
         ])
     }
 
-    /// Says with each call that items have changed.
+    /// A delegate that reports changed items within each call.
     private final class Meddler: StreamChangeRecorder {
       var meddle: () -> Void = {}
-      /// What was told while a batch was.
+      /// Whether a batch is being delivered; `nested` counts the calls during a batch.
       private(set) var isInside = false
       private(set) var nested = 0
       private var left = 4

@@ -1,4 +1,4 @@
-// A database in memory, its callback queue, and items to put into it.
+// A database in memory, its callback queue, and items to store in it.
 
 import FirebaseFirestore
 import Foundation
@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) enum StreamBaseKitTests {}
 
-/// An item with a text, a rank and something that is not stored. Counts how often anyone asked for all of an item.
+/// An item with a text, a rank and a field that is not stored. It counts the reads of its dictionary.
 class Note: BaseItem {
   nonisolated(unsafe) static var dictReads = 0
 
@@ -49,9 +49,9 @@ final class Dated: Note {
   override var dict: [String: Any] { super.dict.merging(["date": date as Any? ?? NSNull()]) { $1 } }
 }
 
-/// Everything of a stream happens on the callback queue: `on` goes there.
+/// A database for streams. Streams must be used on the callback queue, on which `on` runs its block.
 final class StreamWorld: @unchecked Sendable {
-  // Unchecked: what is not constant is touched on the queue.
+  // Unchecked: mutable state is used only on the queue.
   static let queueKey = DispatchSpecificKey<Bool>()
 
   let firestore: Firestore
@@ -71,12 +71,12 @@ final class StreamWorld: @unchecked Sendable {
 
   func on<Value>(_ body: () throws -> Value) rethrows -> Value { try queue.sync(execute: body) }
 
-  /// Until the condition holds on the queue.
+  /// Waits until the condition holds on the queue.
   func wait(_ condition: () -> Bool) async {
     while !on(condition) { await Task.yield() }
   }
 
-  /// Notes with these ranks, in one commit.
+  /// Writes notes with these ranks in one commit.
   func put(_ notes: [(String, Int?)], in collection: String = "notes") async throws {
     let batch = firestore.batch()
     for (key, rank) in notes {
@@ -97,7 +97,7 @@ final class StreamWorld: @unchecked Sendable {
     try await batch.commit()
   }
 
-  /// A stream without delay, and what it tells. It is loaded.
+  /// Returns a loaded stream without a delay, and the recorder of its changes.
   func stream(
     limit: Int? = nil, ascending: Bool = true, _ ordering: StreamBase.Ordering = .key,
     in collection: String = "notes",

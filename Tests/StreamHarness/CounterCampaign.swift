@@ -1,8 +1,10 @@
-// Counters against recounts: clients of one authority create and destroy records under the same few keys, go offline
-// and come back, and die at any moment. Their apps write past the base what no counter asks about. What is there in the
-// end is counted once more.
+// Compares counters with recounts.
 //
-// A folder holds it all: `authority`, and the caches of the clients with the writes that they have still to send.
+// Clients of one authority create and destroy records under a few shared keys, go offline and come back,
+// and die at any time. Their apps also write directly to fields that no counter uses. In the end, the
+// campaign counts the records again.
+//
+// The folder holds everything: `authority`, and the clients' caches with their outboxes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -18,9 +20,9 @@ package enum CounterCampaign {
 
   package struct Outcome: Sendable {
     package var records = 0
-    /// Records that the counter with the predicate counts.
+    /// The number of records that match the predicate of the second counter.
     package var high = 0
-    /// Batches that waited, and were refused when they were sent.
+    /// The number of pending batches that the remote refused.
     package var refused = 0
     package var problem: String?
   }
@@ -29,7 +31,7 @@ package enum CounterCampaign {
 
   private final class Board: BaseItem {}
 
-  /// Updates change whether it is high.
+  /// A record whose updates change whether it matches the predicate.
   private final class Note: BaseItem {
     var text = 0
     var rank = 0
@@ -61,13 +63,14 @@ package enum CounterCampaign {
 
     private func end(_ error: NSError?) { if !Self.isUnread(error) { inProgress -= 1 } }
 
-    /// A read that finds nothing offline. The error handler is told, whether or not a hook is.
+    /// Returns whether the error is that of an offline read without a result. The error handler gets it,
+    /// whether or not a hook does.
     static func isUnread(_ error: NSError?) -> Bool {
       error?.code == FirestoreErrorCode.Code.unavailable.rawValue
     }
   }
 
-  /// Touched on its queue alone.
+  /// Used only on its queue.
   private final class Client: @unchecked Sendable {
     let app: FirebaseApp
     let firestore: Firestore
@@ -75,7 +78,7 @@ package enum CounterCampaign {
     let base: Base
     let contexts: [ResourceContext]
     var isOnline = true
-    /// By the remote.
+    /// The number of writes that the remote refused.
     var refused = 0
 
     init(_ folder: URL, _ number: Int, _ remote: (any Remote)?) {
@@ -88,7 +91,8 @@ package enum CounterCampaign {
       let settings = FirestoreSettings()
       settings.dispatchQueue = queue
       settings.remote = remote
-      // One hears of its writes when they wait, and one when they were answered, and tries again what was refused.
+      // The first client gets its completions when a write is pending. The others get them when the
+      // remote has answered, and retry refused writes.
       settings.acknowledgement = number == 0 ? .local : .server
       firestore.settings = settings
       base = Base(firebase: firestore)
@@ -111,7 +115,8 @@ package enum CounterCampaign {
       if isOnline { try await firestore.enableNetwork() } else { try await firestore.disableNetwork() }
     }
 
-    /// Until no more operations than these are under way. Offline, those that wait for answers would be so for ever.
+    /// Waits until at most this many operations are in progress. Goes online first, because operations
+    /// that wait for an answer would never end offline.
     func settle(_ most: Int) async throws {
       while queue.sync(execute: { base.inProgress > most }) {
         if !isOnline { try await setOnline(true) }
@@ -119,7 +124,8 @@ package enum CounterCampaign {
       }
     }
 
-    /// As an app may, behind the back of the base: the write has no condition but that the note is there.
+    /// Writes directly, bypassing the base, as an app may. The write's only precondition is that the note
+    /// exists.
     func mark(_ board: Int, _ key: Int, _ number: Int) {
       firestore.document("notes/\(CounterCampaign.boards[board])/items/\(key)")
         .updateData(["mark": number]) { _ in }
@@ -130,8 +136,9 @@ package enum CounterCampaign {
 
   // MARK: A life
 
-  /// Opens the folder and works in it: so many operations, or until the process is killed. Without a remote, there is
-  /// one client and no authority. `began` is called once everything is open. Returns how many batches were refused.
+  /// Opens the folder and performs `operations` operations, or runs until the process is killed. Without
+  /// a remote there is one client and no authority. Calls `began` once everything is open. Returns the
+  /// number of refused batches.
   @discardableResult
   package static func live(
     in folder: URL, hasRemote: Bool, operations: Int?, seed: UInt64, _ began: () -> Void = {}
@@ -181,7 +188,7 @@ package enum CounterCampaign {
 
   // MARK: The end
 
-  /// Sends what is still to be sent, counts the records, and compares.
+  /// Sends the outboxes, counts the records, and compares.
   package static func recount(in folder: URL, hasRemote: Bool) async throws -> Outcome {
     let (authority, remote) = try open(folder, hasRemote)
     let clients = (0..<(hasRemote ? clientCount : 1)).map { Client(folder, $0, remote) }

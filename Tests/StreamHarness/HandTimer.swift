@@ -1,4 +1,4 @@
-// A delay that is over when somebody says so.
+// A timer that a test fires.
 
 package import Foundation
 import StreamBaseKit

@@ -1,11 +1,12 @@
-// A table that refuses what a table view would.
+// A table that refuses every update that a table view would refuse.
 
 package import Foundation
 import StreamBaseKit
 
-/// Rows by key, with what they showed when they were added or reloaded. Each update has to be one that a table view
-/// takes: rows that go are there before it, each once; rows
-/// that come are there after it, each once, and are given by the stream; and the numbers of rows add up.
+/// The rows by key, with the text that they showed when they were added or reloaded.
+///
+/// Each update must be valid for a table view. Deleted rows exist before it, each once. Added rows exist
+/// after it, each once, and the stream has them. The numbers of rows add up.
 package final class ModelTable: StreamTable {
   package struct Row: Equatable {
     let key: String
@@ -15,14 +16,14 @@ package final class ModelTable: StreamTable {
   package private(set) var rows: [[Row]]
   /// The keys of the rows.
   package var sections: [[String]] { rows.map { $0.map(\.key) } }
-  /// The first thing that was wrong.
+  /// The first violation.
   package private(set) var problem: String?
   package private(set) var batches = 0
   package private(set) var rowsDeleted = 0
   package private(set) var rowsAdded = 0
   package private(set) var rowsReloaded = 0
 
-  /// What the stream has now, for whoever asks during an update.
+  /// The current state of the stream, which must be right during an update too.
   private let count: (_ section: Int) -> Int
   private let key: (IndexPath) -> String?
   private let text: (IndexPath) -> Int
@@ -115,14 +116,14 @@ package final class ModelTable: StreamTable {
     rows.indices.contains(path[0]) && rows[path[0]].indices.contains(path[1])
   }
 
-  /// Whoever is told of a change finds it done.
+  /// Checks that the stream's state already includes the change that it reports.
   private func checkCounts() {
     for section in rows.indices where rows[section].count != count(section) {
       refuse("section \(section) has \(rows[section].count) rows, and the stream \(count(section))")
     }
   }
 
-  /// All rows, against the stream and against what they have to be.
+  /// Compares all rows with the stream and with the expected rows.
   package func compare(_ expected: [[Row]]) {
     guard problem == nil else { return }
     for (section, (found, expected)) in zip(rows, expected).enumerated() where found != expected {

@@ -1,7 +1,11 @@
-// A union of three streams in sections, under random changes of what is stored.
+// A union of three streams in sections, under random changes of the stored records.
 //
-//   three collections → three streams, each in its own order, with its own delay, predicate and limit
-//     → one union, with a delay → one stream in sections → an adapter → a table that refuses what a table view would
+//     three collections
+//       → three streams, each with its own order, delay, predicate and limit
+//       → one union, with a delay
+//       → one stream in sections
+//       → an adapter
+//       → a table that refuses every update that a table view would refuse
 //
 // After each commit, rng decide whose delay is over. Now and then all are, and the table is compared with what a fresh
 // computation makes of the records. Between the sections and the adapter somebody meddles: while something is told, it
@@ -14,9 +18,9 @@ import StreamBaseKit
 
 package struct UnionCampaign {
   package struct Summary: Sendable {
-    /// Those that did something.
+    /// The number of changes that had an effect.
     package var changes = 0
-    /// Of the union, at the beginning and when there were fewest.
+    /// The number of items in the union: at the beginning, and the least.
     package var itemsAtStart = 0
     package var itemsLeast = Int.max
     package var meddled = 0
@@ -29,7 +33,7 @@ package struct UnionCampaign {
     package var failure: String?
   }
 
-  /// What a change does to a record, or to a stream.
+  /// The kinds of changes to a record or a stream.
   package enum Kind: String, CaseIterable, Sendable {
     case come, go, rank, group, hide, text, limit, predicate, local
   }
@@ -37,7 +41,7 @@ package struct UnionCampaign {
   package static let sections = 5
   private static let batchMax = 40
 
-  /// The records of one collection, as they must be.
+  /// A record of a collection, as expected.
   fileprivate struct Row: Equatable {
     var rank: Int
     var group: Int
@@ -80,7 +84,7 @@ package struct UnionCampaign {
   private var rare = everyRare
   private var summary = Summary()
 
-  /// A union of `items` at least at the beginning, and so many changes of what is below it.
+  /// Runs `changes` changes on a union that has at least `items` items at the beginning.
   package static func run(items: Int, changes: Int, seed: UInt64) async throws -> Summary {
     var campaign = UnionCampaign(items, seed)
     return try await campaign.run(changes)
@@ -96,7 +100,7 @@ package struct UnionCampaign {
 
   // MARK: The streams
 
-  /// Touched on the queue alone.
+  /// Used only on the queue.
   fileprivate final class World: @unchecked Sendable {
     let streams: [StreamBase]
     let timers = (0..<4).map { _ in HandTimer() }
@@ -118,7 +122,7 @@ package struct UnionCampaign {
         stream.kitTimer = timer
         stream.predicate = { ($0 as? Item)?.isHidden == false }
       }
-      // One delivers at once, the others when their timers are fired.
+      // The first stream delivers at once, the others when their timers are fired.
       streams[0].batchDelay = nil
       streams[2].predicate = { ($0 as? Item)?.isSuppressed == false }
       let (union, partitioned) = Self.join(streams, timers[3])
@@ -148,7 +152,7 @@ package struct UnionCampaign {
     func fireAll() { for timer in timers { timer.fire() } }
   }
 
-  /// Passes everything on, and now and then calls back before that.
+  /// A delegate that forwards all notifications and sometimes reports changed items before that.
   fileprivate final class Meddler: StreamBaseDelegate {
     private static let every = 7
     private let adapter: StreamTableAdapter
@@ -201,7 +205,7 @@ package struct UnionCampaign {
     try await fill()
     let firestore = firestore
     let world = queue.sync { World(firestore) }
-    // The last of the streams shows what is hidden, too.
+    // The last stream also shows hidden items.
     let shown =
       rows.reduce(0) { $0 + $1.count } - rows[0...1].reduce(0) { $0 + $1.values.count(where: \.isHidden) }
     while queue.sync(execute: { () -> Bool in
@@ -248,7 +252,7 @@ package struct UnionCampaign {
 
   // MARK: Changes
 
-  /// One commit, or something that happens without one. Returns how many changes it is.
+  /// Performs one commit, or a change without a commit. Returns the number of changes.
   private mutating func change(_ world: World) async throws -> Int {
     switch rare.popLast() ?? random.below(400) {
     case 0:
@@ -274,7 +278,7 @@ package struct UnionCampaign {
       return 1
     default:
       let batch = firestore.batch()
-      // Of one record, only the last change of a batch would be seen.
+      // A batch touches each record once, because only its last change would be visible.
       var touched = Set<String>()
       var changes = 0
       for _ in 0...random.below(Self.batchMax) where change(batch, &touched) { changes += 1 }
@@ -283,7 +287,7 @@ package struct UnionCampaign {
     }
   }
 
-  /// Whether there was something to change.
+  /// Adds a change to the batch. Returns false if there was nothing to change.
   private mutating func change(_ batch: WriteBatch, _ touched: inout Set<String>) -> Bool {
     let source = random.below(3)
     let kinds: [Kind] = [.come, .go, .rank, .rank, .group, .hide, .text, .text]
@@ -323,7 +327,7 @@ package struct UnionCampaign {
     return come(source, batch, &touched)
   }
 
-  /// Some keys are in several collections.
+  /// Adds a record. Some keys exist in several collections.
   private mutating func come(_ source: Int, _ batch: WriteBatch, _ touched: inout Set<String>) -> Bool {
     let key = "k\(random.below(items * 4))"
     guard rows[source][key] == nil, touched.insert("\(source)/\(key)").inserted else { return false }
@@ -334,7 +338,7 @@ package struct UnionCampaign {
     return true
   }
 
-  /// Many are the same.
+  /// A random rank; many records have equal ranks.
   private mutating func rank() -> Int { random.below(max(10, items / 3)) }
 
   private func data(_ row: Row) -> [String: Any] {
@@ -377,7 +381,7 @@ package struct UnionCampaign {
     }
   }
 
-  /// The rows of each section, from what is stored.
+  /// Computes the rows of each section from the stored records.
   private func expected() -> [[ModelTable.Row]] {
     var shown: [String: Row] = rows[2].filter { !suppressed.contains($0.key) }
     let second = rows[1].filter { !$0.value.isHidden }.sorted { Self.areInOrder($1, $0) }
@@ -400,7 +404,7 @@ package struct UnionCampaign {
 
 extension UnionCampaign.World {
   fileprivate func suppress(_ key: String, _ isSuppressed: Bool) {
-    // Also one that is hidden already, which the stream does not show.
+    // Also finds an item that the stream already hides.
     streams[2].batching { items in
       guard let index = items.find(key), let item = items[index] as? UnionCampaign.Item else { return }
       item.isSuppressed = isSuppressed

@@ -1,4 +1,5 @@
-// What libFuzzer calls with each input, for the target that DUGOUT_FUZZ_TARGET names. Built by .ci/libfuzzer.
+// The entry point that libFuzzer calls with each input, for the target named by DUGOUT_FUZZ_TARGET. Built
+// by .ci/libfuzzer.
 
 import Foundation
 import Harness
@@ -15,7 +16,8 @@ private func chosenTarget() -> any FuzzTarget {
   return type.init(seed: 1)
 }
 
-/// A finding ends the process, which is how libFuzzer learns of it; it keeps the input.
+/// Runs the target on an input. A finding ends the process, so that libFuzzer reports it and keeps the
+/// input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   do throws(FuzzFinding) {
@@ -26,7 +28,7 @@ public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// The inputs that are right, for libFuzzer to start from.
+/// Writes valid inputs, from which libFuzzer starts.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
   _ argumentCount: UnsafeMutablePointer<CInt>?,

@@ -1,4 +1,4 @@
-// The examples of docs/ballcap.md, word by word; GuideTests runs them.
+// The examples of docs/ballcap.md, verbatim; GuideTests runs them.
 
 import Ballcap
 import FirebaseFirestore

@@ -1,4 +1,4 @@
-// The calls of the layer that have to do with files, as they were written for the original.
+// Every call of the layer that concerns files, as written for the original Ballcap.
 
 import Ballcap
 import FirebaseFirestore
@@ -22,7 +22,7 @@ private final class Cell: FileRepresentable {
   }
 }
 
-/// A description of ones own.
+/// An app's own description of a file.
 private struct Attachment: Storable {
   var storageReference: StorageReference
   var path: String

@@ -1,5 +1,5 @@
-// Classes of an app whose tests say `@testable import Ballcap`: they declare plain names, which the layer's base class
-// would have if its internal members did not begin with the name of the layer.
+// Classes of an app whose tests use `@testable import Ballcap`. They declare plain names, which would
+// conflict with internal members of the layer's base class if those had no prefix.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -60,7 +60,7 @@ private func use(_ room: Room) {
   room.get(.cacheOnly) { room, error in print(room?.times as Any) }
 }
 
-/// The layer's own names are there as well.
+/// The layer's own names are accessible as well.
 private func internals(_ room: Room) {
   let cached: [String: Any]? = DocumentCache.shared.get(reference: room.documentReference)
   DocumentCache.shared.clear()

@@ -1,7 +1,8 @@
-// A small program as it was written for the original: a model outside of any class that has a `ServerTimestamp`, both
-// imports, closures, and objects that nothing keeps while they are written.
+// A small program as written for the original Ballcap: a model outside of any class with a
+// `ServerTimestamp`, both imports, closures, and objects that nothing retains during a write.
 //
-// Tests compile it with and without optimisation, and run it. `Newsroom().open { … }` begins it, on the main queue.
+// Tests compile it with and without optimization, and run it. `Newsroom().open { … }` starts it, on the
+// main queue.
 
 import Ballcap
 import FirebaseFirestore
@@ -41,7 +42,7 @@ final class Newsroom {
   func open(_ completion: @escaping () -> Void) {
     let author = Author(id: "ada")
     author[\.name] = "Ada"
-    // Nothing keeps the author from here on.
+    // Nothing retains the author from here on.
     author.save(reference: Author.collectionReference.document("copy")) { [weak author] error in
       print("copied:", author == nil ? "freed" : "kept", error == nil)
       self.hire(completion)

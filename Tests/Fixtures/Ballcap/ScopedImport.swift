@@ -1,4 +1,5 @@
-// An import of the type itself, which code of earlier releases has beside the imports of both modules.
+// An import of the type itself, which code for earlier releases has in addition to the imports of both
+// modules.
 
 import Ballcap
 import FirebaseFirestore

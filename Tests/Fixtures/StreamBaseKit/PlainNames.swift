@@ -1,5 +1,5 @@
-// Classes of an app whose tests say `@testable import StreamBaseKit`: they declare plain names, which the layer's base
-// classes would have if their internal members did not begin with the name of the layer.
+// Classes of an app whose tests use `@testable import StreamBaseKit`. They declare plain names, which
+// would conflict with internal members of the layer's base classes if those had no prefix.
 
 import FirebaseFirestore
 import Foundation
@@ -131,7 +131,7 @@ private class Work: Inflight {
   var state = 0
 }
 
-/// Names that the original has inside, and its users with them.
+/// Internal names of the original that its users' code refers to.
 private func internals(_ builder: Builder) {
   let comparator: StreamBase.Comparator = builder.buildComparator()
   let query: Query = builder.buildQuery()

@@ -1,4 +1,5 @@
-// One client: it does the steps through the objects of the layer, and reads everything back the same way.
+// A client of the history: it performs steps through objects of the layer, and reads everything back
+// through objects.
 
 import FirebaseFirestore
 import Foundation
@@ -10,11 +11,11 @@ package struct LayerFailure: Error, CustomStringConvertible {
   package init(description: String) { self.description = description }
 }
 
-/// To be used inside `LayerDatabase.$current.withValue`.
+/// Must be used inside `LayerDatabase.$current.withValue`.
 struct LayerClient {
   private var rooms: [LayerRoom]
 
-  /// Rooms as the database has them now, also offline.
+  /// Reads the rooms from the cache, which also works offline.
   init(_ firestore: Firestore) async throws {
     rooms = []
     for index in 0..<LayerModel.roomCount {
@@ -30,7 +31,7 @@ struct LayerClient {
 
   // MARK: Steps
 
-  /// False if there was nothing to do.
+  /// Returns false if the step has no effect.
   func perform(_ step: LayerStep) async throws -> Bool {
     switch step {
     case .like(let room):
@@ -74,7 +75,7 @@ struct LayerClient {
     return true
   }
 
-  /// The link and the count change together or not at all.
+  /// Changes the link and the count in one transaction.
   private func move(_ id: String, into room: LayerRoom, _ isIn: Bool) async throws {
     let (place, link) = (room.reference, room.members.reference.document(id))
     _ = try await place.firestore.runTransaction { transaction, errorPointer -> Any? in
@@ -95,7 +96,7 @@ struct LayerClient {
   }
 
   #if !DEBUG
-  /// What a debug build traps for. Returns what is wrong with the answer.
+  /// Saves a saved object, which traps in debug builds. Returns a description of a wrong result.
   static func saveWhatIsSaved() async throws -> String? {
     guard let room = try await LayerRoom.get("0") else { return "room 0 is gone" }
     room.likes += 1000
@@ -107,7 +108,7 @@ struct LayerClient {
 
   // MARK: Reading
 
-  /// Everything, through objects; throws if counts and links disagree.
+  /// Reads everything through objects. Throws if counts and links disagree.
   static func read() async throws -> LayerModel {
     var model = LayerModel()
     for person in try await objects(LayerPerson.self, LayerPerson.reference) {

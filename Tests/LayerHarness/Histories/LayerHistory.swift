@@ -1,5 +1,5 @@
-// A random history of several clients and their authority: links, counters and lists through the layer, with periods
-// offline, a connection that fails, and clients that are closed and opened again.
+// A random history of several clients and their authority: links, counters and lists through the layer.
+// Clients go offline, lose their connection, and are closed and opened again.
 
 import DocumentStore
 import FirebaseFirestore
@@ -43,7 +43,8 @@ package struct LayerHistory: Sendable {
     let steps = outcomes.flatMap(\.steps)
     for step in steps { expected.apply(step) }
     for outcome in outcomes { summary.counts.merge(outcome.counts) { $0 + $1 } }
-    // Another client sees what the authority has. Its connection is good: what it cannot read would tell nothing.
+    // Reads the authority's state through another client. Its connection has no faults, because a failed
+    // read would prove nothing.
     remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
@@ -71,10 +72,10 @@ package struct LayerHistory: Sendable {
 
   // MARK: Clients
 
-  /// What a client did that has to be in the end.
+  /// The steps of a client whose effects must be present in the end.
   private struct Outcome: Sendable {
     var steps: [LayerStep] = []
-    /// Transactions that may have happened.
+    /// Transactions with an unknown outcome.
     var unanswered: [LayerStep] = []
     var counts: [String: Int] = [:]
 
@@ -92,7 +93,7 @@ package struct LayerHistory: Sendable {
     var isOnline = true
     var step = 0
     while step < Self.stepCount {
-      // One stay with the database open.
+      // The number of steps before the database is closed and opened again.
       let stay = min(Self.stepCount - step, 1 + random.below(20))
       let current = firestore
       try await LayerDatabase.$current.withValue(current) {
@@ -110,11 +111,12 @@ package struct LayerHistory: Sendable {
             outcome.count(next.name)
             if !isOnline { outcome.count("stepsOffline") }
           } catch FirestoreErrorCode.deadlineExceeded where next.isTransaction {
-            // The answer of its commit was lost.
+            // The answer to the commit was lost.
             outcome.unanswered.append(next)
             outcome.count("transactionsUnanswered")
           } catch  where next.isTransaction {
-            // It needs the remote, and others may be faster for long; then it did not happen.
+            // A transaction needs the remote and may lose conflicts until it gives up; then it had no
+            // effect.
             outcome.count("transactionsGivenUp")
           }
         }

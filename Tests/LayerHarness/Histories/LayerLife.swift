@@ -1,8 +1,9 @@
-// The life of a process that writes through the layer, and dies at any moment: one client without a remote, or two of
-// one authority that go offline and come back. What it acknowledged is there in the end, of what was under way all or
-// nothing, and links and counts agree.
+// A process that writes through the layer and dies at any time. It has one client without a remote, or
+// two clients of one authority that go offline and come back.
 //
-// A folder holds it all: `authority`, and the stores of the clients with the writes that they have still to send.
+// In the end, every acknowledged write must be present, a write in progress completely or not at all, and
+// links and counts must agree. The folder holds everything: `authority`, and the clients' stores with
+// their outboxes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -12,14 +13,14 @@ import OfflineSync
 import Pring
 
 package enum LayerLife {
-  /// What became of a step.
+  /// The outcome of a step.
   package enum Outcome: UInt8, Sendable {
     case done = 0x64
-    /// There was nothing to do, or it needed the authority and could not reach it.
+    /// The step had no effect, or it needed the authority and could not reach it.
     case skipped = 0x73
   }
 
-  /// A step, and what comes before it.
+  /// A step, and the change of the network before it.
   package struct Turn: Sendable {
     var client: Int
     var changesNetwork: Bool
@@ -27,10 +28,10 @@ package enum LayerLife {
   }
 
   private static let clientCount = 2
-  /// Who looks at what there is in the end.
+  /// The number of the client that reads the final state.
   private static let observer = 9
 
-  /// What the process with this seed does, whatever becomes of it.
+  /// Returns the turns that a process with this seed performs, whatever their outcomes.
   package static func turns(_ seed: UInt64, hasRemote: Bool, count: Int = 1000) -> [Turn] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in
@@ -41,7 +42,8 @@ package enum LayerLife {
     }
   }
 
-  /// Opens the folder and does all turns. `began` is called once everything is open, `told` after each turn.
+  /// Opens the folder and performs all turns. Calls `began` once everything is open, and `told` after
+  /// each turn.
   package static func live(
     in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, told: (Outcome) -> Void
   ) async throws {
@@ -75,7 +77,7 @@ package enum LayerLife {
     try authority?.close()
   }
 
-  /// Sends what is still to be sent, and reads everything.
+  /// Sends the outboxes, then reads everything.
   package static func look(in folder: URL, hasRemote: Bool) async throws -> LayerModel {
     let (authority, remote) = try open(folder, hasRemote)
     var stores = stores(folder, remote)

@@ -1,17 +1,17 @@
-// What the steps of a history add up to, and the steps.
+// The steps of a history, and the state that they must produce.
 //
-// Steps of different clients touch people, notes and entries of their own, and counts that they share. So the outcome does
-// not depend on how the clients took turns, apart from a few links that all of them make and remove.
+// Different clients write to their own people, notes and entries, and share only counts. So the final
+// state does not depend on the interleaving, except for a few links that all clients create and remove.
 
 package import Harness
 
-/// One thing that an app does.
+/// A single operation of an app.
 package enum LayerStep: Sendable {
   case like(room: Int)
-  /// A person becomes a guest, and is written along with the link.
+  /// Links a person as a guest, and writes the person together with the link.
   case invite(room: Int, person: String, name: String)
   case dismiss(room: Int, person: String, hard: Bool)
-  /// A link and the count of all links, in a transaction.
+  /// Creates a link and increments the count of links, in one transaction.
   case join(room: Int, person: String)
   case leave(room: Int, person: String)
   case note(room: Int, id: String, text: String)
@@ -53,7 +53,7 @@ package enum LayerStep: Sendable {
   }
 }
 
-/// The database as it has to be.
+/// The expected state of the database.
 package struct LayerModel: Equatable {
   package static let roomCount = 3
 
@@ -67,7 +67,7 @@ package struct LayerModel: Equatable {
   }
 
   package var rooms = Array(repeating: Room(), count: roomCount)
-  /// The names of those who were invited.
+  /// The names of the invited people, by id.
   var people: [String: String] = [:]
 
   package init() {}
@@ -91,8 +91,8 @@ package struct LayerModel: Equatable {
     }
   }
 
-  /// Links that were made and removed by several clients are there or not, as in `found`: nobody knows who was last. So
-  /// are those of steps of which it is not known whether they happened. Returns how many there are.
+  /// Copies uncertain links from `found`: links that several clients created and removed, because their
+  /// order is unknown, and links of steps with unknown outcomes. Returns the number of these links.
   mutating func settle(_ steps: [LayerStep], _ unanswered: [LayerStep], as found: LayerModel) -> Int {
     var (joined, left) = (Set<[String]>(), Set<[String]>())
     for step in steps {
@@ -113,7 +113,7 @@ package struct LayerModel: Equatable {
     return contended.count
   }
 
-  /// What differs first; nil if nothing does.
+  /// Describes the first difference, or returns nil.
   package func difference(from other: LayerModel) -> String? {
     if people != other.people { return "people: \(people) instead of \(other.people)" }
     for (index, (room, other)) in zip(rooms, other.rooms).enumerated() where room != other {

@@ -1,10 +1,10 @@
-// The classes whose objects the histories are about, as an app would declare them.
+// The classes whose objects the histories use, declared as in an app.
 
 import FirebaseFirestore
 import Foundation
 import Pring
 
-/// Where classes find their collections: the database of the client at work.
+/// The database that the classes use for their collections: that of the current client.
 enum LayerDatabase {
   @TaskLocal static var current: Firestore?
 
@@ -29,9 +29,9 @@ final class LayerRoom: Object {
   override class var modelName: String { "rooms" }
   override class var reference: CollectionReference { LayerDatabase.firestore.collection(path) }
 
-  /// Counted up by each like, whoever likes.
+  /// Incremented by each like of any client.
   var likes = 0
-  /// How many have joined, counted by transactions.
+  /// The number of joined people, maintained by transactions.
   var joined = 0
   var tags: Set<String> = []
   let guests: ReferenceCollection<LayerPerson> = []

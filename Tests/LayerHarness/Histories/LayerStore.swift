@@ -1,4 +1,4 @@
-// The databases of the clients of a history.
+// The databases of a history's clients.
 
 import DocumentStore
 import FirebaseFirestore
@@ -6,7 +6,8 @@ import Foundation
 import OfflineSync
 
 enum LayerStore {
-  /// Below a folder, with a name in this process: the same each time, since that is a part of where the store lies.
+  /// Opens a client's store below the folder. The app's name is always the same for a client, because it
+  /// is a part of the store's path.
   static func open(
     _ number: Int, named name: String, in folder: URL, _ remote: LoopbackRemote?,
     _ durability: FirestoreDurability = .synced

@@ -1,5 +1,5 @@
-// What the original did wrong with links, equality and lists: each a test that this layer does right. The numbers are
-// those of the list in docs/pring.md.
+// The faults of the original Pring in links, equality and lists. Each test shows the correct behaviour.
+// The numbers are those of docs/pring.md.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -236,7 +236,7 @@ extension PringTests {
       let room = Room(id: "r")
       room.pages = (0..<3).map { File(data: Data("x".utf8), name: "\($0).txt") }
       try await room.save()
-      // Two of the old files are gone already: deleting them fails.
+      // Two of the old files are already gone, so deleting them fails.
       for name in ["0.txt", "1.txt"] {
         try await Storage.storage().reference(withPath: "version/1/room/r/pages/\(name)").delete()
       }
@@ -263,7 +263,7 @@ extension PringTests {
       room.update(batch) { error in heard.hear("told \(error == nil)") }
       #expect(await heard.next() == "told true")
       #expect(try await fields(room)?["pages"] as? [String] == [])
-      // Each has begun, not only the first, and goes on without anybody who waits.
+      // All three deletions have started, and they continue although no caller waits for them.
       while try await Storage.storage().pendingChanges().count < 3 { await Task.yield() }
       remote.isReachable = true
       try await Storage.storage().waitForPendingChanges()
@@ -278,7 +278,7 @@ extension PringTests {
       for index in 0..<5000 { _ = rows.insert(Item(id: "\(index)"), "\(index)", key: nil) }
       let start = ContinuousClock.now
       for index in 0..<5000 { _ = rows.replace("\(index)", with: Item(id: "\(index)"), key: nil) }
-      // A scan for each would compare twelve million ids.
+      // A scan for each change would compare twelve million ids.
       #expect(ContinuousClock.now - start < .seconds(10))
       #expect(rows.count == 5000 && rows.index(of: "4321") == 4321)
     }
@@ -346,7 +346,7 @@ extension PringTests {
       source.get()
       #expect(await heard.next() == "error other")
       #expect(app.onCallbackQueue { !source.isLast })
-      // Code that waits for the page goes on, as if nothing were on it.
+      // A caller that waits for the page continues as if the page were empty.
       for _ in 0..<2 {
         source.next { heard.hear("last \($0)") }
         for expected in ["error other", "last true"] { #expect(await heard.next() == expected) }

@@ -1,5 +1,5 @@
-// What the original did wrong when it wrote: each a test that this layer does right. The numbers are those of the list
-// in docs/pring.md.
+// The faults of the original Pring in writing. Each test shows the correct behaviour. The numbers are
+// those of docs/pring.md.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -111,7 +111,7 @@ extension PringTests {
       var ids: [String] = []
       for index in 0..<room.shelf.count { ids.append(room.shelf[index].id) }
       #expect(ids == ids.sorted() && ids.count == 3000)
-      // A sort for each subscript would take minutes in a debug build.
+      // Sorting in each subscript would take minutes in a debug build.
       #expect(ContinuousClock.now - start < .seconds(10))
     }
 
@@ -144,7 +144,7 @@ extension PringTests {
       poster.picture = file("new")
       try await poster.update()
       #expect(try await place.data(maxSize: 10) == Data("d".utf8))
-      // What was deleted once is not deleted again.
+      // A file that was deleted once is not deleted again.
       let old = Storage.storage().reference(withPath: "version/1/poster/p/picture/stored.txt")
       _ = try await old.putDataAsync(Data("again".utf8))
       poster.picture?.additionalData = ["a": 1]

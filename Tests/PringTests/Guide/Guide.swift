@@ -1,4 +1,4 @@
-// The examples of docs/pring.md, word by word; GuideTests runs them.
+// The examples of docs/pring.md, verbatim; GuideTests runs them.
 
 import FirebaseFirestore
 import FirebaseStorage

@@ -1,4 +1,4 @@
-// Every example of the guide runs, and the guide shows what runs.
+// Runs every example of the guide, and checks that the guide shows exactly this code.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -22,7 +22,7 @@ extension PringTests {
       let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
       #expect(fences.count >= 20)
       for fence in fences {
-        // Imports of several examples are one list in the file.
+        // The file has one list of imports for all examples.
         let lines = fence.split(separator: "\n", omittingEmptySubsequences: false)
         let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
         #expect(code.contains(lines[start...].joined(separator: "\n")), "not in the files: \(fence)")
@@ -114,7 +114,7 @@ extension PringTests {
       let names = saveWithFriend(bea, dan, Data("q".utf8)) { heard.hear($0 == nil) }
       #expect(await heard.next())
       #expect(names == ["friends.dan.picture", "picture"])
-      // A file belongs to its object, and does not keep it.
+      // A file belongs to its object, but does not retain it.
       let friend = try #require(try await Person.get("dan"))
       #expect(try await friend.picture?.getData() == Data("q".utf8))
     }
@@ -177,7 +177,7 @@ extension PringTests {
       }
     }
 
-    /// The story: words that users type became paths of fields as they were, and some of them ended the program.
+    /// The bug: words that users typed became field paths unescaped, and some of them ended the program.
     @Test(arguments: [
       ("a/b", 1), ("[x] and/or", 1), ("x.y", 1), ("*~`\u{1F600}", 2), ("", 2), ("__a__", 1), ("b.c", 0),
       ("\u{c9}t\u{e9}", 1), ("no", 0),

@@ -1,4 +1,5 @@
-// The last examples of docs/pring.md, word by word: Ballcap reads what Pring wrote. GuideTests runs them.
+// The last examples of docs/pring.md, verbatim, in which Ballcap reads documents that Pring wrote.
+// GuideTests runs them.
 
 import Ballcap
 import FirebaseFirestore

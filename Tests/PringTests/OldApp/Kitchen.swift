@@ -1,6 +1,7 @@
-// A small app as it was written for the original, without what Objective-C's runtime needs: plain collections, sources
-// that are read once and not kept, key paths to enums, batches that delete. KitchenTests runs it, and it compiles in both
-// language modes.
+// A small app as written for the original Pring, without the parts that need Objective-C's runtime.
+//
+// It uses plain collections, sources that are read once and not kept, key paths to enums, and batches that
+// delete. KitchenTests runs it, and it compiles in both language modes.
 
 import FirebaseFirestore
 import Foundation

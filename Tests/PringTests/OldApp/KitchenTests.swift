@@ -1,4 +1,4 @@
-// The small apps run as they did on the original.
+// Runs the small apps, which must behave as with the original Pring.
 
 import FirebaseFirestore
 import Foundation
@@ -53,7 +53,8 @@ extension PringTests {
       #expect(try await Cook.get("julia") != nil)
     }
 
-    /// The story: under `@testable`, a property of a model was refused, or took the place of one of the layer's.
+    /// The bug: under `@testable`, a property of a model was refused, or it overrode an internal member
+    /// of the layer.
     @Test func propertiesMayHaveTheNamesThatTheLayerUsesInside() async throws {
       let table = Timetable(id: "t")
       table.files = [File(data: Data("plan".utf8), name: "plan.txt")]

@@ -1,4 +1,5 @@
-// Models of an app whose tests import Pring as `@testable`: their members have the names that the layer uses inside.
+// Models of an app whose tests import Pring as `@testable`: their members have names that the layer uses
+// internally.
 
 import FirebaseFirestore
 import Foundation

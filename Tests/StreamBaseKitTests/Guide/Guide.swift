@@ -1,4 +1,4 @@
-// The examples of docs/streambasekit.md, word by word; GuideTests runs them.
+// The examples of docs/streambasekit.md, verbatim; GuideTests runs them.
 
 import FirebaseFirestore
 import Foundation

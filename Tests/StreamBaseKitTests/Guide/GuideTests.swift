@@ -1,4 +1,4 @@
-// Every example of the guide runs, and the guide shows what runs.
+// Runs every example of the guide, and checks that the guide shows exactly this code.
 
 import FirebaseFirestore
 import Foundation
@@ -33,7 +33,7 @@ extension StreamBaseKitTests {
       let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
       #expect(fences.count > 12)
       for fence in fences {
-        // Imports of several examples are one list in the file.
+        // The file has one list of imports for all examples.
         let lines = fence.split(separator: "\n", omittingEmptySubsequences: false)
         let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
         #expect(code.contains(lines[start...].joined(separator: "\n")), "not in Guide.swift: \(fence)")
