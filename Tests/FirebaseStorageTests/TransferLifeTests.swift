@@ -28,7 +28,7 @@ struct TransferLifeTests {
     func wait(for line: String) { lines.withLock(when: { $0.contains(line) }) { _ in } }
   }
 
-  /// Blocks in its first preparation until `letGo()` is called.
+  /// Blocks in its first preparation until `releaseAll()` is called.
   private final class HeldWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0

@@ -1,7 +1,6 @@
 // Compares the rank tree with an array.
 
 import LayerKit
-
 import Testing
 
 @testable import FirebaseCore

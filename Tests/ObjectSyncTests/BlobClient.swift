@@ -1,4 +1,4 @@
-// A client of a blob remote, with a simulated disk and virtual time.
+// A client of an object server, with an in-memory disk and virtual time.
 
 import ByteStore
 import DocumentStore
@@ -8,10 +8,10 @@ import ObjectSync
 import OfflineSync
 import Testing
 
-/// An app: its disk, and its open store.
+/// One app: its disk, and its store during the life of the process.
 final class BlobClient {
   let disk: SimulatedDisk
-  /// Selects the random sequence of the process.
+  /// Each process has its own random seed.
   let life: UInt64
   let scheduler = VirtualScheduler()
   let remote: any BlobRemote
@@ -38,7 +38,7 @@ final class BlobClient {
       "/store", options: options, platform: disk.platform(seed: life * 1_000_003 + 1))
   }
 
-  /// Reopens the disk in a new process after a power loss.
+  /// Returns a new process on the disk after a power loss.
   func afterPowerLoss() throws -> BlobClient {
     try BlobClient(
       remote, SimulatedDisk(disk.image.after(.powerLoss(.nothing, seed: 1))), life: life + 1)
@@ -61,7 +61,7 @@ final class BlobClient {
     try objects.content(at: path(name))?.reader.readAll()
   }
 
-  /// Searches for an object and fetches its content.
+  /// Fetches an object and returns its content.
   func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
     sync.find(try path(name), BlobSync.FetchRequest(fetchesContent: true)) { result in
@@ -75,7 +75,7 @@ final class BlobClient {
     }
   }
 
-  /// Queues changes of an object's attributes.
+  /// Changes attributes of one object.
   func update(
     _ name: String, _ watcher: BlobSync.Watcher, _ body: (inout AttributeChanges) -> Void
   ) throws {

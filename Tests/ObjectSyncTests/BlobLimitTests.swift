@@ -1,4 +1,4 @@
-// A blob remote that sends values which an object's record cannot hold.
+// An object server with responses beyond the limits of a record.
 
 import ByteStore
 import DocumentStore

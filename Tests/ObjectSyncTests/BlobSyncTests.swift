@@ -1,4 +1,4 @@
-// Objects that are stored locally and queued for a remote, like pending writes of documents.
+// Objects that are stored at once and sent to a remote later, like pending writes of documents.
 
 import ByteStore
 import DocumentStore
@@ -13,7 +13,7 @@ struct BlobSyncTests {
 
   private typealias Client = BlobClient
 
-  /// The outcomes of changes, in order.
+  /// The outcomes of changes in order.
   private final class Ends: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -97,8 +97,7 @@ struct BlobSyncTests {
 
   @Test func aLostAnswerDoesNotCreateASecondObject() throws {
     let client = try Client(remote)
-    // Three calls are played: the offset, one piece and the finish. The process dies before the finish
-    // is answered.
+    // The offset, one piece, and `finish`, whose answer is lost because the process dies before it.
     try put(bytes(1000), "a", client)
     client.scheduler.play(for: 0, max: 3)
     #expect(contentOfRemote("a") == nil)
@@ -127,7 +126,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["a: 1", "update: 1", "b: 2", "delete: none", "a: 3"])
     #expect(contentOfRemote("a") == bytes(7000, seed: 3) && contentOfRemote("b") == nil)
-    // The sweep keeps only the content that an object references.
+    // Only the content that an object refers to remains.
     try client.objects.sweep(.everything)
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
     try client.store.checkInvariants()
@@ -222,7 +221,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 60_000_000)
     #expect(answers.withLock { $0 } == ["unavailable", "unavailable", "text/new"])
     #expect(try remote.object(bucket: "bucket", name: "a").contentType == "text/new")
-    // An update that is still waiting at shutdown ends with `stopped`.
+    // Pending callers are completed when the app stops.
     remote.isReachable = false
     try update(patience: 60_000_000)
     client.scheduler.play(for: 0)
@@ -239,7 +238,7 @@ struct BlobSyncTests {
     #expect(try client.sync.delete(client.path("a"), ends.watcher("delete")))
     #expect(try !client.sync.delete(client.path("a"), ends.watcher("again")))
     #expect(try client.sync.changes().count == 1)
-    // The remote may have an object that is unknown locally, so the deletion is queued.
+    // Without a local object it is unknown whether the remote has one.
     #expect(try client.sync.delete(client.path("b"), ends.watcher("b")))
   }
 
@@ -259,7 +258,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all.sorted() == ["cancelled: cancelled", "sent: 1"])
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && contentOfRemote("cancelled") == nil)
-    // Bytes that the remote acknowledged while the store could not write were not sent again.
+    // The change was not sent again after its outcome could not be recorded.
     #expect(remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -278,7 +277,7 @@ struct BlobSyncTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Fills the rest of the WAL file too.
+    // Commits until the current log is full, too.
     var refusal: DocumentStoreError?
     for number in 0..<10_000 where refusal == nil {
       let path = try DocumentPath(["fillers", "\(number)"])
@@ -292,7 +291,7 @@ struct BlobSyncTests {
     try root.remove("filler")
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["sent: 1"])
-    // Bytes that the remote acknowledged while the store could not write were not sent again.
+    // The change was not sent again after its outcome could not be recorded.
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -376,7 +375,7 @@ struct BlobSyncTests {
     for _ in 0..<2 { client.sync.cancel(first.number) { isGone in answers.withLock { $0.append(isGone) } } }
     client.scheduler.play(for: 0)
     #expect(answers.withLock { $0 } == [true, false])
-    // The object is gone and its update has no local effect, but the update is still sent to the remote.
+    // The update has lost its object locally, but the remote is still asked.
     #expect(try client.content("a") == nil)
     remote.isReachable = true
     client.scheduler.play(for: 100_000_000)
@@ -530,7 +529,7 @@ struct BlobSyncTests {
     client.sync.giveUp(search)
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
-    // More searches than the client fetches at a time.
+    // Starts more searches than may fetch at a time.
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
@@ -560,7 +559,7 @@ struct BlobSyncTests {
     try remote.delete(bucket: "bucket", name: "a")
     let discarding = try Client(remote, SimulatedDisk(disk.image), .discard, life: 3)
     #expect(try discarding.content("a") == nil)
-    // The store remembers its remote, so opening the buckets without one is refused.
+    // The attachment is permanent: without a remote the buckets cannot be used.
     try discarding.store.close()
     let alone = try Client.open(discarding.disk, life: 4)
     #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreNotCache(alone.objects) }
@@ -598,8 +597,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 1_000_000_000)
     #expect(try client.sync.changes().isEmpty)
     for name in names {
-      // A cancelled change with a lost answer may have been applied. Then this search fetches the
-      // object.
+      // A cancelled change whose answer was lost may have been executed; then it is found.
       _ = try client.find(name)
       let here = try client.content(name)
       #expect(here == contentOfRemote(name), "\(name) of seed \(seed)")
@@ -621,7 +619,7 @@ extension Array {
   }
 }
 
-/// Reports a wrong checksum for every object.
+/// Returns wrong bytes for all contents.
 private final class WrongBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let asked = Locked(0)

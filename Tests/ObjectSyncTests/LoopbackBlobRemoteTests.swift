@@ -4,6 +4,8 @@ import ObjectSync
 import OfflineSync
 import Testing
 
+// The loopback object server fulfils the contract of an object server.
+
 struct LoopbackBlobRemoteTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
 

@@ -1,4 +1,4 @@
-// What a store had before it became that of a client.
+// Attaching a remote to a store that has data.
 
 import DocumentStore
 import OfflineSync

@@ -1,4 +1,4 @@
-// Bundles in the cache of a client.
+// Bundles in a client's cache.
 
 import DocumentStore
 import OfflineSync
@@ -37,7 +37,7 @@ import Testing
     }
     #expect(asked.map(\.resumeToken) == [[]])
     #expect(asked.map(\.readTime) == [SnapshotVersion(microseconds: 1000)])
-    // Those that the bundle has are no surprise to the engine: they need not be asked for one by one.
+    // The engine knows the bundle's documents, so they do not enter limbo.
     let target = try #require(engine.target(of: rooms))
     _ = try engine.handle(.watchChanged(.target(.added, [target]), .none))
     _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))

@@ -1,4 +1,4 @@
-// What a client writes late, and when it has to be there.
+// The writes that a client delays, and when they must be durable.
 
 import ByteStore
 import DocumentStore

@@ -1,4 +1,4 @@
-// Listeners who want what the remote says, and listeners of the same query who want what is in the cache.
+// Listeners of the remote's result, and listeners of the cache alone, for one query.
 
 import DocumentStore
 import OfflineSync
@@ -23,7 +23,7 @@ import Testing
     effects.compactMap { if case .unwatch(let id) = $0 { id } else { nil } }
   }
 
-  /// The remote tells all of the query: one document.
+  /// The remote sends the whole result: one document.
   private func confirm(_ target: TargetID, at version: Int64) throws -> [SyncEffect] {
     let document = RemoteDocument(path, StoredMap(), version: SnapshotVersion(microseconds: version))
     var effects: [SyncEffect] = []
@@ -60,7 +60,7 @@ import Testing
     #expect(told(try engine.handle(.listen(late, rooms, cacheRules)), late).map(\.isFromCache) == [true])
     #expect(try engine.brokenInvariant() == nil)
 
-    // Whoever asks again brings it back.
+    // A new listener of the remote restores it.
     let again = try engine.handle(.listen(ListenerID(4), rooms, rules))
     #expect(again.contains { if case .watch(let asked) = $0 { asked.id == target } else { false } })
     _ = try engine.handle(.watchChanged(.target(.removed, [target]), .none))

@@ -1,4 +1,4 @@
-// The view without a remote: the store is server and cache at once.
+// The view without a remote: the store is server and cache in one.
 
 import DocumentStore
 import Foundation

@@ -1,4 +1,4 @@
-// Changes of one document, one after the other, before anybody is told.
+// Successive changes of one document between two notifications.
 
 import DocumentStore
 import Testing
@@ -15,8 +15,8 @@ import Testing
     ).synced
   }
 
-  /// A row for what came first, a column for what came then; nil where nothing is left to tell, and no word where the
-  /// one cannot follow the other.
+  /// Rows are the first change, columns the second. Nil means that no change remains; a missing entry is
+  /// an impossible sequence.
   private static let table: [ViewChange.Kind: [ViewChange.Kind: ViewChange.Kind?]] = [
     .added: [.modified: .added, .metadata: .added, .removed: nil],
     .modified: [.modified: .modified, .metadata: .modified, .removed: .removed],
@@ -33,7 +33,7 @@ import Testing
         changes.add(second, Self.document(2))
         let change = changes.changes.values.first
         #expect(change?.kind == merged, "\(first), then \(second)")
-        // A removal has the document as it was last told; anything else the newest.
+        // A removal has the document as last delivered; all other changes have the newest one.
         if let change { #expect(change.document == Self.document(change.kind == .removed ? 1 : 2)) }
         pairs += 1
       }

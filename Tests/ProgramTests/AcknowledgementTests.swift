@@ -1,5 +1,4 @@
-// What "acknowledged" means, seen from outside the process: by the system calls it makes, and by what
-// is left when it is killed.
+// Acknowledgement as observed from outside the process: by system calls, and by the state after a kill.
 
 import Foundation
 import Testing
@@ -26,7 +25,7 @@ import Testing
     let completion = try #require(last("write(1", "users/ada is saved"))
     #expect(write < sync)
     #expect(sync < completion)
-    // A call that another thread interrupts is told in two lines; the second one says the result.
+    // strace reports an interrupted call in two lines; the second one has the result.
     let returned =
       calls[sync].contains("= 0") ? sync : calls[sync...].firstIndex { $0.contains("fdatasync resumed") }
     #expect(try #require(returned) < completion)
@@ -35,7 +34,7 @@ import Testing
   @Test func nothingAcknowledgedIsLostWhenTheProcessIsKilled() throws {
     let outcome = try Program("campaign").run("kill", "--rounds", "15", "--seed", "1")
     #expect(outcome.status == 0, "\(outcome.complaint)")
-    // More where strace is there and file systems may be mounted.
+    // More rounds run where strace exists and file systems can be mounted.
     let line = try #require(outcome.output.split(separator: "\n").last)
     let run = try #require(Int(line.split(separator: " ")[1]))
     #expect(run >= (Self.strace == nil ? 15 : 35))

@@ -1,4 +1,4 @@
-// The self-test: small, checked, and gone afterwards.
+// The benchmark command: small, verified, and without leftovers.
 
 import Foundation
 import Testing
@@ -32,7 +32,7 @@ import Testing
     let folder = try TemporaryFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: dugout.path)
-    // Far more than are written before the signal comes.
+    // Far more documents than are written before the signal.
     process.arguments = ["bench", folder.path, "--documents", "20000000"]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
@@ -57,7 +57,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
   }
 
-  /// The story: `dugout export S S/MANIFEST` made the store's own manifest a table of documents.
+  /// Regression: `dugout export S S/MANIFEST` replaced the store's own manifest by a table of documents.
   @Test func anExportReplacesNoFileOfTheStore() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()

@@ -1,4 +1,4 @@
-// What a long campaign says on its way.
+// The progress lines of a long campaign.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// Every kind of damage that a store can have, and the sentence that `dugout check` says about it.
+// Every kind of damage to a store, and the message of `dugout check` about it.
 
 import DocumentStore
 import Foundation
@@ -13,16 +13,16 @@ import Testing
 @Suite struct DamageTests {
   private let dugout = Program("dugout")
 
-  /// What happens to which file, and the whole sentence that is said of it, as `sentence(_:of:)` has it.
+  /// A kind of damage to a file, and the complete expected message in the form of `sentence(_:of:)`.
   struct Kind: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The name of the file begins with this; it is the first of them.
+    /// The prefix of the file's name; the first match is damaged.
     var file: String
-    /// In which this stands.
+    /// Text that the file must contain.
     var text = ""
     var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
     var said: String
-    /// Documents are what salvage mends.
+    /// Whether the file has contents, which salvage does not repair.
     var isOfContent = false
 
     var testDescription: String { name }
@@ -107,7 +107,7 @@ import Testing
     try FileManager.default.removeItem(at: file)
   }
 
-  /// Without what is another in each run: where the store lies, ids and digests, and numbers.
+  /// Removes the parts that vary between runs: the store's path, ids, digests and numbers.
   private static func sentence(_ line: some StringProtocol, of store: String) -> String {
     String(line).replacing(store, with: "STORE").replacing(#/\b[0-9a-f]{32,64}\b/#, with: "ID")
       .replacing(#/\d+/#, with: "N")
@@ -129,7 +129,7 @@ import Testing
       return kind.text.isEmpty || bytes.firstRange(of: Data(kind.text.utf8)) != nil
     }
     let file = try #require(first, "no \(kind.file) in \(all)")
-    // When a store takes a new log is not the same in both.
+    // The logs of the two stores may have different numbers.
     let others = try names(in: other.path)
     let foreign = try #require(others.first { $0.hasPrefix(kind.file) }, "no \(kind.file) in \(others)")
     try kind.damage(folder.url.appendingPathComponent(file), other.url.appendingPathComponent(foreign))
@@ -196,7 +196,7 @@ import Testing
   @Test func aSalvageReportsLossesAndDeclaredIndexes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
-    // The last page is one of an index: nothing is lost with it.
+    // The last page belongs to an index, so no data is lost with it.
     let checkpoint = try #require(try names(in: folder.path).first { $0.hasPrefix("checkpoint-") })
     try Self.flip { $0 - 2000 }(folder.url.appendingPathComponent(checkpoint), folder.url)
     let whole = try dugout.run("salvage", folder.path)
@@ -246,7 +246,7 @@ import Testing
     try folder.makeStore()
     let store = try DocumentStore.open(folder.path)
     try store.commit([.set(try DocumentPath(["users", "bob"]), StoredMap([("name", .string("Bob"))]))])
-    // As a crash leaves it: nobody has closed the log.
+    // Copied like after a crash: the log is not closed.
     let copy = copies.path + "/store"
     try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
     try store.close()
@@ -292,7 +292,7 @@ import Testing
     #expect(outcome.output.contains("set aside: set-aside-0001-RESERVE"), "\(outcome.output)")
   }
 
-  /// The story: a store lost the records of its files, and the app that opened it next removed what was in them.
+  /// Regression: a store lost the records of its files, and the next app to open it deleted their contents.
   @Test func aSalvageWarnsOfContentsWithoutRecords() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -303,12 +303,12 @@ import Testing
     #expect(outcome.status == 1)
     let warning = "Contents of files are still in \(folder.path)/blobs. An app"
     #expect(outcome.complaint.contains(warning), "\(outcome.complaint)")
-    // One that was cut off has forgotten whether records are lost.
+    // An interrupted salvage does not know whether records are lost.
     let completed = SalvageCommand.loss(SalvageReport(outcome: .completed), in: folder.path)
     #expect(completed?.contains("Compare it with a backup. \(warning)") == true, "\(completed ?? "")")
   }
 
-  /// What is printed makes the same index.
+  /// The printed command creates the same index.
   @Test(arguments: [
     ["city"], ["city:desc"], ["city", "age:desc"], ["city:desc", "age"], ["city:desc", "age:desc"],
     ["tags[]", "age:desc"], ["`a:b`:desc", "`it's`.`x y`[]"], ["city", "age:desc", "__name__"],
@@ -345,7 +345,7 @@ import Testing
     let file = try #require(try names(in: folder.path).first { $0.hasPrefix("MANIFEST") })
     try Self.flip { _ in 70 }(folder.url.appendingPathComponent(file), folder.url)
     let before = try contents(of: folder.path)
-    // What nobody could count is not none.
+    // An unknown number is not zero.
     let check = try dugout.run("check", folder.path)
     #expect(check.status == 1 && check.output.contains("how many records there are cannot be told"))
     #expect(
@@ -370,7 +370,8 @@ import Testing
 
   // MARK: A store with everything
 
-  /// Documents in segments, in a log and under an index; contents in a pack and in a file of their own.
+  /// Creates documents in segments, in a log and in an index, and contents in a pack and in a file of
+  /// their own.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     var random = SeededRandom(seed: UInt64(bitPattern: Int64(folder.path.hashValue)))
     try folder.changeStore { store in

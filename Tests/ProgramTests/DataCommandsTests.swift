@@ -1,4 +1,4 @@
-// Documents on the command line: written, listed, asked for, taken elsewhere and back.
+// Documents on the command line: written, listed, queried, exported and imported.
 
 import DocumentStore
 import Foundation
@@ -42,7 +42,7 @@ import Testing
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 0)
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 1)
     #expect(try dugout.run("delete", folder.path, "users", "--query").output == "1 document deleted.\n")
-    // What lay below a document is still there, and the document is not.
+    // Subcollections of the deleted document still exist.
     #expect(
       try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")
   }
@@ -263,7 +263,7 @@ import Testing
       if line.hasPrefix("line") { most = max(most, reader.bytesHeld) }
     }
     #expect(try reader.next() == nil)
-    // A piece, and the beginning of a line from the one before.
+    // One chunk, and the start of a line from the chunk before.
     #expect(most <= 2 << 20)
     #expect(reader.bytesHeld <= 5 << 20)
   }
@@ -294,7 +294,7 @@ import Testing
     #expect(reader.bytesHeld <= 4 << 20)
   }
 
-  /// The story: all was imported, and then the pipe was opened once more, and waited for another writer for ever.
+  /// Regression: after a complete import the pipe was opened again, which waited forever for another writer.
   @Test func anImportFromAPipeEndsWithThePipe() throws {
     let folder = try TemporaryFolder()
     let script = """
@@ -351,7 +351,7 @@ import Testing
     let older = files.path + "/older"
     try FileManager.default.copyItem(atPath: folder.path, toPath: older)
     #expect(try dugout.run("import", folder.path, path).status == 65)
-    // The same size, and other documents.
+    // A file of equal size with other documents.
     try write("b", isGood: true)
     #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
     #expect(try dugout.run("query", folder.path, "b", "--count").output == "count  1000\n")
@@ -419,7 +419,7 @@ import Testing
 
   // MARK: Parts of a document
 
-  /// As `get` prints them.
+  /// Returns the fields as `get` prints them.
   private func fields(_ directory: String, _ path: String) throws -> [String] {
     let outcome = try dugout.run("get", directory, path)
     #expect(outcome.status == 0, "\(outcome.complaint)")
@@ -477,7 +477,7 @@ import Testing
     #expect(try fields(folder.path, "users/eve") == ["visits: 3"])
     #expect(try dugout.run("set", folder.path, "users/bob", "{}", "--delete", "age").status == 0)
     #expect(try fields(folder.path, "users/bob") == [])
-    // A store whose name is mistyped is not made for it.
+    // A mistyped store must not be created.
     let none = folder.path + "/none"
     #expect(try dugout.run("set", none, "users/ada", "--delete", "age").status == 69)
     #expect(!FileManager.default.fileExists(atPath: none))

@@ -1,4 +1,4 @@
-// The command line as its users meet it: what it prints, and the codes that scripts read.
+// The command line as users see it: output and exit codes.
 
 import DocumentStore
 import Foundation
@@ -110,7 +110,7 @@ import Testing
     let outcome = try dugout.run("quickstart", "--keep")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     let match = try #require(outcome.output.firstMatch(of: #/Look again: (.* get '(.*)' users\/ada)/#))
-    // As it stands there, in a shell that has no dugout in its PATH.
+    // Exactly as printed, in a shell without dugout in its PATH.
     let again = try Program(path: "/bin/sh").run(
       ["-c", String(match.1)], environment: ["PATH": "/usr/bin:/bin"])
     #expect(again.output.contains("age: 86"), "\(again.complaint)")

@@ -1,4 +1,4 @@
-// The exit code of each error of the engine: what scripts tell failures apart by.
+// The exit code of each error of the engine.
 
 import DocumentStore
 import Foundation
@@ -53,7 +53,7 @@ import Testing
     #expect(advice.hasPrefix("\(folder.path) belongs to "), "\(advice)")
     #expect(advice.contains(", and you are user \(somebody): run the command as "), "\(advice)")
     #expect(advice.contains("(sudo chown \(somebody) "), "\(advice)")
-    // What is not there, or cannot be seen, is in a folder that is somebody's.
+    // A missing or invisible file is reported by the owner of its folder.
     #expect(FileOwner.advice(folder.path + "/not/there", user: somebody) == advice)
     #expect(FileOwner.advice(folder.path, user: 0) == nil)
   }

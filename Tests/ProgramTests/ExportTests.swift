@@ -1,4 +1,4 @@
-// What an export has and has not, where it goes, and whether it comes back.
+// The contents of an export, its destination, and the round trip through an import.
 
 import DocumentStore
 import Foundation
@@ -19,7 +19,8 @@ import Testing
     _ = try upload.finish(token: "token")
   }
 
-  /// The story: an export of a store with files had the records of the files, and no import took it.
+  /// Regression: an export of a store with files contained the records of the files, which no import
+  /// accepted.
   @Test func aStoreWithFilesIsExportedAndImported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -54,7 +55,7 @@ import Testing
         == "1 document imported.\n2 records of a storage left out: an export has none of its files.\n",
       "\(outcome.complaint)")
     #expect(try dugout.run("check", folder.path).status == 0)
-    // Names that are reserved elsewhere are a mistake.
+    // Other reserved names are an error.
     let wrong = try dugout.run(
       ["import", folder.path, "-"], input: #"{"path":"users/__a__","fields":{}}"# + "\n")
     #expect(wrong.status == 65 && wrong.complaint.contains("are reserved"), "\(wrong.complaint)")
@@ -79,7 +80,7 @@ import Testing
 
   // MARK: Where it goes
 
-  /// The story: whatever was at the place became a file.
+  /// Regression: any destination was replaced by a regular file.
   @Test func aLinkStaysAndItsFileIsReplaced() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -96,7 +97,7 @@ import Testing
     #expect(try manager.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
     #expect(try String(contentsOfFile: mine, encoding: .utf8) == "mine")
     #expect(try Set(manager.contentsOfDirectory(atPath: files.path)) == ["link", "file", "file.part"])
-    // A link to what is not there yet.
+    // A link whose destination does not exist yet.
     try manager.removeItem(atPath: file)
     #expect(try dugout.run("export", folder.path, link).status == 0)
     #expect(try manager.destinationOfSymbolicLink(atPath: link) == "file")
@@ -122,7 +123,7 @@ import Testing
     let file = files.path + "/all.jsonl"
     let deadline = ContinuousClock.now + .seconds(60)
     var process = Process()
-    // One that was at its end before the signal came proves nothing.
+    // An export that finishes before the signal proves nothing.
     repeat {
       try #require(ContinuousClock.now < deadline, "it is always at its end")
       try Data("old".utf8).write(to: URL(fileURLWithPath: file))
@@ -159,7 +160,7 @@ import Testing
     let others = [
       "all.part-1", mark + "0123456789abcde", mark + "0123456789abcdeg",
       "ball" + mark.dropFirst(3) + "0123456789abcdef",
-      // Digits, and none that an export writes.
+      // Hexadecimal digits in forms that an export never writes.
       mark + "ABCDEFABCDEFABCD", mark + String(repeating: "\u{FF11}", count: 16),
     ]
     for name in [left, held] + others {
@@ -167,10 +168,10 @@ import Testing
     }
     try FileManager.default.createSymbolicLink(
       atPath: files.path + "/" + mark + "00000000000000aa", withDestinationPath: others[0])
-    // A second name of a file that somebody wants to keep.
+    // A second link to a file that has to be kept.
     try FileManager.default.linkItem(
       atPath: files.path + "/" + others[0], toPath: files.path + "/" + mark + "00000000000000bb")
-    // As another export would hold it.
+    // Locked as another export would.
     let holder = open(files.path + "/" + held, O_RDWR)
     #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
     defer { close(holder) }
@@ -179,7 +180,7 @@ import Testing
     #expect(names == Set(others + [held, "all", mark + "00000000000000aa", mark + "00000000000000bb"]))
   }
 
-  /// The story: a link to no file yet led into the store, and an export made one there.
+  /// Regression: a link to a missing file in the store let an export create a file there.
   @Test func aLinkIntoTheStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -204,7 +205,7 @@ import Testing
     let manager = FileManager.default
     let names = try manager.contentsOfDirectory(atPath: folder.path)
     let paths = names.map { folder.path + "/" + $0 } + [folder.path]
-    // Of who may write nonetheless: the contents and the times.
+    // For users who may write in any case: contents and times.
     func state() throws -> [String: [String]] {
       try Dictionary(
         uniqueKeysWithValues: paths.map { path in
@@ -231,7 +232,7 @@ import Testing
       let text = StoredValue.string(String(repeating: "x", count: 100_000))
       try store.commit([.set(try DocumentPath(["c", "d"]), StoredMap([("text", text)]))])
     }
-    // No file may be longer than some kilobytes, and who writes more is told so.
+    // Limits the file size to some kilobytes, so that longer writes fail.
     let script =
       "trap '' XFSZ; ulimit -f 8; exec '\(dugout.path)' export '\(folder.path)' '\(files.path)/all'"
     let outcome = try Program(path: "/bin/bash").run("--norc", "-c", script)
@@ -334,7 +335,7 @@ import Testing
     }
   }
 
-  /// The story: with a limit, an export heard of the first Ctrl-C when all of it had been read.
+  /// Regression: with a limit, an export noticed the first Ctrl-C only after it had read everything.
   @Test(arguments: ["c", "c limit 2300", "c order by n limit last 2300", "c order by n start at 10"])
   func anInterruptionWaitsForAtMostOnePage(text: String) throws {
     let folder = try TemporaryFolder()
@@ -370,7 +371,7 @@ import Testing
     ]
     for (value, text) in cells { #expect(CSV.cell(value) == text) }
     #expect(CSV.row(["a,b", "c\"d", "e\r\n", "f"]) == "\"a,b\",\"c\"\"d\",\"e\r\n\",f")
-    // One character, and a quote for a reader.
+    // One character that contains a quote for CSV readers.
     #expect(CSV.row(["\"\u{301}"]).unicodeScalars.elementsEqual("\"\"\"\u{301}\"".unicodeScalars))
   }
 }

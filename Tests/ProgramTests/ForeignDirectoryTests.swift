@@ -1,4 +1,4 @@
-// Directories that are no stores: every command refuses them with a sentence that says what to do next.
+// Directories that are not stores: every command refuses them with advice.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ import Testing
 @Suite struct ForeignDirectoryTests {
   private let dugout = Program("dugout")
 
-  /// Commands that need a store, with the place of the directory.
+  /// The commands that need a store, with the position of the directory.
   private static let readers: [[String]] = [
     ["get", "DIR", "users/ada"], ["ls", "DIR"], ["query", "DIR", "users"], ["explain", "DIR", "users"],
     ["delete", "DIR", "users/ada"], ["index", "list", "DIR"], ["index", "create", "DIR", "users", "age"],
@@ -16,7 +16,7 @@ import Testing
     ["salvage", "DIR"], ["backup", "DIR", "DIR-backup"], ["restore", "DIR", "DIR-restored"],
   ]
 
-  /// Commands that make a store where there is none.
+  /// The commands that create a missing store.
   private static let makers: [[String]] = [
     ["set", "DIR", "users/ada", "{}"], ["import", "DIR", "-"], ["shell", "DIR"],
   ]

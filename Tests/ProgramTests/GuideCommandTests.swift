@@ -1,10 +1,10 @@
-// The commands of the guides, run in the order of each page.
+// Runs the commands of the guides in the order of each page.
 
 import Foundation
 import Testing
 
 @Suite struct GuideCommandTests {
-  /// A page, what has to be there before its first command, and what its commands end with where that is not 0.
+  /// A page, the preparation for its first command, and the expected exit codes other than 0.
   struct Page: CustomTestStringConvertible, Sendable {
     var name: String
     var prepare: @Sendable (_ folder: URL, _ dugout: Program) throws -> Void = { _, _ in }
@@ -52,14 +52,14 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Places of the pages, and what stands for them here.
+  /// Paths in the pages and their replacements here.
   private static let places = [
     ("/path/to/", "$PWD/"), ("/backups/", "$PWD/backups/"),
     ("dugout bench /mnt/the-disk-that-matters", "dugout bench $PWD --documents 500"),
     ("| man -l -", "> manual-page"),
   ]
 
-  /// What takes a build, leaves the folder of the page, or takes a program that nobody need have.
+  /// Commands that need a build, leave the page's folder, or need an optional program.
   private static let others = ["swift run ", "swift build ", "sudo install ", "alias ", "firebase "]
 
   private static let sqlite = ["/usr/bin/sqlite3", "/bin/sqlite3", "/usr/local/bin/sqlite3"].first {
@@ -122,7 +122,7 @@ import Testing
     #expect(commands > 1)
   }
 
-  /// What is typed into the shell, and what it says, in this order.
+  /// Types lines into the shell and expects its output in order.
   private func talk(_ lines: [String], in directory: String, _ dugout: Program) throws {
     let typed = lines.filter { $0.hasPrefix("dugout> ") }.map { $0.dropFirst(8) + "\n" }.joined()
     let outcome = try dugout.run(["shell", directory], input: typed)

@@ -1,4 +1,4 @@
-// What the program says about itself, all of it from the command table: help, the manual page, completions.
+// The program's help, manual page and completions, all generated from the command table.
 
 import Foundation
 import Testing
@@ -44,7 +44,7 @@ import Testing
     #expect(try dugout.run(name, "-h").output == page.output)
   }
 
-  /// A screen of 120 columns shows each line whole.
+  /// Each line fits on a screen of 120 columns.
   @Test func noLineOfAPageIsTooLong() {
     for command in Dugout.commands {
       for line in Help.page(command).split(separator: "\n") {
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// The usage names every option, and no other.
+  /// The usage names exactly the existing options.
   @Test func usagesAndOptionsAgree() {
     for command in Dugout.commands {
       let named = Set(command.usage.matches(of: #/--[a-z-]+/#).map { String($0.output) })
@@ -62,7 +62,8 @@ import Testing
     }
   }
 
-  /// Every command that prints data, says DESIGN; these print text that other programs read, or talk.
+  /// Every command that prints data has `--json`, except those that print text for other programs or are
+  /// interactive.
   @Test func everyCommandThatPrintsDataTakesJSON() {
     let others = ["quickstart", "shell", "completions", "man"]
     for command in Dugout.commands where !others.contains(command.name) {
@@ -100,7 +101,7 @@ import Testing
         #expect(page.output.contains("\n\\fB\(set)\\fR\n"), "\(option)")
       }
     }
-    // No line but requests begins with what makes one.
+    // Only requests start with a request character.
     let requests: Set = [".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".nf", ".fi"]
     for line in page.output.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
       #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
@@ -130,7 +131,7 @@ import Testing
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  /// What bash would offer for the words, of which the last one is being typed.
+  /// Returns bash's completions for these words; the last word is incomplete.
   private func offers(_ words: [String]) throws -> [String] {
     let list = words.map { "'\($0)'" }.joined(separator: " ")
     let script = """
@@ -170,7 +171,7 @@ import Testing
     let zsh = try Program(path: #require(Self.zsh))
     let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
-    // Both ways of installing them: sourced, and in a folder of functions.
+    // Both ways to install them: sourced, and in a folder of functions.
     for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
       let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
       let installed = try zsh.run("-f", "-c", script)

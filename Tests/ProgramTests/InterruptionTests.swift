@@ -1,11 +1,11 @@
-// What signals do to a command, tried on two that nobody else uses.
+// The effect of signals on a command, tested with two otherwise unused signals.
 
 import Foundation
 import Testing
 
 @testable import dugout
 
-/// Signals are those of the whole process.
+/// Serialized, because signals belong to the whole process.
 @Suite(.serialized) struct InterruptionTests {
   private typealias Handler = @convention(c) (Int32) -> Void
 
@@ -15,12 +15,12 @@ import Testing
     var action = sigaction()
     #expect(sigaction(number, nil, &action) == 0)
     let bits = withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
-    // A pointer to a C function is one word, as an `Int` is.
+    // A C function pointer has the size of an `Int`.
     return bits == unsafeBitCast(SIG_IGN as Handler?, to: Int.self)
       ? .ignored : bits == 0 ? .standard : .other
   }
 
-  /// To this thread, which may be one that hears none of itself.
+  /// Sends the signal to this thread, which may block it otherwise.
   private func send(_ number: Int32) {
     var own = sigset_t()
     var before = sigset_t()
@@ -37,7 +37,7 @@ import Testing
     #expect(interruption?.isSignaled == false && disposition(SIGUSR1) == .other)
     send(SIGUSR1)
     #expect(interruption?.isSignaled == true)
-    // For who waits, no further one does more.
+    // With `waits`, further signals have no effect.
     #expect(disposition(SIGUSR1) == .other)
     interruption = nil
     #expect(disposition(SIGUSR1) == .standard)
@@ -66,7 +66,7 @@ import Testing
     withExtendedLifetime(first) {
       send(SIGUSR2)
       #expect(second?.isSignaled == true && !first.isSignaled)
-      // Only what the first one has is ended by a further signal.
+      // Only the signals of the first object end the process when repeated.
       #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
       second = nil
       second = Interruption(by: [SIGUSR2])
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  /// The story: Ctrl-C and then a SIGTERM were two first signals, and the command went on.
+  /// Regression: Ctrl-C and then SIGTERM both counted as first signals, and the command continued.
   @Test func aSecondSignalOfAnotherKindEndsTheProcess() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)

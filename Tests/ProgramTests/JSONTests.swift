@@ -68,7 +68,7 @@ import Testing
 
   @Test func anErrorHasAnOffset() {
     #expect { try read(#"{"a": 1, "b" 2}"#) } throws: { "\($0)" == "a colon is expected at byte 13" }
-    // Of names, the first one that was there already.
+    // The first repeated name is reported.
     #expect {
       try read(#"{"d": 1, "b": 2, "c": 3, "b": 4, "d": 5, "e": 6}"#)
     } throws: {
@@ -105,11 +105,11 @@ import Testing
         + String(repeating: "}}}", count: count)
     }
     func waiting(_ previous: String) -> String { #"{\#(pending), "previousValue": \#(previous)}"# }
-    // Each alone is what a document can hold.
+    // Each value alone fits in a document.
     let large = waiting(#"{"stringValue": "\#(String(repeating: "a", count: 700 << 10))"}"#)
     _ = try read(#"{"mapValue": {"fields": {"a": \#(large), "b": \#(large)}}}"#)
     _ = try read(waiting(maps(10, waiting(maps(10, #"{"nullValue": null}"#)))))
-    // What no record can hold, and what is over the limits.
+    // Values that no record can hold, and values that exceed the limits.
     let refused = [
       "7", "{\(pending)}", #"{"arrayValue": {"values": [{"arrayValue": {}}]}}"#,
       #"\#(deep){"nullValue": null}\#(end)"#, #"{"stringValue": "\#(long)"}"#,

@@ -1,4 +1,4 @@
-// Paths as people write them, and what is said about those that are none.
+// The text form of paths, and messages about invalid ones.
 
 import DocumentStore
 import Foundation
@@ -15,7 +15,7 @@ import Testing
     #expect(try PathText.segments("`a b`/c d") == ["a b", "c d"])
     #expect(try PathText.segments(#"`a\`b\\`/x"#) == [#"a`b\"#, "x"])
     #expect(try PathText.segments(#"a\b"#) == [#"a\b"#])
-    // Where no name begins or ends it is a letter.
+    // A backtick inside a name is an ordinary character.
     #expect(try PathText.segments("users/a`b") == ["users", "a`b"])
     #expect(try PathText.segments("").isEmpty)
     #expect(throws: TextProblem.self) { try PathText.segments("users//ada") }
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  /// Whoever copies a path from what a command printed names the same document with it.
+  /// A printed path, copied into a command, names the same document.
   @Test func aPrintedPathIsReadAsTheSamePath() throws {
     for names in [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]] {
       #expect(try PathText.segments(PathText.printed(names)) == names)
@@ -40,7 +40,8 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("~ " + path))
   }
 
-  /// The story: a collection with a blank in its name could be written and listed, and no query could name it.
+  /// Regression: a collection with a space in its name could be written and listed, but no query could
+  /// name it.
   @Test func aQueryNamesEveryCollection() throws {
     func scope(_ text: String) throws -> StructuredQuery.Scope { try QueryText.query(text).scope }
     #expect(

@@ -1,4 +1,4 @@
-// Runs the built programs as a user would, and keeps what they said.
+// Runs the built programs as a user would, and captures their output.
 
 import DocumentStore
 import Foundation
@@ -20,7 +20,7 @@ struct Program {
 
   func run(_ arguments: String...) throws -> Outcome { try run(arguments) }
 
-  /// What it reads on standard input is `input`; nothing without it.
+  /// Runs the program; `input` is its standard input, empty by default.
   func run(
     _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
   ) throws -> Outcome {
@@ -32,14 +32,14 @@ struct Program {
     }
     let text = Pipe()
     if let input {
-      // Less than a pipe holds, so that nobody has to write and read at once.
+      // Less than a pipe's capacity, so that writing does not block.
       precondition(input.utf8.count < 60_000)
       process.standardInput = text
       try text.fileHandleForWriting.write(contentsOf: Data(input.utf8))
       try text.fileHandleForWriting.close()
     }
     let output = Pipe()
-    // A file for one of the two: nobody needs to read both pipes at once.
+    // A file for one of the two outputs, so that two pipes need not be read at once.
     let complaints = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     _ = FileManager.default.createFile(atPath: complaints.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: complaints) }
@@ -53,7 +53,7 @@ struct Program {
       complaint: String(decoding: try Data(contentsOf: complaints), as: UTF8.self))
   }
 
-  /// The folder of this test's own executable: everything is built into it.
+  /// The folder of this test's executable, which contains all products.
   private static var buildFolder: URL {
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
     var folder = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0]).deletingLastPathComponent()
@@ -64,7 +64,7 @@ struct Program {
   }
 }
 
-/// A folder that is gone after the test.
+/// A folder that is deleted after the test.
 struct TemporaryFolder: ~Copyable {
   let url: URL
 
@@ -79,7 +79,7 @@ struct TemporaryFolder: ~Copyable {
 }
 
 extension TemporaryFolder {
-  /// A store with one document, users/ada, closed again.
+  /// Creates a store with the document users/ada, and closes it.
   func makeStore() throws {
     try changeStore { store in
       let tags = StoredValue.array([.string("mathematics"), .integer(1)])

@@ -1,4 +1,4 @@
-// Queries and values as people write them on the command line.
+// The text form of queries and values.
 
 import DocumentStore
 import Testing
@@ -47,7 +47,7 @@ import Testing
     #expect(try QueryText.query("where where where = 1").filters.count == 1)
   }
 
-  /// In a collection it is compared with an id, and in a group with a path.
+  /// In a collection it is compared with an id, in a group with a path.
   @Test func theNameOfADocumentIsAField() throws {
     guard case .field(let filter)? = try QueryText.query("users where __name__ >= \"b\"").filters.first else {
       Issue.record("there is no filter")
@@ -102,7 +102,7 @@ import Testing
     #expect(try QueryText.value(text) == .map(StoredMap(expected.map { (name: $0.0, value: $0.1) })))
   }
 
-  /// The story: backticks that quote a field in a query became a part of its name in a document.
+  /// Regression: backticks that quote a field in a query became part of its name in a document.
   @Test func backticksQuoteTheNamesOfFieldsAsInAQuery() throws {
     func names(_ text: String) throws -> [String] {
       guard case .map(let map) = try QueryText.value(text) else { return [] }
@@ -161,7 +161,7 @@ import Testing
         "9223372036854775808 is too large for an integer"))
   }
 
-  /// The story: each bracket is read by what calls itself, and a few thousand of them ended the process.
+  /// Regression: the parser is recursive, and a few thousand brackets crashed the process.
   @Test(arguments: ["(", "(a = 1 or (", "a = [", "a = {b: ", "a = [{b: ", "a = vector(", "a = {b: vector(["])
   func bracketNestingIsBounded(_ text: String) throws {
     let isValue = text.hasPrefix("a = ")
@@ -173,7 +173,7 @@ import Testing
     try #require(lines.count == 3 && lines.allSatisfy { $0.count < 300 }, "\(said.prefix(500))")
     #expect(
       ["brackets may be nested 100 deep", "Maps and arrays may be nested 20 deep"].contains(lines[0]))
-    // The arrow is below the bracket that is one too many.
+    // The arrow points at the first bracket beyond the limit.
     #expect("([{".contains(Array(lines[1])[lines[2].count - 1]), "\(lines)")
   }
 
@@ -194,7 +194,7 @@ import Testing
     let list = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
     #expect(try QueryText.value(list) != QueryText.value("[]"))
     #expect(throws: CommandFailure.self) { try QueryText.value("[\(list)]") }
-    // They are counted within each other, and not one behind the other.
+    // Only nested brackets count toward the limit, not consecutive ones.
     let many = Array(repeating: "(a = 1)", count: 20).joined(separator: " and ")
     #expect(try QueryText.query("users where \(many)").filters.isEmpty == false)
   }
@@ -223,7 +223,7 @@ import Testing
     #expect(said.hasPrefix("n\(count / 2) is there twice\n"))
   }
 
-  /// The story: each field that a query sorts by was added to a copy of those before it.
+  /// Regression: each sort field copied the query with all before it.
   @Test func aQuerySortsByABoundedNumberOfFields() throws {
     func text(_ count: Int) -> String {
       "users order by " + (0..<count).map { "a\($0)" }.joined(separator: ", ")

@@ -1,4 +1,4 @@
-// What is stored steers no terminal: control characters of names and values are written out.
+// Stored text cannot control the terminal: control characters are escaped.
 
 import DocumentStore
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @Suite struct ShownTextTests {
   private let dugout = Program("dugout")
 
-  /// Clears the screen, rings, ends the line, and begins a sequence in the way of eight bits.
+  /// Clears the screen, rings the bell, ends the line, and starts an 8-bit control sequence.
   private static let nasty = "a\u{1B}[2J\u{7}\r\n\u{9B}1m\u{7F}b"
   private static let written = #"a\u001b[2J\u0007\r\n\u009b1m\u007fb"#
 
@@ -20,7 +20,7 @@ import Testing
     let emphasised = "\u{1B}[1mhead\u{1B}[0m\nrest"
     #expect(ShownText.harmless(emphasised) == emphasised)
     #expect(ShownText.harmless(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
-    // Many of one kind alone: each was looked for behind every one of the other.
+    // Regression: each mark of one kind searched the rest of the text for the other kind.
     let marks = String(repeating: ShownText.plain, count: 10_000)
     #expect(ShownText.harmless(marks) == marks)
   }

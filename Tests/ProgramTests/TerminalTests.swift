@@ -1,4 +1,4 @@
-// What only a person sees: progress, and emphasis. Nothing of either goes to a file or a pipe.
+// Progress and emphasis, which appear on a terminal only, and never in a file or a pipe.
 
 import DocumentStore
 import Foundation
@@ -10,7 +10,7 @@ import Testing
   private let dugout = Program("dugout")
   private static let bold = "\u{1B}[1m"
 
-  /// What a terminal shows of a command that ends by itself.
+  /// Returns the terminal output of a command that ends by itself.
   private func shown(
     _ arguments: [String], _ environment: [String: String] = [:], columns: UInt16 = 80
   ) throws -> String {
@@ -34,7 +34,7 @@ import Testing
     try folder.makeStore()
     let text = try shown(["check", folder.path])
     #expect(text.contains("[########################] 100 %  "), "\(text)")
-    // It is gone when the result is printed.
+    // The line is erased before the result is printed.
     let end = try #require(text.range(of: "\r\u{1B}[K", options: .backwards))
     #expect(!text[end.upperBound...].contains("%") && text[end.upperBound...].contains("No damage."))
     let piped = try dugout.run("check", folder.path)
@@ -59,13 +59,13 @@ import Testing
     #expect(try dugout.run("export", folder.path, file).complaint.isEmpty)
   }
 
-  /// What each drawing of a line has in its row.
+  /// Returns the rows of each drawing.
   private func rows(_ text: String) -> [String] {
     text.split(whereSeparator: \.isNewline).map { String($0).replacing("\u{1B}[K", with: "") }
   }
 
-  /// The story: from a hundred thousand documents on the line took two rows, of which one was taken away: a long import
-  /// left thousands of them.
+  /// Regression: from a hundred thousand documents on, the line wrapped and only its last row was erased,
+  /// so a long import left thousands of rows.
   @Test func progressTakesOneRow() throws {
     let pace = ProgressLine.pace(documents: 123_456, seconds: 10, done: 123, begun: 0, of: 1000)
     let bar = { (full: Int, cells: Int) in
@@ -73,7 +73,7 @@ import Testing
     }
     #expect(pace == "123456 documents, 12345 a second, 71 seconds left")
     #expect(ProgressLine.row(12, pace, width: 120) == bar(2, 24) + " 12 %  " + pace)
-    // The bar gives way, and then the text.
+    // The bar shrinks first, then the text.
     #expect(ProgressLine.row(12, pace, width: 80) == bar(2, 21) + " 12 %  " + pace)
     #expect(
       ProgressLine.row(50, pace, width: 60) == bar(4, 8) + " 50 %  123456 documents, 12345 a second, 71 seco…"
@@ -101,7 +101,7 @@ import Testing
       line.show(done, of: 1000, "\(done) done")
       moment += .milliseconds(1)
     }
-    // The first, one in each tenth of a second, and the last.
+    // The first drawing, one every tenth of a second, and the last one.
     #expect(drawn.count == 11)
     #expect(drawn.first?.contains(" 0 done") == true && drawn.last?.contains(" 100 %  1000 done") == true)
     moment += ProgressLine.pause
@@ -111,7 +111,7 @@ import Testing
     #expect(drawn.last == "\rof a pipe\u{1B}[K")
   }
 
-  /// The story: widths were counted in letters, and eight columns of them went on in the next row on any terminal.
+  /// Regression: widths were counted in letters, so wide letters made rows wrap.
   @Test func aTableHasTheWidthOfTheTerminal() throws {
     let folder = try TemporaryFolder()
     let long = String(repeating: "long ", count: 10)
@@ -123,7 +123,7 @@ import Testing
         try store.commit([.set(try DocumentPath(["users", id]), fields)])
       }
       let documents = try store.documents(StructuredQuery(.collection(try CollectionPath(["users"]))))
-      // The terminal that the tests may run in has no say.
+      // Independent of the terminal that runs the tests.
       func text(_ width: Int?) -> String {
         DocumentTable.text(of: documents, fullPaths: true, width: width)
           .replacing(ShownText.emphasis, with: "").replacing(ShownText.plain, with: "")
@@ -181,7 +181,7 @@ import Testing
     try terminal.wait(for: " documents, ")
     try terminal.wait(for: " a second, ")
     try terminal.wait(for: " left")
-    // As the terminal itself does for the Ctrl-C of whoever sits at it.
+    // Sends the signal as a terminal does for Ctrl-C.
     kill(process.processIdentifier, SIGINT)
     let said = try terminal.rest(of: process)
     #expect(process.terminationStatus == 1)

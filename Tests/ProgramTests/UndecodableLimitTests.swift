@@ -1,4 +1,4 @@
-// Queries with a limit that might match a document that cannot be decoded: no other document takes its place.
+// Queries with a limit that might match an undecodable document: no other document takes its place.
 
 import DocumentStore
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @Suite struct UndecodableLimitTests {
   private let dugout = Program("dugout")
 
-  /// Three documents of `users`. The one in the middle is `bad`, and its record cannot be decoded.
+  /// Creates three documents of `users`; the middle one, `bad`, has an undecodable record.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     let store = try DocumentStore.open(folder.path)
     for (name, age) in [("ada", 36), ("carl", 20), ("dora", 50)] {

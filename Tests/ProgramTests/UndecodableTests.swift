@@ -1,4 +1,4 @@
-// Messages of commands about a document whose bytes are right and that is none.
+// Messages about a document with intact bytes that cannot be decoded.
 
 import DocumentStore
 import Foundation
@@ -9,7 +9,8 @@ import Testing
 @Suite struct UndecodableTests {
   private let dugout = Program("dugout")
 
-  /// Two documents of `users`, and one between them with a record that no release writes: its map has a lost shape.
+  /// Creates two documents of `users`, and between them one whose record refers to a lost shape, which no
+  /// release writes.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     let store = try DocumentStore.open(folder.path)
     for name in ["ada", "carl"] {

@@ -1,4 +1,4 @@
-// What keeps a store well, on the command line: its numbers, backups, and dead space that comes back.
+// Maintenance commands: statistics, backups, and compaction.
 
 import DocumentStore
 import Foundation
@@ -22,7 +22,7 @@ import Testing
     Set(try FileManager.default.contentsOfDirectory(atPath: path)).subtracting(["LOCK"])
   }
 
-  /// Documents that do not compress, in segments.
+  /// Creates incompressible documents in segments.
   private func makeLargeStore(_ folder: borrowing TemporaryFolder) throws {
     try folder.changeStore { store in
       var random = SeededRandom(seed: 1)
@@ -94,7 +94,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: lines) }
     try folder.changeStore { store in
       let time = try #require(StoredTimestamp(microseconds: 0))
-      // By this a directory remembers that it is one.
+      // The document that marks a store as a cache.
       let mark = DocumentPath(unchecked: ["__sync__", "globals"])
       try store.commit([
         .place(StoredDocument(path: mark, createTime: time, updateTime: time, fields: StoredMap()))
@@ -122,7 +122,7 @@ import Testing
       let text = StoredValue.string(String(repeating: name, count: 200))
       try store.commit([.set(try DocumentPath(["users", name]), StoredMap([("text", text)]))])
     }
-    // As a power loss leaves it that cuts the second commit off.
+    // Truncated like after a power loss that removes the second commit.
     let crashed = folder.path + "/crashed"
     try FileManager.default.copyItem(atPath: folder.path + "/live", toPath: crashed)
     try store.close()
@@ -139,7 +139,7 @@ import Testing
     let recovery = try #require(object["recovery"] as? [String: Any])
     let losses = try #require(recovery["losses"] as? [[String: Any]])
     #expect(losses.map { $0["file"] as? String } == [log.path])
-    // Behind the first commit, which is in the page before.
+    // After the first commit, which is in the page before.
     #expect((4097..<8192).contains(losses.first?["offset"] as? Int ?? 0))
   }
 
@@ -201,7 +201,7 @@ import Testing
     #expect(report["bytes"] as? Int == copy["directoryBytes"] as? Int)
     #expect(try dugout.run("check", target).output.contains("No damage."))
 
-    // Restored, as docs/guides/backup.md says; what is there is never replaced.
+    // Restored as docs/guides/backup.md describes; an existing store is never replaced.
     #expect(try dugout.run("restore", target, folder.path).status == 69)
     try FileManager.default.removeItem(atPath: folder.path)
     let restored = try object(dugout.run("restore", target, folder.path, "--json"))
@@ -308,16 +308,16 @@ import Testing
   @Test func compactReclaimsTheSpaceOfDeletedDocuments() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
-    // Too little for a flush to mind by itself.
+    // Too little garbage for a flush to compact by itself.
     try delete(0..<5, folder)
     let report = try object(dugout.run("compact", folder.path, "--json"))
     let returned = try #require(report["bytesReturned"] as? Int)
     let dead = try ["deadBytesBefore", "deadBytesAfter"].map { try #require(report[$0] as? Int) }
     #expect(dead[0] > 5 * 50_000 && dead[1] < dead[0] - 5 * 50_000)
-    // The log of the deletions has gone as well.
+    // The log with the deletions is gone, too.
     #expect(returned > dead[0] - dead[1])
     #expect(report["bytesBefore"] as? Int == (report["bytesAfter"] as? Int ?? 0) + returned)
-    // Fifteen documents, and the shape that they have.
+    // The keys are those of fifteen documents and of their shape.
     #expect(report["keys"] as? Int == 16)
     let again = try dugout.run("compact", folder.path)
     #expect(again.output.contains("as before: there was nothing to gain"))

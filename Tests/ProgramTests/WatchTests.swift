@@ -28,7 +28,7 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("From now on"))
   }
 
-  /// The story: the disk was full, and the next watch said that nothing had been committed.
+  /// Regression: the output failed on a full disk, and the next watch reported no commits.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs /dev/full"))
   func unprintedCommitsArePrintedTheNextTime() throws {
     let folder = try TemporaryFolder()
@@ -59,7 +59,7 @@ import Testing
     try #require(dugout.run("watch", folder.path, "mirror").status == 0)
     let other = try dugout.run("watch", folder.path, "mirrror", "--forget")
     #expect(other.status == 1 && other.complaint.contains("Readers are mirror."), "\(other.complaint)")
-    // A collection that came later takes no reader away.
+    // A new collection with the name of a reader does not affect the reader.
     try #require(dugout.run("set", folder.path, "mirror/1", "{}").status == 0)
     #expect(try dugout.run("watch", folder.path, "mirror").output.contains("  + mirror/1"))
     #expect(try dugout.run("watch", folder.path, "mirror", "--forget").status == 0)

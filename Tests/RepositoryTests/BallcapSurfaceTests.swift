@@ -1,4 +1,4 @@
-// Code written for the original of Ballcap compiles in both language modes.
+// Code written for the original Ballcap compiles in both language modes.
 
 import Foundation
 import Testing

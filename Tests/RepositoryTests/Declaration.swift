@@ -1,9 +1,9 @@
-// Declarations in a form in which those of the compiler and those of a description can be compared.
+// Declarations in a canonical form for comparing those of the compiler with those of a description.
 
 import Foundation
 
-/// What callers see of a declaration: not the names of parameters that they do not write, not whether it is final,
-/// overrides something, or is stored.
+/// The part of a declaration that callers see: without internal parameter names, and without `final`,
+/// `override` or stored properties.
 struct Declaration: Hashable {
   let text: String
 
@@ -25,7 +25,7 @@ struct Declaration: Hashable {
     self.text = attribute + text
   }
 
-  /// `(for name: Name, _ other: Other)` becomes `(for: Name, _: Other)`.
+  /// Turns `(for name: Name, _ other: Other)` into `(for: Name, _: Other)`.
   private static func withoutInnerNames(_ text: String) -> String {
     guard let open = text.firstIndex(of: "(") else { return text }
     var parameters = [""]
@@ -57,16 +57,16 @@ struct Declaration: Hashable {
   }
 }
 
-/// The types of a description with their members; its file begins with the grammar.
+/// The types of a description with their members; the grammar is at the top of its file.
 struct DeclarationList {
   struct Entry {
-    /// Empty for what is no member.
+    /// Empty for a declaration at file scope.
     var type: String
-    /// As the description has it, and as it is here.
+    /// The declaration in the description and the one in this repository.
     var original: Declaration
     var here: Declaration
 
-    /// Without its arguments.
+    /// The name without arguments.
     var name: String {
       original.text.firstMatch(of: #/(?:func|var|case|typealias) (\w+)|(init|subscript)/#)
         .map { String($0.1 ?? $0.2 ?? "") } ?? ""
@@ -74,7 +74,7 @@ struct DeclarationList {
   }
 
   private(set) var entries: [Entry] = []
-  /// What each type inherits and conforms to.
+  /// The superclasses and protocols of each type.
   private(set) var kin: [String: Set<String>] = [:]
 
   init(_ text: String) {

@@ -1,4 +1,4 @@
-// The public surface is documented: each module has a catalogue, and the examples of its comments compile.
+// Documentation of the public API: each module has a catalogue, and the examples in comments compile.
 
 import Foundation
 import Testing

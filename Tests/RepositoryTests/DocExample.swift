@@ -1,9 +1,9 @@
-// Swift examples in the comments of public symbols, as snippets that a compiler reads.
+// Swift examples in the comments of public symbols, as snippets to compile.
 
 import Foundation
 
 enum DocExample {
-  /// What examples speak of and do not make, by file: a line each, as it would stand before the example.
+  /// Declarations that examples use without declaring them, by file, one line each.
   private static let contexts: [String: [String]] = [
     "DocumentUpdates.swift": [user],
     "Batch.swift": [
@@ -50,8 +50,8 @@ enum DocExample {
     "StreamBaseKit": ["FirebaseFirestore", "StreamBaseKit"],
   ]
 
-  /// All of a file of Sources. None of one that is for Apple's systems, whose modules are not here, and none of symbols
-  /// that are not public.
+  /// Returns all examples of a source file. Skips files for Apple's systems only, and symbols that are
+  /// not public.
   static func all(in path: String, text: String) -> [Snippet] {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 3, let file = parts.last else { return [] }
@@ -86,7 +86,7 @@ enum DocExample {
     line.wholeMatch(of: #/\s*\/\/\/ ?(.*)/#).map { String($0.1) }
   }
 
-  /// Whether the declaration behind the comment is.
+  /// Whether the declaration after the comment is public.
   private static func isPublic(_ lines: ArraySlice<Substring>) -> Bool {
     let declaration = lines.first { line in
       comment(line) == nil && !line.trimmed.isEmpty && !line.trimmed.hasPrefix("@")

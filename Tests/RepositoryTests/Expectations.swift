@@ -1,4 +1,4 @@
-// How a check over the repository fails: one recorded issue per broken rule.
+// Records one issue for each violated rule.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// The first example that a newcomer sees, as a program: it says what it found, or what went wrong.
+// Runs the first example of the README as a program: it prints its result or the error.
 
 import Foundation
 import Testing
@@ -17,7 +17,7 @@ import Testing
 
     let found = try Self.run(program, data: folder.appendingPathComponent("data"))
     #expect(found.output == "Ada\n" && found.status == 0)
-    // Nothing can be made below a file.
+    // The open fails, because a file cannot contain a directory.
     let file = folder.appendingPathComponent("file")
     try Data().write(to: file)
     let failed = try Self.run(program, data: file)
@@ -37,7 +37,7 @@ import Testing
     return (words, process.terminationStatus)
   }
 
-  /// Modules that a program with Ballcap links.
+  /// The modules that a program with Ballcap links.
   private static func modules() throws -> [String] {
     let sources = RepositoryTree.root.appendingPathComponent("Sources/Layers").path
     let layer = try FileManager.default.contentsOfDirectory(atPath: sources).filter {

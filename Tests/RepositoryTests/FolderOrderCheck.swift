@@ -1,11 +1,11 @@
-// The folders of a module build on each other in the order that docs/architecture.md lists.
+// Checks that a module's folders depend on each other in the order that docs/architecture.md lists.
 //
-// The page holds a line per module, from bottom to top:
+// The page has one line per module, from bottom to top:
 //
 //     <!-- folder order: ByteStore: Support Files Log Store -->
 //
-// A file uses types of its own folder and of the folders before it. Files that lie directly in the
-// module's folder come last. A module without such a line is not checked.
+// A file uses types of its own folder and of the folders before it. Files directly in the module's folder
+// come last. A module without such a line is not checked.
 
 struct FolderOrderCheck {
   private let tree: RepositoryTree
@@ -27,7 +27,7 @@ struct FolderOrderCheck {
 
   private struct File {
     var path: String
-    /// Place in the order; files outside all folders have the highest.
+    /// The position in the order; files outside all folders have the highest.
     var rank: Int
     var tokens: [SwiftSource.Token]
   }
@@ -99,7 +99,7 @@ struct FolderOrderCheck {
     }
   }
 
-  /// Types at file scope that other files can see.
+  /// Returns the types at file scope that other files can see.
   private func visibleTypes(_ tokens: [SwiftSource.Token]) -> [String] {
     typeDeclarations(tokens).compactMap { index in
       let isFileScope = tokens[index].braceDepth == 0
@@ -109,7 +109,7 @@ struct FolderOrderCheck {
     }
   }
 
-  /// Every type and generic stand-in that the file itself declares, at any depth: these are its own.
+  /// Returns all types and generic parameters that the file declares, at any depth.
   private func declaredNames(_ tokens: [SwiftSource.Token]) -> Set<String> {
     Set(typeDeclarations(tokens).map { tokens[$0 + 1].text })
   }

@@ -1,4 +1,4 @@
-// Folders inside a module build on each other in one direction, and a breach is noticed.
+// The folders of a module depend on each other in one direction, and violations are detected.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// A class whose properties the runtime does not tell ends its program and says why, rather than lose its fields.
+// A model class without reflection metadata ends the program with a message instead of losing its fields.
 
 import Foundation
 import Testing
@@ -25,7 +25,7 @@ import Testing
       Self.program, linking: Self.modules, flags: ["-Xfrontend", "-disable-reflection-metadata"], in: folder)
     let process = Process()
     process.executableURL = program
-    // A report of the crash takes longer than everything else.
+    // A backtrace would take longer than everything else.
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     let complaints = Pipe()
     (process.standardOutput, process.standardError) = (FileHandle.nullDevice, complaints)
@@ -39,7 +39,7 @@ import Testing
     #expect(words.contains("-disable-reflection-metadata"))
   }
 
-  /// What a program with `Pring` consists of.
+  /// The modules of a program with `Pring`.
   private static let modules = [
     "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",

@@ -1,8 +1,8 @@
-// Internal members of classes that apps subclass do not collide with members of the subclasses.
+// Internal members of open classes do not collide with members of apps' subclasses.
 //
-// `@testable import` shows internal members to an app's tests and to the classes that are declared there. A property
-// of such a class that has the name of an internal one does not compile. So every internal member of an `open` class
-// begins with the name of its layer.
+// `@testable import` shows internal members to an app's tests and to the classes declared there. A
+// property of such a class that has the name of an internal one does not compile. Therefore every
+// internal member of an `open` class begins with the name of its layer.
 
 import Foundation
 import Testing
@@ -46,19 +46,19 @@ import Testing
 
 extension SwiftCompiler {
   struct HiddenMember {
-    /// Such as `Type.member(label:)`.
+    /// For example `Type.member(label:)`.
     var path: String
 
-    /// Without the type.
+    /// The path without the type.
     var name: String { path.split(separator: ".").last.map(String.init) ?? path }
 
-    /// Whether the name, or the first label of an initialiser, does.
+    /// Whether the name, or the first label of an initializer, begins with the prefix.
     func begins(with prefix: String) -> Bool {
       name.hasPrefix(prefix) || name.hasPrefix("init(\(prefix)")
     }
   }
 
-  /// Members of the module's `open` classes that are neither public nor private.
+  /// Returns the members of the module's `open` classes that are neither public nor private.
   func hiddenMembersOfOpenClasses(of module: String) async throws -> [HiddenMember] {
     let graph = try await symbolGraph(of: module, level: "internal")
     let symbols = Dictionary(graph.symbols.map { ($0.identifier.precise, $0) }, uniquingKeysWith: { $1 })

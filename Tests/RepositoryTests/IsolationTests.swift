@@ -1,7 +1,7 @@
-// Asynchronous members run where their caller does.
+// Asynchronous members run on the caller's executor.
 //
-// A read that memory can answer does not change threads, and an object that is not `Sendable` can be used from the
-// main actor, only if an asynchronous member of the API is `nonisolated(nonsending)`.
+// The API's asynchronous members must be `nonisolated(nonsending)`. Otherwise reads from memory would
+// switch threads, and the main actor could not use objects that are not `Sendable`.
 
 import Foundation
 import Testing
@@ -28,12 +28,12 @@ import Testing
     try #require(found > 40)
   }
 
-  /// Those say where they run by their parameter, or by their protocol.
+  /// Iterators state their isolation by a parameter or by their protocol.
   private static func isIterator(_ declaration: String) -> Bool {
     declaration.contains("isolated (any Actor)?") || declaration.contains("mutating func next()")
   }
 
-  /// Each public function with `async` behind its parameters, from its first modifier on.
+  /// Returns each public `async` function, from its first modifier on.
   private static func asynchronousMembers(in text: String) -> [String] {
     let code = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.hasPrefix("//") }.joined(separator: " ")

@@ -4,17 +4,17 @@ struct LayerTable {
   struct Row {
     var module: String
     var mayImport: [String]
-    /// As written: `libc` and `Apple` stand for several modules.
+    /// As written: `libc` and `Apple` each mean several modules.
     var systemModules: [String]
-    /// Counted from 1, in Package.swift.
+    /// The line in Package.swift, from 1.
     var line: Int
   }
 
   /// The layers from top to bottom.
   var rows: [Row] = []
-  /// What `libc` stands for.
+  /// The modules that `libc` means.
   var libcModules: Set<String> = []
-  /// What `Apple` stands for: imported only under `canImport`.
+  /// The modules that `Apple` means, which are imported only under `canImport`.
   var appleModules: Set<String> = []
 
   init(manifest: String) {
@@ -39,7 +39,7 @@ struct LayerTable {
     rows.firstIndex { $0.module == module }
   }
 
-  /// The system modules that a row allows, one by one. Foundation comes with its parts.
+  /// Returns the single system modules that a row allows. Foundation includes its parts.
   func allowedSystemModules(_ row: Row) -> Set<String> {
     var allowed: Set<String> = ["Swift"]
     for name in row.systemModules {
@@ -61,7 +61,7 @@ struct LayerTable {
       systemModules: cells[2].split(separator: " ").map(String.init), line: line)
   }
 
-  /// The module names between `start` and the full stop that ends its sentence.
+  /// Returns the module names between `start` and the end of its sentence.
   private static func capitalizedWords(inSentence start: String, of prose: String) -> Set<String> {
     guard let range = prose.firstRange(of: start) else { return [] }
     let sentence = prose[range.upperBound...].prefix { $0 != "." }
@@ -72,7 +72,7 @@ struct LayerTable {
 }
 
 extension StringProtocol {
-  /// Without white space at both ends.
+  /// The text without white space at both ends.
   var trimmed: SubSequence {
     let start = firstIndex { !$0.isWhitespace } ?? endIndex
     let end = lastIndex { !$0.isWhitespace }.map { index(after: $0) } ?? start

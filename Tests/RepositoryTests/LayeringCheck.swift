@@ -1,4 +1,4 @@
-// Imports point down the layer table of Package.swift, and its targets ask for no more.
+// Checks that imports point down the layer table of Package.swift, and that targets depend on no more.
 
 struct LayeringCheck {
   private let tree: RepositoryTree

@@ -1,4 +1,4 @@
-// The layer table holds, and each way to break it is noticed.
+// The layer table holds, and every kind of violation is detected.
 
 import Testing
 
@@ -143,7 +143,7 @@ import Testing
     #expect(found.map(\.description) == ["Package.swift:1: The comment at the top holds no layer table."])
   }
 
-  /// What is found in the sound tree after one change.
+  /// Returns the violations in a valid tree after one change.
   private func violations(
     _ planted: [String: String] = [:], without removed: String? = nil, manifest edit: (String, String)? = nil
   ) -> [String] {

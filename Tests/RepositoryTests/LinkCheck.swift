@@ -1,4 +1,4 @@
-// Relative links and images of the pages lead somewhere, down to the heading.
+// Checks that relative links and images of the pages resolve, including headings.
 
 import Foundation
 
@@ -31,7 +31,7 @@ enum LinkCheck {
     return destination.anchors.contains(anchor) ? nil : "\(file) has no heading for the link to \(target)."
   }
 
-  /// The path from the root, or nil when it climbs out of it.
+  /// Returns the path from the root; nil if it leaves the root.
   private static func resolve(_ path: String, from page: String) -> String? {
     var parts = path.hasPrefix("/") ? [] : page.split(separator: "/").dropLast()
     for part in path.split(separator: "/") {

@@ -1,4 +1,4 @@
-// The pages link to what exists, and a dead link is noticed.
+// All links of the pages resolve, and a dead link is detected.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// The targets that Package.swift declares, read from its text.
+// The targets that Package.swift declares, parsed from its text.
 
 struct ManifestTarget {
   /// `target`, `executableTarget`, `testTarget`, …
@@ -6,10 +6,10 @@ struct ManifestTarget {
   var name: String
   var path: String?
   var dependencies: [String]
-  /// Counted from 1.
+  /// The line, from 1.
   var line: Int
 
-  /// Test code, wherever the table has nothing to say about it.
+  /// Whether the target is test code, which the layer table does not cover.
   var isBelowTests: Bool { kind == "testTarget" || (path ?? "").hasPrefix("Tests/") }
 
   static func all(inManifest text: String) -> [ManifestTarget] {
@@ -19,7 +19,7 @@ struct ManifestTarget {
     var targets: [ManifestTarget] = []
     for match in code.matches(of: declaration) {
       let arguments = balanced(code[match.range.lowerBound...], "(", ")")
-      // A dependency may be written `.target(name: …)` too; it lies inside another declaration.
+      // A dependency may also be written `.target(name: …)`; it is inside another declaration.
       if let last = targets.last, last.end > match.range.lowerBound { continue }
       targets.append(
         ManifestTarget(
@@ -40,7 +40,7 @@ struct ManifestTarget {
     return String(match.1)
   }
 
-  /// Every quoted name in `dependencies: […]`; of a product, the product.
+  /// Returns every quoted name in `dependencies: […]`; for a product, the product's name.
   private static func dependencies(_ arguments: Substring) -> [String] {
     guard let match = arguments.firstMatch(of: #/\bdependencies:\s*\[/#) else { return [] }
     let list = balanced(arguments[match.range.lowerBound...], "[", "]")
@@ -48,7 +48,7 @@ struct ManifestTarget {
       .filter { $0.1 == nil || $0.1 == "name" }.map { String($0.2) }
   }
 
-  /// Up to and with the bracket that closes the first one.
+  /// Returns the text up to and including the bracket that closes the first one.
   private static func balanced(_ text: Substring, _ open: Character, _ close: Character) -> Substring {
     var depth = 0
     for index in text.indices {

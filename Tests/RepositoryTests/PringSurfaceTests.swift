@@ -1,4 +1,4 @@
-// Code written for the original of Pring compiles in both language modes.
+// Code written for the original Pring compiles in both language modes.
 
 import Foundation
 import Testing

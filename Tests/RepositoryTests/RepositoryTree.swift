@@ -1,23 +1,23 @@
-// The files of a repository in memory: what the checks read, from the disk or planted by a test.
+// The files of a repository in memory, from the disk or created by a test.
 
 import Foundation
 
 struct RepositoryTree {
-  /// Texts of the files that the checks read (Swift and Markdown), by path from the root.
+  /// The texts of the files that the checks read (Swift and Markdown), by path from the root.
   private(set) var texts: [String: String] = [:]
-  /// Every file and every folder, by path from the root.
+  /// Every file and folder, by path from the root.
   private(set) var paths: Set<String> = []
 
   init(_ texts: [String: String]) {
     for (path, text) in texts { add(path, text: text) }
   }
 
-  /// The paths of the texts below `folder`, which ends in a slash, in a stable order.
+  /// Returns the paths of the texts below `folder`, which ends in a slash, in a stable order.
   func texts(below folder: String, withSuffix suffix: String) -> [String] {
     texts.keys.filter { $0.hasPrefix(folder) && $0.hasSuffix(suffix) }.sorted()
   }
 
-  /// The names of the folders directly in `folder`, which ends in a slash.
+  /// Returns the names of the folders directly in `folder`, which ends in a slash.
   func folders(in folder: String) -> Set<String> {
     var names: Set<String> = []
     for path in paths where path.hasPrefix(folder) {
@@ -27,7 +27,7 @@ struct RepositoryTree {
     return names
   }
 
-  /// The folder of each module in Sources, by the module's name: `Sources/Band/Module/`, with a slash at the end.
+  /// The folder of each module in Sources, by module name: `Sources/Band/Module/`, with a final slash.
   var moduleFolders: [String: String] {
     var folders: [String: String] = [:]
     for band in self.folders(in: "Sources/") {
@@ -36,7 +36,7 @@ struct RepositoryTree {
     return folders
   }
 
-  /// The pages whose links and snippets are promises.
+  /// The pages whose links and snippets are checked.
   var pages: [String] {
     texts.keys.filter { $0.hasSuffix(".md") && (!$0.contains("/") || $0.hasPrefix("docs/")) }.sorted()
   }
@@ -52,11 +52,11 @@ struct RepositoryTree {
 }
 
 extension RepositoryTree {
-  /// The folder that holds Package.swift, three levels above this file.
+  /// The folder of Package.swift, three levels above this file.
   static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// This repository as it lies on the disk, without build products and hidden folders.
+  /// Reads this repository from the disk, without build products and hidden folders.
   static func repository() throws -> RepositoryTree {
     guard let walk = FileManager.default.enumerator(atPath: root.path) else {
       throw CocoaError(.fileReadNoSuchFile, userInfo: [NSFilePathErrorKey: root.path])

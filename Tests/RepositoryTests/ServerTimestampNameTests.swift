@@ -1,8 +1,8 @@
-// Which `ServerTimestamp` a file means, by what it imports.
+// Resolution of the name `ServerTimestamp`, depending on a file's imports.
 //
-// Ballcap has an enumeration of that name, and Firestore a property wrapper. Ballcap re-exports its own by name from
-// the module `BallcapFields`. Such an import shadows what a whole module brings. These tests guard that rule of the
-// compiler, and every spelling of both types.
+// Ballcap has an enumeration of that name, and Firestore a property wrapper. Ballcap re-exports its own
+// by name from the module `BallcapFields`. Such an import shadows the names of a whole-module import.
+// These tests verify that rule of the compiler, and every spelling of both types.
 
 import Foundation
 import Testing
@@ -15,7 +15,7 @@ import Testing
     var flags: [String] = []
   }
 
-  /// A model outside of any class, as code of Ballcap's time has it.
+  /// A model outside of any class, as in code written for Ballcap.
   private static let model = """
     struct Article: Codable, Modelable {
       var title: String = ""
@@ -124,7 +124,7 @@ import Testing
       files: [imports("FirebaseFirestore") + wrapped, imports("Ballcap", "FirebaseFirestore") + model]),
   ]
 
-  /// As debug builds and as release builds, in both language modes.
+  /// Debug and release builds, in both language modes.
   private static let builds = [(mode: "6", optimisation: "-Onone"), (mode: "5", optimisation: "-O")]
 
   @Test(arguments: uses, builds)
@@ -144,7 +144,7 @@ import Testing
       found.allSatisfy { $0.sentence.contains("enum 'ServerTimestamp' cannot be used as an attribute") })
   }
 
-  /// The rule itself, over modules of a line each that are compiled like those of a debug and of a release build.
+  /// Verifies the rule itself with one-line modules, compiled as in debug and release builds.
   @Test(arguments: ["-Onone", "-O"]) func aScopedReExportShadowsWhatAWholeModuleBrings(
     optimisation: String
   ) async throws {
@@ -166,14 +166,14 @@ import Testing
         let imports = modules.map { "import \($0)\n" }.joined()
         expectNone(try await compiler.compile([imports + text], flags: [optimisation, "-I", folder.path]))
       }
-      // Without the name of the declaration, neither comes before the other.
+      // Without the name of the declaration, neither import has precedence.
       let ambiguous = try await compiler.compile(
         ["import Whole\nimport Wrappers\n" + text], flags: [optimisation, "-I", folder.path])
       #expect(ambiguous.contains { $0.sentence.contains("ambiguous") })
     }
   }
 
-  /// A small program in both forms: it says what it reads back, and what its completions find.
+  /// A small program in both forms, which prints what it reads back and what its completions receive.
   @Test(arguments: builds)
   func aProgramForTheOriginalBallcapCompilesAndRuns(mode: String, optimisation: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
@@ -211,7 +211,7 @@ import Testing
         """)
   }
 
-  /// Modules that a program with `Ballcap` links.
+  /// The modules that a program with `Ballcap` links.
   private static let modules = [
     "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",

@@ -1,11 +1,11 @@
-// A Swift example of a page: one fence, or several that say that they continue the one before.
+// A Swift example of a page: one fence, or several where a later one continues the earlier one.
 
 struct Snippet {
-  /// The page's path from the root.
+  /// The path of the page from the root.
   var page: String
   var fences: [MarkdownPage.Fence]
 
-  /// The snippets of a page that are compiled. Comments on the line before a fence decide:
+  /// Returns the snippets of a page to compile. A comment on the line before a fence controls this:
   ///
   ///     <!-- snippet: not compiled: REASON -->
   ///     <!-- snippet: continues -->

@@ -1,13 +1,13 @@
-// The Swift file that a snippet becomes.
+// The Swift file generated from a snippet.
 //
-// Imports come first. Types, extensions and whatever carries an access level move to file scope,
-// private there, so that snippets do not see each other. All other statements keep their order in
-// the body of one async throwing function. `#sourceLocation` sends the compiler's words to the page.
+// Imports come first. Types, extensions and declarations with an access level move to file scope and
+// become private, so that snippets do not see each other. All other statements keep their order in the
+// body of one async throwing function. `#sourceLocation` maps the compiler's messages to the page.
 
 struct SnippetFile {
   private struct Line {
     var text: String
-    /// The same line with comments and strings blanked.
+    /// The line with comments and strings blanked.
     var code: String
     var number: Int
   }
@@ -46,8 +46,8 @@ struct SnippetFile {
     }
   }
 
-  /// Cuts at every line that starts something new at column 0: a declaration with its attributes,
-  /// a statement, or a whole `#if … #endif`.
+  /// Splits at every line that starts a new item at column 0: a declaration with its attributes, a
+  /// statement, or a whole `#if … #endif`.
   private func items(_ lines: [Line]) -> [[Line]] {
     var items: [[Line]] = []
     var depth = 0
@@ -90,7 +90,7 @@ struct SnippetFile {
     return line.code.firstMatch(of: accessLine) != nil ? .fileScope : .body
   }
 
-  /// Also extensions and operators: whatever may stand at file scope only.
+  /// Also returns true for extensions and operators, which are valid only at file scope.
   private func declaresType(_ code: String) -> Bool {
     guard let rest = code.firstMatch(of: attributesThenRest)?.2 else { return false }
     let words = rest.split(separator: " ").drop { modifiers.contains(String($0)) }.prefix(2)
@@ -104,12 +104,12 @@ struct SnippetFile {
     item.first { !$0.code.trimmed.isEmpty }?.code.hasPrefix("#if") == true
   }
 
-  /// The first line that holds more than attributes and comments.
+  /// Whether the line has more than attributes and comments.
   private func isDeclarationLine(_ line: Line) -> Bool {
     !line.code.trimmed.isEmpty && line.code.wholeMatch(of: attributesOnly) == nil
   }
 
-  /// Without `@main`, and `private` where the language takes it.
+  /// Removes `@main`, and adds `private` where the language allows it.
   private func madePrivate(_ item: [Line]) -> [Line] {
     var item = item
     for index in item.indices {
@@ -127,7 +127,7 @@ struct SnippetFile {
     let rest = match.2.replacing(accessLevel, with: "", maxReplacements: 1)
     let takesNoLevel =
       rest.firstMatch(of: #/^(extension\s+[^{]*?:|(infix|prefix|postfix)\s+operator|precedencegroup)/#)
-    // `extension A where B: C` conforms to nothing, so it does take one.
+    // `extension A where B: C` adds no conformance, so it allows an access level.
     let isPlainExtension = rest.firstMatch(of: #/^extension\s+[^:{]*\bwhere\b/#) != nil
     let level = takesNoLevel == nil || isPlainExtension ? "private " : ""
     return match.1 + level + rest
@@ -138,7 +138,7 @@ struct SnippetFile {
       + "#sourceLocation()\n}\n"
   }
 
-  /// Says where the lines come from wherever they do not follow on: an `else` may start an item.
+  /// Adds source locations wherever lines are not consecutive, because an `else` may start an item.
   private func located(_ items: [[Line]]) -> String {
     var text = ""
     var next: Int?

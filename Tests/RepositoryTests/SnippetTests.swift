@@ -1,4 +1,4 @@
-// Every Swift example of the pages compiles, and one that does not is noticed.
+// Every Swift example of the pages compiles, and one that does not is detected.
 
 import Testing
 

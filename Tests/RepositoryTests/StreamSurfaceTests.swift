@@ -1,4 +1,4 @@
-// Code written for the original of StreamBaseKit compiles in both language modes.
+// Code written for the original StreamBaseKit compiles in both language modes.
 
 import Foundation
 import Testing

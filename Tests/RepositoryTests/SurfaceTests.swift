@@ -1,5 +1,6 @@
-// The surface of FirebaseFirestore: code written for it compiles in both language modes, and the page that lists it
-// lists just what is there.
+// The public API of FirebaseFirestore: code written for it compiles in both language modes.
+//
+// The page of the surface lists exactly the existing declarations.
 
 import Foundation
 import Testing
@@ -29,7 +30,7 @@ import Testing
     #expect(extra.isEmpty, "on \(Self.page), but not there: \(extra.joined(separator: ", "))")
   }
 
-  /// Whole declarations: labels, types, defaults, async and throws, and what a type inherits and conforms to.
+  /// Compares whole declarations: labels, types, defaults, async and throws, superclasses and conformances.
   @Test func everyDeclarationOfTheOriginalIsHere() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     var symbols: [SwiftCompiler.PublicSymbol] = []
@@ -54,7 +55,7 @@ import Testing
     print("declarations of the original: \(covered)/\(list.entries.count) covered, \(list.kin.count) types")
   }
 
-  /// Every name of the description's first section is in the list that is compared.
+  /// Every name in the description's first section is in the list that is compared.
   @Test(.enabled(if: contract != nil, "FIRESTORE_CONTRACT names no directory: its names are NOT looked for"))
   func theListContainsEveryNameOfTheDescription() throws {
     let text = try String(contentsOfFile: try #require(Self.contract) + "/firestore.md", encoding: .utf8)
@@ -78,7 +79,7 @@ import Testing
       }
     }
     names.remove("Firestore.pipeline")
-    // Where Apple's frameworks are.
+    // This filter exists only with Apple's frameworks.
     names.remove("Query.filter")
     try #require(names.count > 140)
     let missing = names.subtracting(listed).sorted()
@@ -93,8 +94,8 @@ import Testing
     return list
   }
 
-  /// By the words of both: the file has the name of each member, the labels of its arguments, or a closure behind them,
-  /// and a call of each initialiser.
+  /// Compares words: the file has each member's name, its argument labels or a trailing closure, and a
+  /// call of each initializer.
   @Test func everyMemberOfTheOriginalIsUsed() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
@@ -103,7 +104,7 @@ import Testing
     for entry in Self.entries(on: try #require(tree.texts[Self.page])) where !entry.isAddition {
       let type = entry.type.split(separator: ".").last.map(String.init) ?? ""
       let parts = entry.member.split(whereSeparator: { "(:)".contains($0) }).map(String.init)
-      // Called by their compilers, by sets and by patterns.
+      // Called implicitly by the compiler, by sets and by patterns.
       let isImplied = ["hash", "isEqual", "encode", "subscript", "~="].contains(parts[0])
       let isFromCoder = entry.member == "init(from:)"
       let name = parts[0] == "init" ? type : parts[0]
@@ -116,7 +117,8 @@ import Testing
     print("members of the original: \(used) used")
   }
 
-  /// What takes a field takes its name and its path: each is called by itself, of a query and of a filter.
+  /// A method that takes a field accepts its name and its path. Both spellings are called, on a query and
+  /// on a filter.
   @Test func everyFieldIsNamedInBothWays() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
@@ -155,7 +157,7 @@ import Testing
   private struct Entry {
     var type: String
     var member: String
-    /// By itself, or as a part of a type that is.
+    /// Marked itself, or a member of a marked type.
     var isAddition: Bool
     var isMarked: Bool
   }
@@ -178,7 +180,8 @@ import Testing
     return entries
   }
 
-  /// Headings of the third level are types; below them, each code span at the start of an entry is a member.
+  /// Returns the members on the page: level-3 headings are types, and each code span at the start of an
+  /// entry is a member.
   private static func members(on page: String) -> Set<String> {
     var members = Set<String>()
     var type = ""

@@ -1,4 +1,4 @@
-// One call of the Swift compiler that looks at snippets and writes nothing.
+// Runs the Swift compiler on snippets.
 
 import Foundation
 
@@ -7,14 +7,14 @@ struct SwiftCompiler {
     var description: String
   }
 
-  /// Where the running build put the modules; nil for snippets that import none of them.
+  /// The module folder of the running build; nil for snippets without its modules.
   var build: URL?
   /// The language mode.
   var mode = "6"
-  /// Where swiftc lies; nil when there is none.
+  /// The path of swiftc; nil if there is none.
   var executable: String? = path
 
-  /// What the compiler complains about, located in the pages.
+  /// Returns the compiler's complaints about snippets, located in the pages.
   func typecheck(_ snippets: [Snippet]) async throws -> [Violation] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippets-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -31,7 +31,7 @@ struct SwiftCompiler {
     return Self.violations(in: words, status: status, pages: snippets.map(\.page))
   }
 
-  /// What the compiler complains about in a file of the repository.
+  /// Returns the compiler's complaints about a file of the repository.
   func typecheck(_ file: URL) async throws -> [Violation] {
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("typecheck-\(UUID()).txt")
     defer { try? FileManager.default.removeItem(at: output) }
@@ -40,8 +40,8 @@ struct SwiftCompiler {
       in: try String(contentsOf: output, encoding: .utf8), status: status, pages: [file.lastPathComponent])
   }
 
-  /// Compiles texts as the files of one module to object code. Returns what the compiler complains about, located by
-  /// the numbers of the texts.
+  /// Compiles texts as the files of one module to object code. Returns the compiler's complaints, located
+  /// by the indexes of the texts.
   func compile(_ texts: [String], flags: [String]) async throws -> [Violation] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("compile-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,7 +59,7 @@ struct SwiftCompiler {
     return Self.violations(in: words, status: status, pages: files)
   }
 
-  /// Compiles a text as a module of its own into a folder, where `-I` finds it.
+  /// Compiles a text as a separate module into a folder, where `-I` finds it.
   func emitModule(_ name: String, _ text: String, flags: [String], in folder: URL) async throws {
     let file = folder.appendingPathComponent("\(name).swift")
     try text.write(to: file, atomically: true, encoding: .utf8)
@@ -71,7 +71,7 @@ struct SwiftCompiler {
     guard status == 0 else { throw Failure(description: try String(contentsOf: output, encoding: .utf8)) }
   }
 
-  /// A program with modules of the build, which wrote their object files.
+  /// Links a program with object files of the build.
   func program(
     _ text: String, linking modules: [String], flags: [String], in folder: URL
   ) async throws -> URL {
@@ -95,26 +95,26 @@ struct SwiftCompiler {
     return program
   }
 
-  /// The public symbols of a module of the build, from its symbol graph: `Type.member(label:)`.
+  /// Returns the public symbols of a module of the build: `Type.member(label:)`.
   func publicMembers(of module: String) async throws -> Set<String> {
     Set(try await publicSymbols(of: module).map(\.path))
   }
 
   struct PublicSymbol {
-    /// Such as `Type.member(label:)`.
+    /// For example `Type.member(label:)`.
     var path: String
-    /// Whether it has a comment, or is there for something else that has one: a requirement, or what it overrides.
+    /// Whether the symbol has a comment, or implements or overrides one that has.
     var isDocumented: Bool
-    /// As the compiler prints it.
+    /// The declaration as the compiler prints it.
     var declaration: String
-    /// The names of what it inherits and conforms to, without those of their modules.
+    /// The names of superclasses and protocols, without their modules.
     var kin: Set<String>
 
-    /// The path of the type that it is a member of; empty if it is none.
+    /// The path of the type that contains the symbol; empty if there is none.
     var owner: String { path.split(separator: ".").dropLast().joined(separator: ".") }
   }
 
-  /// From the module's symbol graph.
+  /// Reads the module's symbol graph.
   func publicSymbols(of module: String) async throws -> [PublicSymbol] {
     let decoded = try await symbolGraph(of: module, level: "public")
     let derived = Set(decoded.relationships.filter(\.isDerived).map(\.source))
@@ -135,7 +135,8 @@ struct SwiftCompiler {
     }
   }
 
-  /// The symbols of a module of the build that have at least an access level, and how they are related.
+  /// Returns the symbols of a module of the build with at least the given access level, and their
+  /// relationships.
   func symbolGraph(of module: String, level: String) async throws -> SymbolGraph {
     guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
     else {
@@ -218,7 +219,7 @@ struct SwiftCompiler {
     }
   }
 
-  /// The maps of the C modules: written by hand in Sources, or generated by the build.
+  /// Returns the module maps of the C modules: written by hand in Sources, or generated by the build.
   private static func moduleMaps(_ build: URL) throws -> [String] {
     let sources = RepositoryTree.root.appendingPathComponent("Sources/Engine")
     return try FileManager.default.contentsOfDirectory(atPath: sources.path).sorted().compactMap { module in
@@ -259,7 +260,7 @@ struct SwiftCompiler {
 }
 
 extension SwiftCompiler {
-  /// The compiler of the toolchain whose libraries this process runs on, else the first in PATH.
+  /// The compiler of the toolchain whose libraries this process uses, or else the first in PATH.
   static var path: String? {
     let candidates =
       toolchainFolders
@@ -275,8 +276,8 @@ extension SwiftCompiler {
     return ["\(match.1)/bin"]
   }
 
-  /// The folder of the build that made this test, whatever its scratch path: the first one above
-  /// the test's own files that holds compiled modules.
+  /// Returns the folder of the build that contains this test: the first ancestor of the test's own files
+  /// that has compiled modules.
   static func runningBuild() throws -> URL {
     let own =
       CommandLine.arguments.filter { $0.hasPrefix("/") } + [

@@ -1,10 +1,10 @@
-// The import lines of a Swift file, with the conditions under which they are compiled.
+// The imports of a Swift file with their conditions.
 
 struct SwiftImport {
   var module: String
-  /// Counted from 1.
+  /// The line, from 1.
   var line: Int
-  /// The `#if` and `#elseif` conditions around it, outermost first.
+  /// The enclosing `#if` and `#elseif` conditions, outermost first.
   var conditions: [String]
 
   static func all(in source: SwiftSource) -> [SwiftImport] {

@@ -1,11 +1,11 @@
-// Swift text as the checks see it: comments and strings blanked, the rest cut into tokens.
+// Swift text for the checks: comments and strings blanked, and split into tokens.
 
 struct SwiftSource {
   struct Token {
     var text: String
-    /// Counted from 1.
+    /// The line, from 1.
     var line: Int
-    /// How many braces are open around it.
+    /// The number of open braces around the token.
     var braceDepth: Int
 
     var isIdentifier: Bool {
@@ -13,7 +13,8 @@ struct SwiftSource {
     }
   }
 
-  /// As long as the original in bytes and lines; comments and the insides of strings are spaces.
+  /// The text with comments and the contents of strings replaced by spaces; byte count and lines are
+  /// unchanged.
   let code: String
 
   init(_ text: String, keepingStrings: Bool = false) {
@@ -22,7 +23,7 @@ struct SwiftSource {
     code = String(decoding: blanking.output, as: UTF8.self)
   }
 
-  /// Identifiers and numbers as words, every other character by itself.
+  /// Returns identifiers and numbers as words, and every other character as a token.
   func tokens() -> [Token] {
     var tokens: [Token] = []
     var line = 1
@@ -60,7 +61,7 @@ private func isIdentifierByte(_ byte: UInt8) -> Bool {
   }
 }
 
-/// Walks the text once and copies what is code. Interpolations inside strings are code again.
+/// Copies the code of a text in one pass. Interpolations inside strings are code, too.
 private struct Blanking {
   let bytes: [UInt8]
   let keepsStrings: Bool
@@ -126,7 +127,7 @@ private struct Blanking {
     } while depth > 0 && position < bytes.count
   }
 
-  /// A run of `#`: the start of a raw string, of an extended regex, or of a directive.
+  /// A run of `#`: the start of a raw string, an extended regex, or a directive.
   private mutating func hashes() {
     let count = bytes[position...].prefix { $0 == UInt8(ascii: "#") }.count
     let next = at(position + count)
@@ -143,7 +144,7 @@ private struct Blanking {
     }
   }
 
-  /// Stands at the opening quote; leaves behind the closing delimiter.
+  /// Starts at the opening quote and ends after the closing delimiter.
   private mutating func string(hashes: Int) {
     let isMultiline = starts(Array("\"\"\"".utf8), at: position)
     let pounds = [UInt8](repeating: UInt8(ascii: "#"), count: hashes)
@@ -161,7 +162,7 @@ private struct Blanking {
       } else if starts(escape, at: position) {
         skipDelimiter(escape.count + 1)
       } else if bytes[position] == UInt8(ascii: "\n") && !isMultiline {
-        return  // Not Swift; better to lose this line than the file.
+        return  // Not valid Swift; only this line is lost, not the file.
       } else {
         skipDelimiter(1)
       }
@@ -172,7 +173,7 @@ private struct Blanking {
     if keepsStrings { position = min(position + count, bytes.count) } else { blank(upTo: position + count) }
   }
 
-  /// Where a `/…/` literal that starts here ends: it stands where a value may start, on one line.
+  /// Returns the end of a `/…/` literal that starts here: on one line, where a value may start.
   private func regexEnd() -> Int? {
     guard let first = at(position + 1), first > UInt8(ascii: " ") else { return nil }
     let before = bytes[..<position].last { $0 != UInt8(ascii: " ") }

@@ -1,4 +1,4 @@
-// The reader under the layering checks: what counts as code.
+// The tokenizer that the layering checks use.
 
 import Testing
 

@@ -1,8 +1,8 @@
-// One broken rule: where, and in a sentence what.
+// A violated rule, with its location and a message.
 
 struct Violation: Hashable, CustomStringConvertible {
   var path: String
-  /// Counted from 1; nil when the rule concerns the file or folder as a whole.
+  /// The line, from 1; nil if the rule concerns the whole file or folder.
   var line: Int?
   var sentence: String
 

@@ -1,5 +1,6 @@
-// Uploads, deletes, sweeps and crashes: nothing acknowledged is lost, and nothing is leaked (docs/reliability.md, C6); the
-// same with a remote, on a line that breaks: in the end both sides have the same.
+// Crash tests of the object store: nothing acknowledged is lost and nothing leaks (docs/reliability.md, C6).
+//
+// A second part has a remote and a faulty connection, and both sides must agree at the end.
 
 import Harness
 
@@ -9,9 +10,9 @@ enum Blobs: Campaign {
     "uploads, deletes and sweeps objects on a disk that fails, and looks for lost and leaked ones"
   static let amount = (option: "--states", standard: Optional(20_000))
 
-  /// For each history with a remote.
+  /// The number of crash states for each history with a remote.
   private static let statesPerHistory = 50
-  /// So many meet everything.
+  /// This many histories reach every kind of event.
   private static let historiesMin = 40
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {

@@ -1,5 +1,7 @@
-// What queries that lend their documents allocate for each entry and document that they look at: nothing. Counted in
-// a build for release; without optimisation every loop over an array allocates, and only the numbers are told.
+// Counts the allocations of queries that lend their documents: none per index entry or document examined.
+//
+// Measured in release builds. Without optimization every loop over an array allocates, so the numbers are
+// only printed.
 
 import CAllocations
 import DocumentStore
@@ -11,7 +13,7 @@ enum Borrowed: Campaign {
   static let summary = "counts what queries that lend their documents allocate for each of them"
   static let amount = (option: "--documents", standard: Optional(20_000))
 
-  /// For each thousand documents: pages and trees of the index are nodes of many entries.
+  /// The limit for a thousand documents, because index pages and trees are nodes with many entries.
   private static let allocationsOfThousandMax = 20
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -122,7 +124,7 @@ enum Borrowed: Campaign {
         return true
       }
     }
-    // Its index is made, and its pages are read.
+    // Builds the index and loads its pages.
     for _ in 0..<2 { try ask() }
     let before = allocations_of_this_thread()
     try ask()

@@ -1,18 +1,19 @@
-// The long tests: `campaign NAME [options]`. Each prints what it did and ends with one line that a
-// script can read, `NAME: N run, 0 failed`, and exit status 0 or 1. One that could not be run to its end exits
-// with 4.
+// The command line of the long tests: `campaign NAME [options]`.
+//
+// Each campaign prints what it did, and ends with one line for scripts, `NAME: N run, 0 failed`, and exit
+// status 0 or 1. The status is 4 if it could not run to its end.
 
 import Foundation
 
-/// One long test.
+/// A long test.
 protocol Campaign: SendableMetatype {
   static var name: String { get }
   static var summary: String { get }
-  /// The option that says how much to run, and how much runs without it; nil means all.
+  /// The option for the amount of work, with its default; nil means everything.
   static var amount: (option: String, standard: Int?) { get }
-  /// It takes `--target`, and runs only that part of itself.
+  /// Whether the campaign accepts `--target` and then runs only that part.
   static var hasTargets: Bool { get }
-  /// Further options, each with a number, and the number without it.
+  /// Additional numeric options with their defaults.
   static var moreOptions: [(option: String, standard: Int)] { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
 }
@@ -22,26 +23,26 @@ extension Campaign {
   static var moreOptions: [(option: String, standard: Int)] { [] }
 }
 
-/// What a campaign found.
+/// The result of a campaign.
 struct CampaignResult {
   var run: Int
   var failed: Int
-  /// More numbers by name, for the eye and for `--json`.
+  /// Additional numbers by name, printed and in the `--json` output.
   var details: [(name: String, value: Int)] = []
-  /// And words by name.
+  /// Additional texts by name.
   var notes: [(name: String, text: String)] = []
-  /// How to see the first failure again.
+  /// How to reproduce the first failure.
   var firstFailure: String?
 }
 
 struct CampaignOptions {
-  /// Nil means all there is.
+  /// Nil means everything.
   var amount: Int?
   var seed: UInt64
   var wantsJSON: Bool
-  /// For campaigns that have targets.
+  /// The value of `--target`.
   var target: String?
-  /// For campaigns that have more options.
+  /// The values of additional options.
   var more: [String: Int] = [:]
 
   /// Text for the eye; with `--json`, standard output is JSON and the closing line alone.

@@ -1,10 +1,10 @@
-// How far a long campaign is: now and then a line on standard error, so that what scripts read stays as it is.
+// Progress of a long campaign: occasional lines on standard error, so that scripts' input does not change.
 
 import Foundation
 
 /// Used by one thread.
 final class CampaignProgress {
-  /// Between two lines. Whoever reads a log wants fewer of them.
+  /// The time between two lines; longer if the output goes to a log.
   private let interval: Duration
   private let name: String
   private let total: Int
@@ -18,7 +18,7 @@ final class CampaignProgress {
     next = start + interval
   }
 
-  /// So much is done by now.
+  /// Reports the amount of completed work.
   func note(_ done: Int) {
     let now = ContinuousClock.now
     guard now >= next else { return }

@@ -1,4 +1,4 @@
-// Many uploads of one content, which take the space of one.
+// Uploads one content under many names, which must take the space of one.
 
 import FirebaseStorage
 import Foundation
@@ -46,7 +46,7 @@ enum Copies: Campaign {
     return result
   }
 
-  /// Does not shrink.
+  /// Generates incompressible data.
   private static func noise(_ count: Int, seed: UInt64) -> Data {
     var state = seed | 1
     var bytes = Data(capacity: count)
@@ -57,7 +57,7 @@ enum Copies: Campaign {
     return bytes
   }
 
-  /// Of the files that contents are in.
+  /// Returns the total size of the files of contents.
   private static func spaceOfContents(_ folder: URL) -> Int {
     let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     return files.filter { $0.contains("/blobs/") }.reduce(0) { total, name in

@@ -1,4 +1,4 @@
-// Every kind of damage to every kind of file (docs/reliability.md, T4).
+// Damages every kind of file in every way (docs/reliability.md, T4).
 
 import Harness
 
@@ -30,7 +30,7 @@ enum Corruption: Campaign {
     return result
   }
 
-  /// Whole files of stores of documents with many shapes.
+  /// Removes whole files from document stores with many shapes.
   private static func loseFiles(_ stores: Int, _ options: CampaignOptions, _ result: inout CampaignResult) {
     let summary = LostFiles.run(stores: stores, seed: options.seed)
     options.printUnlessJSON("\(summary)")

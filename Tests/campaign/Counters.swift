@@ -1,4 +1,4 @@
-// Counters of records, while clients go offline and their processes are killed (docs/streambasekit.md).
+// Counters of records, with clients that go offline and processes that are killed (docs/streambasekit.md).
 
 import Foundation
 import Harness
@@ -10,7 +10,7 @@ enum Counters: Campaign {
     "kills processes that create and destroy counted records, on- and offline, and counts them again"
   static let amount = (option: "--rounds", standard: Optional(100))
 
-  /// A folder lives so many processes long.
+  /// The number of processes that use one folder in turn.
   private static let roundsPerFolder = 5
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -38,7 +38,7 @@ enum Counters: Campaign {
       result.firstFailure = result.firstFailure ?? "round \(round): \(problem)"
     }
     result.details = [("recordsCounted", records), ("recordsHigh", high), ("batchesRefused", refused)]
-    // One folder with a remote is enough for all of it.
+    // A folder with a remote exercises every kind of event.
     if result.run >= roundsPerFolder, result.failed == 0, high == 0 || high == records || refused == 0 {
       result.failed = 1
       result.firstFailure = "not everything has happened: see the numbers"

@@ -1,4 +1,4 @@
-// Every crash and every fault on a simulated disk (docs/reliability.md, T2 and T3).
+// Injects every crash and every fault on a simulated disk (docs/reliability.md, T2 and T3).
 
 import ByteStore
 import Harness
@@ -10,7 +10,7 @@ enum CrashStates: Campaign {
   static let amount = (option: "--states", standard: Optional(100_000))
   static let hasTargets = true
 
-  /// Of so many states, one is of a queue.
+  /// One in this many states is a state of a write queue.
   private static let statesPerQueueState = 20
   private static let queue = "queue"
 

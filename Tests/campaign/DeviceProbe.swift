@@ -1,4 +1,4 @@
-// How long the device itself takes: a page written and synced again and again, beside a load.
+// Measures the device itself: writes and syncs one page repeatedly beside a load.
 
 import ByteStore
 import Foundation
@@ -16,13 +16,13 @@ final class DeviceProbe: Sendable {
   private let state = Locked(State())
   private let thread = Locked<WorkerThread?>(nil)
 
-  /// In the directory `folder`, until `end()`.
+  /// Runs in the directory `folder` until `end()`.
   init(in folder: URL) {
     path = folder.appendingPathComponent("probe-\(UUID().uuidString)").path
     thread.withLock { $0 = WorkerThread { [self] in run() } }
   }
 
-  /// The longest sync, and one on average.
+  /// Stops the probe. Returns the longest and the average sync.
   func end() -> (longest: Duration, average: Duration) {
     state.withLock { $0.isOver = true }
     thread.withLock { $0 }?.join()

@@ -30,7 +30,7 @@ enum Fuzz: Campaign {
     return result
   }
 
-  /// What a target said, most frequent first: one that hardly ever gets far is no test.
+  /// Prints the answers by frequency. A target that rarely gets far tests little.
   private static func list(_ answers: [String: Int]) {
     for (answer, count) in answers.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       printLine("\(count) \(answer)")
@@ -62,7 +62,7 @@ enum Fuzz: Campaign {
 
   // MARK: The kept corpus
 
-  /// Beside this source, as far as it is still there.
+  /// The folder beside this source file, if it still exists.
   private static let fixtures = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Fixtures/Fuzz")
 

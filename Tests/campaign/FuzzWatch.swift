@@ -1,12 +1,11 @@
-// What a fuzz target cannot say itself: that an input stopped the process, made it run for ever, or had it take
-// all memory.
+// Detects fuzz inputs that crash the process, loop forever, or exhaust memory.
 
 import ByteStore
 import Foundation
 import Harness
 
-/// Keeps the input at hand in a file, which is removed once all went well, and ends the process if an answer
-/// takes too long or too much.
+/// Keeps the current input in a file, which is removed after success. Ends the process if a run takes too
+/// long or too much memory.
 final class FuzzWatch: Sendable {
   private static let secondsMax = 30
   private static let memoryMax = 3 << 30
@@ -32,7 +31,7 @@ final class FuzzWatch: Sendable {
     thread.detach()
   }
 
-  /// Before an input is run.
+  /// Records an input before it runs.
   func note(_ input: [UInt8]) {
     _ = ftruncate(descriptor, off_t(input.count))
     _ = input.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }

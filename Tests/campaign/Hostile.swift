@@ -1,4 +1,4 @@
-// Clients whose remotes lie in every field (docs/reliability.md, P12).
+// Clients whose remotes send invalid data in every field (docs/reliability.md, P12).
 
 import Harness
 

@@ -1,8 +1,9 @@
-// Real processes that are killed the moment a write has been acknowledged. Each round a new process
-// opens the same store, saves one document through the topmost layer and dies in the completion; then
-// this process opens the store and looks for every document of every round so far. Then processes that work on
-// a store of bytes are struck down at any time (StoreRandomKills.swift) and at chosen system calls (StoreKills.swift),
-// and file systems are shut down under others (StoreShutdowns.swift).
+// Kills real processes when a write is acknowledged, and verifies their stores.
+//
+// In each round a new process opens the store, saves one document through the topmost layer and dies in
+// the completion. Then this process opens the store and verifies the documents of all rounds. Further
+// parts kill processes that write to a byte store at any time (StoreRandomKills.swift) and at chosen system
+// calls (StoreKills.swift), and shut down their file systems (StoreShutdowns.swift).
 
 import DocumentStore
 import FirebaseCore

@@ -1,4 +1,4 @@
-// The process that is killed: saves one document and dies in its completion.
+// The process that is killed: it saves one document and dies in the completion.
 
 import Ballcap
 import FirebaseFirestore
@@ -13,7 +13,7 @@ enum KillWorker {
     var text = ""
   }
 
-  /// What the document of a round holds: from a few bytes to several pages of the log.
+  /// Returns the document text of a round, from a few bytes to several pages of the log.
   static func text(round: Int, seed: UInt64) -> String {
     let mixed = (UInt64(round) &+ seed) &* 0x9E37_79B9_7F4A_7C15
     return String(repeating: "\(round)-\(mixed) ", count: 1 + Int(mixed >> 56) * 4)

@@ -1,20 +1,20 @@
-// A store of bytes whose process is killed again and again, and what must be in it each time.
+// A byte store whose processes are killed repeatedly, and its expected contents.
 //
-// Law: the store that opens afterwards holds the contents after some commit, and that is the last one that was
-// acknowledged or the one behind it. After an outcome that is unknown, nothing is acknowledged any more.
+// Invariant: the next open has the contents after some commit, which is the last acknowledged one or its
+// successor. After an unknown outcome no commit is acknowledged any more.
 
 import ByteStore
 import Foundation
 
 struct KilledStore {
-  /// A store gets so many blows before there is a new one.
+  /// The number of rounds after which a new store is created.
   private static let roundsPerStore = 8
 
   let path: String
   private(set) var seed: UInt64
   private(set) var acknowledged = 0
 
-  /// How the process ended.
+  /// The end of a process.
   struct End {
     var wasKilled: Bool
     var wasStruck: Bool
@@ -24,7 +24,7 @@ struct KilledStore {
 
   struct Problem: Error {
     var text: String
-    /// Which store it was.
+    /// Identifies the store.
     var context = ""
   }
 
@@ -45,7 +45,8 @@ struct KilledStore {
 
   private mutating func startNewStore() {
     try? FileManager.default.removeItem(atPath: path)
-    // A file system that is shut down may forget that the old one is gone, and show it in the place of the new one.
+    // A file system that is shut down may lose the deletion of the old store and show it in place of the
+    // new one.
     let parent = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY)
     if parent >= 0 {
       fsync(parent)
@@ -54,8 +55,8 @@ struct KilledStore {
     acknowledged = 0
   }
 
-  /// Nil if everything is as it must be; else the next round has a new store. Counts commits that nobody
-  /// was told of.
+  /// Returns nil if the contents are as expected; otherwise the next round uses a new store. Counts
+  /// unacknowledged commits that exist.
   mutating func problem(after end: End, _ commitsInFlight: inout Int) -> Problem? {
     do {
       try judge(end, &commitsInFlight)
@@ -77,7 +78,7 @@ struct KilledStore {
     }
     let found = try compare()
     commitsInFlight += found - acknowledged
-    // What an open has shown stays.
+    // Contents that an open has shown must stay.
     acknowledged = found
   }
 

@@ -1,5 +1,4 @@
-// How long many things took, in little memory: sixteen steps for each doubling, so that a number is off by a
-// sixteenth at most.
+// A compact latency histogram: sixteen buckets per power of two, so the error is at most a sixteenth.
 
 struct LatencyHistogram {
   private static let stepBits = 4
@@ -21,7 +20,7 @@ struct LatencyHistogram {
     longest = max(longest, other.longest)
   }
 
-  /// What this share of all, 0 to 1, did not exceed.
+  /// Returns the latency that the given share of all, from 0 to 1, did not exceed.
   func quantile(_ share: Double) -> Duration {
     var left = Int((Double(count) * share).rounded(.up))
     for place in counts.indices {
@@ -31,7 +30,7 @@ struct LatencyHistogram {
     return longest
   }
 
-  /// For the eye: how many took how long, a line for each doubling from the first to the last.
+  /// A chart with one line per power of two.
   var chart: String {
     let steps = 1 << Self.stepBits
     let octaves = stride(from: 0, to: counts.count, by: steps).map { counts[$0..<$0 + steps].reduce(0, +) }
@@ -57,7 +56,7 @@ struct LatencyHistogram {
     return (octave - stepBits + 1) << stepBits | Int(step)
   }
 
-  /// The greatest number at a place.
+  /// Returns the largest value of a bucket.
   private static func end(of place: Int) -> UInt64 {
     guard place >= 1 << stepBits else { return UInt64(place) }
     let octave = place >> stepBits + stepBits - 1

@@ -1,10 +1,11 @@
-// Processes that write through the layer and are killed at any moment (docs/pring.md), and what they leave.
+// Kills processes that write through the Pring layer, and verifies their stores (docs/pring.md).
 
 import Foundation
 import Harness
 import LayerHarness
 
-/// The process that is killed: turns that its seed decides, one after the other, and a byte for each that is durable.
+/// The process that is killed. It executes the steps that its seed determines, and prints a byte for each
+/// durable one.
 enum LayerKillWorker {
   static let word = "layer-kill-worker"
   static let ready = UInt8(ascii: "\n")
@@ -27,7 +28,7 @@ enum LayerKillWorker {
   private static func tell(_ byte: UInt8) { FileHandle.standardOutput.write(Data([byte])) }
 }
 
-/// The lives of one folder, one after the other.
+/// The processes that use one folder in turn.
 struct LayerKills {
   private(set) var rounds = 0
   private(set) var stepsDone = 0
@@ -46,7 +47,7 @@ struct LayerKills {
     random = SeededRandom(seed: self.seed)
   }
 
-  /// Kills one process, and looks at what it left.
+  /// Kills one process and verifies the folder.
   mutating func round() async throws {
     let seed = SeededRandom.seed(seed, UInt64(rounds))
     let turns = LayerLife.turns(seed, hasRemote: hasRemote)
@@ -70,7 +71,7 @@ struct LayerKills {
     model = next
   }
 
-  /// Returns what it had said of its turns.
+  /// Returns the outcomes that the process reported.
   private mutating func kill(_ seed: UInt64) throws -> [LayerLife.Outcome] {
     let process = Process()
     process.executableURL = Bundle.main.executableURL

@@ -1,5 +1,6 @@
-// Random histories of links, counters and transactions through the Pring layer, against a model: several clients of one
-// authority, and processes that are killed, with writes that they have still to send.
+// Compares random histories of links, counters and transactions in the Pring layer with a model.
+//
+// The histories have several clients of one authority, and processes that are killed with pending writes.
 
 import Foundation
 import Harness
@@ -53,7 +54,7 @@ enum Layers: Campaign {
         ("stepsUnderWayFound\(name)", kills.stepsInProgressFound),
       ]
     }
-    // A run of this size meets everything, or the campaign has lost its teeth.
+    // A run of this size reaches every kind of event; otherwise the campaign has become too weak.
     if histories >= 40, let unmet = result.details.first(where: { $0.value == 0 }) {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "no \(unmet.name) in any history"

@@ -1,4 +1,4 @@
-// A file system of its own in a file, which can be shut down as a power loss would do it.
+// A file system in an image file, which can be shut down like in a power loss.
 
 #if os(Linux)
 import Foundation
@@ -7,7 +7,7 @@ struct LoopMount {
   enum Kind: String, CaseIterable {
     case ext4, xfs
 
-    /// The smallest that both take; the file is sparse.
+    /// The smallest size that both file systems accept; the file is sparse.
     var bytes: UInt64 {
       switch self {
       case .ext4: 64 << 20
@@ -31,10 +31,10 @@ struct LoopMount {
   let image: String
   let path: String
 
-  /// Whatever holds the image has less room than the image says, and what files gave up goes back to it.
+  /// Whether the image's own file system has less space than the image size, and gets freed blocks back.
   private let mayRunFull: Bool
 
-  /// Makes the file system and mounts it; throws if the machine or the user's rights do not allow that.
+  /// Creates and mounts the file system. Throws if the machine or the user's permissions do not allow that.
   init(_ kind: Kind, in folder: URL, mayRunFull: Bool = false) throws {
     self.kind = kind
     self.mayRunFull = mayRunFull
@@ -44,14 +44,14 @@ struct LoopMount {
     guard FileManager.default.createFile(atPath: image, contents: nil),
       truncate(image, off_t(kind.bytes)) == 0
     else { throw Failure(description: "no file of \(kind.bytes) bytes can be made") }
-    // Blocks of a page: what is asked of the device is whole pages then (askForSinglePages).
+    // With page-sized blocks, all device requests are whole pages (askForSinglePages).
     try Self.run(kind.makeArguments + (mayRunFull ? ["-b", "4096"] : []) + [image])
     if mayRunFull { try allocateMetadata() }
     try mount()
   }
 
-  /// Room for what the file system itself keeps: that it cannot write this back, after its journal had it, it tells
-  /// nobody, and what was synced is gone.
+  /// Allocates the blocks of the file system's own metadata. If those cannot be written back after
+  /// journaling, no error is reported and synced data is lost.
   private func allocateMetadata() throws {
     let said = try Self.run(["dumpe2fs", image])
     let words = said.split(whereSeparator: \.isNewline).map { $0.split(separator: ":", maxSplits: 1) }
@@ -97,9 +97,9 @@ struct LoopMount {
     }
   }
 
-  /// What is not on the image yet is lost.
+  /// Unmounts; data that is not on the image yet is lost.
   func unmount() throws {
-    // Whoever was killed a moment ago may still be on its way out.
+    // A process that was just killed may still be exiting.
     for attempt in 0... {
       do {
         try Self.run(["umount", path])
@@ -111,12 +111,12 @@ struct LoopMount {
     }
   }
 
-  /// From now on nothing reaches the image, neither data nor what the journal holds back.
+  /// Stops all writes to the image, including those of the journal.
   func shutDown() throws {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { throw Failure(description: "\(path) cannot be opened: error \(errno)") }
     defer { close(descriptor) }
-    // The request of all file systems that can do this, and its mode without a flush of the journal.
+    // The ioctl of all file systems that support this, with the mode that does not flush the journal.
     let request: UInt = 0x8004_587D
     var mode: UInt32 = 2
     guard ioctl(descriptor, request, &mode) == 0 else {
@@ -124,7 +124,7 @@ struct LoopMount {
     }
   }
 
-  /// What it printed.
+  /// Runs a command and returns its output.
   @discardableResult
   private static func run(_ words: [String]) throws -> String {
     let process = Process()

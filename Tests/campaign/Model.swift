@@ -1,4 +1,4 @@
-// Random programs on the store of bytes against a plain dictionary (docs/reliability.md, T5).
+// Compares random programs on the byte store with a dictionary (docs/reliability.md, T5).
 
 import Harness
 

@@ -1,4 +1,4 @@
-// Breaks each rule of the protocol in turn: some test must notice (docs/reliability.md, T9).
+// Switches off each rule of the protocol in turn, which a test must detect (docs/reliability.md, T9).
 
 import ByteStore
 import Harness
@@ -33,7 +33,7 @@ enum Mutants: Campaign {
     return result
   }
 
-  /// What noticed, after how many states or damages, and what it saw.
+  /// The campaign that detected it, the number of states or damages needed, and the finding.
   private struct Killer {
     var harness: String
     var states: Int
@@ -46,7 +46,7 @@ enum Mutants: Campaign {
       guard summary.failures > 0 else { return nil }
       return Killer(harness: "blobs", states: summary.states, finding: "contents are lost")
     }
-    // Most are seen soon. What is not is sooner seen in a damaged store than after many more crashes.
+    // Most rules fail early. The others are sooner detected in a damaged store than by many more crashes.
     let few = min(2000, statesMax)
     if let killer = crash(of: rule, statesMax: few, seed: seed) { return killer }
     let writes = WrongWrites.run(rounds: 200, seed: seed, breaking: rule)
@@ -58,7 +58,7 @@ enum Mutants: Campaign {
       return Killer(harness: "corrupt", states: matrix.total.all, finding: "damage is not noticed")
     }
     guard statesMax > few else { return nil }
-    // Some need two jobs to meet, which by chance does not happen in the workloads of one seed.
+    // Some need two jobs to overlap, which may not occur in the workloads of one seed.
     for attempt in 0..<seedsMax {
       let seed = attempt == 0 ? seed : SeededRandom.seed(seed, UInt64(attempt))
       if let killer = crash(of: rule, statesMax: statesMax, seed: seed) { return killer }
@@ -66,7 +66,7 @@ enum Mutants: Campaign {
     return nil
   }
 
-  /// So many seeds have all their states before a rule counts as alive.
+  /// The number of seeds with all their states before a rule counts as undetected.
   private static let seedsMax = 3
 
   private static func crash(of rule: Rule, statesMax: Int, seed: UInt64) -> Killer? {

@@ -1,11 +1,13 @@
-// Writers that never rest, for minutes: faster than flushes are, so that they have to be slowed down. No commit
-// may wait much longer than the device makes it, and no second may pass without one. Among them a transaction that is
-// open for a second at a time, and whose reads have to be compared with all that happened meanwhile.
+// Writers that are faster than flushes for minutes, so that they have to be throttled.
 //
-// What the device makes a commit wait is measured and not estimated: from when it has its place in the order, the time in
-// which the group before its own, its own, and the turns before that are in a write or a sync (`BlockingCalls`). Before
-// that nothing is taken off: neither that it was slowed down, nor that it waited for its turn; nor after it, if the thread
-// is late to go on. That a flush keeps the device busy meanwhile counts as the device's.
+// No commit may wait much longer than the device requires, and every second must have a commit. A concurrent
+// transaction stays open for a second at a time, so its reads must be validated against many commits.
+//
+// The campaign subtracts device time from a commit's latency (`BlockingCalls`). Device time starts when
+// the commit gets its place in the order. It is the time that the previous group, the commit's own group,
+// and earlier log rotations spend in writes and syncs. Earlier waiting, such as throttling, is not
+// subtracted, and neither is a late wake-up of the thread. Device time that a concurrent flush uses
+// counts as the device's.
 
 import ByteStore
 import DocumentStore
@@ -19,10 +21,10 @@ enum Overload: Campaign {
 
   static let writers = 8
   static let documentsPerBatch = 50
-  /// Of a commit, beyond what the device makes it wait.
+  /// The maximum wait of a commit beyond the device's share.
   static let millisecondsMax = 100
-  /// Of a commit: that of the group before its own, four of a turn to a new log (the old one is synced), two of a
-  /// flush's manifest, and its own.
+  /// The syncs of a commit: one of the previous group, four of a log rotation (the old log is synced),
+  /// two of a flush's manifest, and its own.
   static let syncsMax = 8
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -99,7 +101,7 @@ enum Overload: Campaign {
   }
 }
 
-/// The writers, and what they saw.
+/// The writers and their measurements.
 final class OverloadRun: Sendable {
   struct Commit: Sendable, CustomStringConvertible {
     var took: Duration
@@ -119,7 +121,7 @@ final class OverloadRun: Sendable {
   struct Measures: Sendable {
     var times = LatencyHistogram()
     var timesBeyond = LatencyHistogram()
-    /// Until a commit had its place in the order.
+    /// The longest time until a commit had its place in the order.
     var longestUntilPlaced = Duration.zero
     var mostSynced: Commit?
     var longestSync = Duration.zero
@@ -130,7 +132,7 @@ final class OverloadRun: Sendable {
     var longestOfTransactions = Duration.zero
     var error: String?
 
-    /// That a commit waited for.
+    /// The number of syncs that a commit waited for.
     var mostSyncs: Int { mostSynced?.blocked.syncs ?? 0 }
   }
 
@@ -182,7 +184,8 @@ final class OverloadRun: Sendable {
     }
   }
 
-  /// Half of them read what nobody writes, and are committed; the others read what everybody writes.
+  /// Half of the transactions read data that no writer changes, and commit; the others read data that all
+  /// writers change.
   private func transact() {
     let score = StoredFieldPath(unchecked: ["score"])
     var number = 0
@@ -227,7 +230,7 @@ final class OverloadRun: Sendable {
     }
   }
 
-  /// About a thousand bytes, most of which do not compress.
+  /// A document of about a thousand mostly incompressible bytes.
   private func mutation(_ random: inout SeededRandom) -> Mutation {
     let number = random.below(Self.documents)
     let fields = StoredMap([

@@ -1,4 +1,5 @@
-// Reads over a large cache with many writes that wait, beside a database without a remote. On real files.
+// Reads of a large cache with many pending writes, compared with a database without a remote. Runs on
+// real files.
 
 import DocumentStore
 import Foundation

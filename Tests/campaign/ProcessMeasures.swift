@@ -1,4 +1,4 @@
-// What the system says about this process.
+// Measurements of this process by the operating system.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// Random queries on a store of documents against an evaluator that takes the long way (docs/reliability.md, T5).
+// Compares random queries on a document store with a naive evaluator (docs/reliability.md, T5).
 
 import Harness
 

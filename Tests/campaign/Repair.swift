@@ -1,4 +1,4 @@
-// Damaged stores, what a check finds and what a salvage leaves (docs/reliability.md, P8).
+// Runs check and salvage on damaged stores (docs/reliability.md, P8).
 
 import Harness
 
@@ -14,7 +14,7 @@ enum Repair: Campaign {
     options.printUnlessJSON("\(troubles)")
     let crashes = CheckCampaign.run(states: states, seed: options.seed)
     options.printUnlessJSON("\(crashes)")
-    // Every way of damage comes to about this many stores, without the flipped bits.
+    // The approximate number of damaged stores of all kinds, without flipped bits.
     let ways = 26_000
     let matrix = RepairMatrix.run(
       flips: .random(max(1, states / 20)), sparing: max(1, ways / states), seed: options.seed)

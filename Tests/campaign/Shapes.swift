@@ -1,6 +1,7 @@
-// Documents of which no two have the same names of fields, beside as many that all have the same: what shapes must not
-// cost where they cannot help. Names of a map are kept once for all maps like it; when every map is another, they are to
-// be given up after a few thousand.
+// Measures documents with all different field names beside documents with equal ones.
+//
+// Shapes must not be expensive where they cannot help. A shape stores the field names of equal maps once;
+// if all maps differ, no new shapes may be created after a few thousand.
 
 import DocumentStore
 import Foundation
@@ -11,7 +12,7 @@ enum Shapes: Campaign {
   static let summary = "writes documents whose field names are all different, beside as many with the same"
   static let amount = (option: "--documents", standard: Optional(20_000))
 
-  /// Of the time, beside documents that have the same shape; they are also larger.
+  /// The limit of the time relative to documents with one shape, which are also smaller.
   private static let timesMax = 4.0
 
   private struct Measures {
@@ -25,7 +26,7 @@ enum Shapes: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let count = max(options.amount ?? 1_000_000, 2000)
-    // So that neither is the first.
+    // Runs a warm-up first, so that no measurement pays for cold caches.
     _ = try measure(2000, options.seed) { _ in "field" }
     let one = try measure(count, options.seed) { _ in "field" }
     let many = try measure(count, options.seed) { "field\($0)" }
@@ -46,11 +47,11 @@ enum Shapes: Campaign {
     if many.get > one.get * timesMax + .microseconds(20) {
       broken.append("gets take \(percent(many.get, one.get)) %")
     }
-    // Four thousand shapes are read with it, however many documents there are.
+    // An open reads up to four thousand shapes, whatever the number of documents.
     if many.open > one.open * timesMax + .milliseconds(100) {
       broken.append("an open takes \(percent(many.open, one.open)) %")
     }
-    // Without them it would not be seen what happens when there is no room for more.
+    // Otherwise the test would not cover a full shape table.
     if one.shapes != 2 || many.shapes < min(count, 1000) {
       broken.append("\(one.shapes) and \(many.shapes) shapes")
     }
@@ -78,7 +79,8 @@ enum Shapes: Campaign {
     let clock = ContinuousClock()
     var measures = Measures()
     let store = try DocumentStore.open(path)
-    // Each is written twice, and soon again: names that are met for the second time may become a shape.
+    // Each document is written twice in short order, because names that occur a second time may become a
+    // shape.
     measures.write = try clock.measure {
       for start in stride(from: 0, to: count, by: 100) {
         for turn in 0..<2 {

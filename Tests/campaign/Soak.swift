@@ -1,11 +1,13 @@
-// Hours of load on real files, and what it leaves behind (docs/reliability.md, G9).
+// Runs a load for hours on real files, and verifies the result (docs/reliability.md, G9).
 //
-//   1. load       several threads, with maintenance, flushes and compactions in the background, for some seconds
-//   2. end        a clean close; or a process of its own runs the load and is killed
-//   3. compare    every key of every writer with what its acknowledged commits left
+//   1. load       several threads, with maintenance, flushes and compactions in the background, for some
+//                 seconds
+//   2. end        a clean close, or a separate process runs the load and is killed
+//   3. compare    every key of every writer with its acknowledged commits
 //   4. measure    memory, descriptors, space, bytes written, the longest commit
 //
-// and again, until the time is over. Memory and descriptors of the last third are compared with those of the first.
+// This repeats until the time is over. Memory and descriptors of the last third of the rounds are
+// compared with those of the first third.
 
 import ByteStore
 import Foundation
@@ -17,7 +19,7 @@ enum Soak: Campaign {
   static let summary = "loads a store from several threads, closes and kills, and watches what it takes"
   static let amount = (option: "--minutes", standard: Optional(1))
 
-  /// Small enough that a minute sees many flushes and compactions.
+  /// Small limits, so that a minute has many flushes and compactions.
   static var options: ByteStore.Options {
     var options = ByteStore.Options()
     options.logBytesMax = 2 << 20
@@ -53,7 +55,7 @@ struct SoakRun {
     var commits = 0
     var reads = 0
     var snapshots = 0
-    /// After the store was closed: what stays is what leaks.
+    /// Measured after the store was closed, so that only leaks remain.
     var residentBytes = 0
     var descriptors = 0
     var peak: UInt64 = 0
@@ -71,9 +73,9 @@ struct SoakRun {
   private let watched = WatchedFileSystem(PosixFileSystem())
   private var frames: UInt64 = 0
   private var checks = 0
-  /// There were rounds enough to see whether anything grows.
+  /// Whether there were enough rounds to detect growth.
   private(set) var hasJudgedGrowth = false
-  /// Of so many rounds one ends in a look at every byte; the last one always does.
+  /// One in this many rounds ends with a full check; the last one always does.
   private static let roundsPerCheck = 3
 
   init(_ folder: URL, seed: UInt64) {
@@ -175,14 +177,14 @@ struct SoakRun {
     return acknowledged
   }
 
-  /// The bytes that are alive.
+  /// Returns the number of live bytes.
   private mutating func compare(with acknowledged: [Int]) throws -> UInt64 {
     let store = try ByteStore.open(path, options: Soak.options, platform: platform)
     try store.checkInvariants()
     var count = 0
     for writer in models.indices {
       let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
-      // One may have been under way.
+      // One commit may have been in progress.
       let known = max(acknowledged[writer], models[writer].last)
       guard last == known || last == known + 1 else {
         throw SoakFailure(
@@ -214,13 +216,13 @@ struct SoakRun {
     }
   }
 
-  /// What needs all rounds.
+  /// Checks the laws that need all rounds.
   mutating func judge() {
     if rounds.count % Self.roundsPerCheck != 0 { checkEveryByte() }
     if amplification > SpaceLaw.writeAmplificationMax {
       failures.append("\(amplification.withTwoDigits) bytes were written for each one logged")
     }
-    // What is only ever made once is there after a round of each kind.
+    // One-time allocations have happened after a round of each kind.
     let settled = rounds.dropFirst(3)
     hasJudgedGrowth = settled.count >= 4
     guard hasJudgedGrowth else { return }
@@ -247,7 +249,7 @@ struct SoakRun {
       "round", "end", "commits", "reads", "snapshots", "resident MiB", "descriptors", "peak MiB", "live MiB",
       "longest ms", "sync ms",
     ]
-    // Hours of them are not read one by one.
+    // A table of hours of rounds is thinned out.
     let step = max(1, rounds.count / 30)
     return TextTable.text(
       [titles]

@@ -1,5 +1,4 @@
-// The load of a soak: writers that commit, readers, and somebody who holds on to snapshots, each in a thread of
-// its own, for a while.
+// The load of a soak: writers, readers and a thread that holds snapshots, for a limited time.
 
 import ByteStore
 import Foundation
@@ -13,7 +12,7 @@ final class SoakLoad: Sendable {
     var reads = 0
     var snapshots = 0
     var longest = Duration.zero
-    /// What must not be.
+    /// A violated law.
     var failure: String?
   }
 
@@ -25,7 +24,7 @@ final class SoakLoad: Sendable {
   private let store: ByteStore
   private let script: SoakScript
   private let seed: UInt64
-  /// Learns of each commit once it is acknowledged.
+  /// Called with each acknowledged commit.
   private let acknowledge: @Sendable (_ writer: Int, _ number: Int) -> Void
   private let state = Locked(State())
 
@@ -39,7 +38,7 @@ final class SoakLoad: Sendable {
     self.acknowledge = acknowledge
   }
 
-  /// `isOver` is asked some times a second.
+  /// `isOver` is called some times a second.
   func run(until isOver: () -> Bool) -> Outcome {
     var threads = (0..<SoakScript.writers).map { writer in
       WorkerThread { [self] in repeatedly { try write(writer) } }
@@ -91,13 +90,13 @@ final class SoakLoad: Sendable {
   private func read(_ rng: Locked<SeededRandom>) throws {
     let (writer, key) = rng.withLock { ($0.below(SoakScript.writers), $0.below(SoakScript.keysPerWriter)) }
     let value = try store.value(for: SoakScript.name(writer, key))
-    // Afterwards: it may be newer than the value, never older.
+    // Read afterwards, because it may be newer than the value, but never older.
     let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
     if let value, !script.isValue(value, writer: writer, key: key, upTo: last) {
       fail("key \(key) of writer \(writer) holds what nobody put there")
     }
     state.withLock { $0.outcome.reads += 1 }
-    // Somebody else wants the processor as well.
+    // Yields the processor to other threads.
     usleep(200)
   }
 

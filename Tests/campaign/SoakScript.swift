@@ -1,5 +1,6 @@
-// What the writers of a soak write. Each has keys of its own, and the number of a commit says all about it, so
-// that whatever a store holds can be checked by whoever knows the seed.
+// The data of a soak's writers. Each has its own keys, and a commit's number determines its contents.
+//
+// The contents of a store can therefore be verified from the seed.
 
 import ByteStore
 import Harness
@@ -10,11 +11,11 @@ struct SoakScript: Sendable {
 
   let seed: UInt64
 
-  /// Of a commit by one writer; a value of nil is a removal.
+  /// Returns the changes of one commit; a nil value is a removal.
   func changes(writer: Int, number: Int) -> [(key: Int, valueBytes: Int?)] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(writer), UInt64(number)))
     return (0..<1 + random.below(10)).map { _ in
-      // Half of all go to a few.
+      // Half of the changes go to few keys.
       let key = random.below(random.oneIn(2) ? Self.keysPerWriter : 500)
       if random.oneIn(6) { return (key, nil) }
       let size = [40, 200, 200, 200, 800, 800, 3000][random.below(7)]
@@ -47,10 +48,10 @@ struct SoakScript: Sendable {
 
   static func name(_ writer: Int, _ key: Int) -> [UInt8] { Array("writer\(writer)/key\(key)".utf8) }
 
-  /// Holds the number of the writer's last commit.
+  /// The key that contains the number of the writer's last commit.
   static func lastName(_ writer: Int) -> [UInt8] { Array("writer\(writer)/last".utf8) }
 
-  /// Begins with the number of the commit that put it; half of the rest compresses.
+  /// Starts with the number of the commit; half of the rest is compressible.
   func value(writer: Int, key: Int, number: Int, bytes: Int) -> [UInt8] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(writer), UInt64(key), UInt64(number)))
     var value: [UInt8] = []
@@ -59,7 +60,7 @@ struct SoakScript: Sendable {
     return value + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: bytes - bytes / 2)
   }
 
-  /// Whether a value is one that some commit up to `last` put there.
+  /// Whether a commit up to `last` wrote this value.
   func isValue(_ value: [UInt8], writer: Int, key: Int, upTo last: Int) -> Bool {
     guard let number = Self.number(in: value), number <= last else { return false }
     return value == self.value(writer: writer, key: key, number: number, bytes: value.count - 8)
@@ -72,7 +73,7 @@ struct SoakScript: Sendable {
   }
 }
 
-/// What one writer's keys must hold: for each the commit that put it, and how many bytes.
+/// The expected keys of one writer: for each, the last commit that put it and the value's size.
 struct SoakModel {
   private(set) var last = 0
   private(set) var keys: [Int: (number: Int, bytes: Int)] = [:]
@@ -93,7 +94,7 @@ struct SoakModel {
     }
   }
 
-  /// The first thing that is not as it must be.
+  /// Returns a description of the first difference, or nil.
   func difference(from store: ByteStore) throws -> String? {
     for key in 0..<SoakScript.keysPerWriter {
       let expected = keys[key].map {

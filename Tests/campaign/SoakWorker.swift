@@ -1,4 +1,4 @@
-// The process that a soak kills: runs the load and says which commits are acknowledged.
+// The process that a soak kills: it runs the load and prints its acknowledged commits.
 
 import ByteStore
 import Foundation
@@ -11,7 +11,7 @@ enum SoakWorker {
     do {
       let store = try ByteStore.open(words[0], options: Soak.options)
       let load = SoakLoad(store, SoakScript(seed: scriptSeed), seed: seed) { printLine("\($0) \($1)") }
-      // Nobody lets it live so long.
+      // The worker is killed long before that.
       let end = ContinuousClock.now + .seconds(120)
       let outcome = load.run { ContinuousClock.now > end }
       if let failure = outcome.failure { printLine("failure \(failure)") }

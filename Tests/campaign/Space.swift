@@ -1,5 +1,7 @@
-// What stores cost that are written to in different ways: bytes written for each byte logged, space for each
-// byte alive, and how long a commit waits while flushes and compactions run beside it. On real files.
+// Measures the costs of different write loads on real files.
+//
+// It measures write amplification, space amplification, and the latency of commits beside flushes and
+// compactions.
 
 import ByteStore
 import Foundation
@@ -12,24 +14,24 @@ enum Space: Campaign {
 
   enum Load: String, CaseIterable {
     case uniformOverwrites
-    /// Nine of ten go to a tenth of the keys.
+    /// Nine in ten writes go to a tenth of the keys.
     case skewedOverwrites
     case insertOnly
     case deleteHalf
     /// Values of a few bytes.
     case tinyValues
-    /// A mebibyte each, from eight threads at once.
+    /// Batches of a mebibyte from eight concurrent threads.
     case largeBatches
-    /// As many keys as operations, of which an opening has read nothing yet: commits beside its first flush.
+    /// Writes as many keys as operations to a newly opened store, and commits during its first flush.
     case reopened
 
-    /// Of a batch.
+    /// The maximum number of entries in a batch.
     var entriesMax: Int { self == .tinyValues ? 200 : 20 }
 
     var hasTinyValues: Bool { self == .tinyValues || self == .reopened }
   }
 
-  /// Without a number of operations, at the sizes of a store in use, with 2 GB of values; that takes long enough
+  /// Without a number of operations, the size of a production store with 2 GB of values, which is slow
   /// for two loads.
   private struct Scale {
     var operations: Int
@@ -50,7 +52,7 @@ enum Space: Campaign {
       options.cacheBytesMax = 8 << 20
     }
 
-    /// Each is written twenty times.
+    /// Each key is written twenty times.
     var keys: Int { max(100, operations / 20) }
   }
 
@@ -150,7 +152,7 @@ enum Space: Campaign {
       try commit(to: store)
     }
 
-    /// Nobody measures how long that takes.
+    /// Not measured.
     private mutating func fillAtOnce(_ store: ByteStore) throws {
       for first in stride(from: 0, to: scale.operations, by: 2000) {
         var batch = Batch()
@@ -167,7 +169,7 @@ enum Space: Campaign {
       try store.flush()
     }
 
-    /// The flush begins once there is something for it, and commits go on until it is done.
+    /// Waits until the flush has work, and commits until it is done.
     private mutating func commitBesideFlush(_ store: ByteStore) throws {
       func overwrite() throws {
         for _ in 0..<load.entriesMax { try note(random.below(scale.operations), store) }
@@ -185,13 +187,13 @@ enum Space: Campaign {
 
     private static func key(_ number: Int) -> [UInt8] { Array("collection/document-\(number)".utf8) }
 
-    /// Nothing that compresses: the worst case.
+    /// Incompressible, the worst case.
     private mutating func randomValue() -> [UInt8] {
       random.bytes(
         load.hasTinyValues ? 1 + random.below(16) : scale.valueBytes / 2 + random.below(scale.valueBytes))
     }
 
-    /// A batch for every thousand operations of the other loads.
+    /// One batch for every thousand operations of the other loads.
     private mutating func fillFromThreads(_ store: ByteStore) throws {
       struct Outcome {
         var frames: UInt64 = 0
@@ -296,7 +298,7 @@ enum Space: Campaign {
     var peak: UInt64
     var peakOfLogs: UInt64
     var longest: Duration
-    /// The longest without the syncs that its own thread asked for; of one thread only.
+    /// The longest commit without the syncs of its own thread; for loads of one thread only.
     var longestWithoutSyncs: Duration
     var device: Duration
     var average: Duration
@@ -325,14 +327,14 @@ enum Space: Campaign {
     }
 
     var lawBroken: String? {
-      // Few commits and a whole table: what that writes says nothing.
+      // A few commits cause a whole checkpoint, so the write amplification is meaningless.
       if load == .reopened { return commitBroken }
       if amplification > SpaceLaw.writeAmplificationMax {
         return "\(amplification.withTwoDigits) bytes written for each"
       }
       let inFlight = load == .largeBatches ? LoadRun.bytesInFlight : 0
       let most = SpaceLaw.directoryBytesMax(live: live, inFlight: inFlight, options)
-      // While half is still to be deleted, more is alive than at the end.
+      // Before the second half of the deletions, more data is live than at the end.
       if load != .deleteHalf, peak > most { return "\(peak) bytes on disk, and \(most) may be" }
       let mostOfLogs = SpaceLaw.logBytesMax(inFlight: inFlight, options)
       if peakOfLogs > mostOfLogs { return "\(peakOfLogs) bytes of logs, and \(mostOfLogs) may be" }
@@ -341,7 +343,7 @@ enum Space: Campaign {
       return load == .largeBatches ? nil : commitBroken
     }
 
-    /// Of commits that are small: a large one takes as long as its bytes.
+    /// For small commits only; a large one takes time proportional to its bytes.
     private var commitBroken: String? {
       let allowed = SpaceLaw.commitMillisecondsMax(longestSync: device, average: average)
       if longest.milliseconds > allowed { return "a commit took \(longest.milliseconds) ms of \(allowed)" }

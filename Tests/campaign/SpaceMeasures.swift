@@ -1,18 +1,18 @@
-// What a store may cost, and what it does cost.
+// The limits for a store's costs, and their measurement.
 
 import ByteStore
 import Foundation
 
-/// docs/reliability.md, section "Numbers": the laws that `soak` and `space` check.
+/// The laws that `soak` and `space` check; see docs/reliability.md, section "Numbers".
 enum SpaceLaw {
   static let writeAmplificationMax = 10.0
-  /// Beyond what the device itself takes at its slowest.
+  /// The limit beyond the slowest device time.
   static let commitMillisecondsMax = 50
-  /// A commit that turns to a new log waits for so many syncs: of the old log, the new one, the manifest, and
-  /// twice of the directory; and for the group before it.
+  /// The number of syncs that a commit waits for if it rotates the log: one each of the old log, the new
+  /// log, the manifest and the previous group, and two of the directory.
   static let syncsOfCommitMax = 6
 
-  /// One of those syncs may be the device's longest, the others are like most.
+  /// One of those syncs may take the device's maximum; the others take the average.
   static func syncMillisecondsOfCommitMax(longestSync: Duration, average: Duration) -> Int {
     let others: Duration = average * (syncsOfCommitMax - 1)
     return longestSync.milliseconds + others.milliseconds
@@ -22,10 +22,10 @@ enum SpaceLaw {
     syncMillisecondsOfCommitMax(longestSync: longestSync, average: average) + commitMillisecondsMax
   }
 
-  /// Of those, others may be asked for by the flush that a commit waits for.
+  /// The number of syncs that a flush requests and that the commit waits for.
   static let syncsOfOthersMax = 3
 
-  /// For a commit without its own syncs.
+  /// The limit for a commit without its own syncs.
   static func commitMillisecondsWithoutSyncsMax(longestSync: Duration, average: Duration) -> Int {
     let others: Duration = average * (syncsOfOthersMax - 1)
     return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
@@ -34,10 +34,10 @@ enum SpaceLaw {
   private static let spaceMax = 2.2
   private static let spaceExtraMax: UInt64 = 256 << 20
 
-  /// What the directory may take. Live bytes are those of the entries in segments that are still the value of a
-  /// key, after everything was flushed. Beside them stand at most half as much that is dead, the dead bytes that are
-  /// not worth a rewrite, the checkpoint, logs with what is in flight, spares, and what a flush is writing before it
-  /// deletes.
+  /// The limit of the directory's size. Live bytes are those of entries in segments that are current
+  /// values after a complete flush. Dead bytes are at most half as many, plus those not worth a rewrite.
+  /// The remaining bytes are the checkpoint, logs including commits in progress, spare files, and output
+  /// of a flush that has not deleted its input yet.
   static func directoryBytesMax(
     live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
   ) -> UInt64 {
@@ -45,20 +45,21 @@ enum SpaceLaw {
     return UInt64(spaceMax * Double(live)) + min(extra, spaceExtraMax)
   }
 
-  /// What all logs may take while commits come faster than flushes are: four times what starts one, the commits in
-  /// flight, which fill a log of their own as well, and the log in use with the one before.
+  /// The limit for all logs while commits are faster than flushes. It allows for four times the flush
+  /// threshold, the commits in progress twice, because they also fill their own log, and the current and
+  /// the previous log.
   static func logBytesMax(inFlight: UInt64, _ options: ByteStore.Options) -> UInt64 {
     4 * options.flushBytes + 2 * inFlight + 2 * options.logBytesMax
   }
 
-  /// After a flush, while nothing else goes on: what is dead, a log and a spare.
+  /// The limit after a flush without concurrent work: dead bytes, a log and a spare file.
   static func directoryBytesAtRestMax(
     live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
   ) -> UInt64 {
     UInt64(1.5 * Double(live)) + 16 << 20 + 2 * options.logBytesMax + 2 * inFlight
   }
 
-  /// The bytes of a commit's frame, of which nothing can be saved.
+  /// The size of a commit's frame, without any compression.
   static func frameBytes(_ entries: some Sequence<(key: Int, value: Int?)>) -> UInt64 {
     let body = entries.reduce(12) { $0 + ($1.value.map { 7 + $0 } ?? 3) + $1.key }
     return UInt64((32 + body).roundedUp(toMultipleOf: 64))
@@ -66,19 +67,19 @@ enum SpaceLaw {
 }
 
 enum DirectoryMeasures {
-  /// Of all files, or of those whose names begin with `prefix`.
+  /// Returns the size of all files, or of those whose names begin with `prefix`.
   static func bytes(of path: String, named prefix: String = "") -> UInt64 {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.reduce(0) { sum, name in
       var status = stat()
-      // One that is gone by now takes nothing.
+      // A deleted file has no size.
       return name.hasPrefix(prefix) && stat("\(path)/\(name)", &status) == 0
         ? sum + UInt64(status.st_size) : sum
     }
   }
 }
 
-/// Rows and columns for the eye.
+/// Formats a table as text.
 enum TextTable {
   static func text(_ rows: [[String]]) -> String {
     let columns = rows.map(\.count).max() ?? 0

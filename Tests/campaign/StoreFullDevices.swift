@@ -1,6 +1,7 @@
-// A store of bytes on a file system whose device has less room than it says: a sparse image on a tmpfs that is soon
-// full. The kernel takes writes into its cache, cannot bring them to the device, and the sync that follows fails for
-// real (docs/reliability.md, F4 and T7). Law and contents are those of `KilledStore`.
+// A byte store on a device with less space than it reports (docs/reliability.md, F4 and T7).
+//
+// The device is a sparse image on a small tmpfs. The kernel accepts writes into its cache but cannot write
+// them to the device, so the next sync really fails. Uses the workload and the invariant of `KilledStore`.
 
 #if os(Linux)
 import Foundation
@@ -10,7 +11,7 @@ struct StoreFullDevices {
   struct Summary {
     var rounds = 0
     var failed = 0
-    /// Rounds in which the process met a failure.
+    /// The rounds in which the process met a failure.
     var starved = 0
     var outcomesUnknown = 0
     var commits = 0
@@ -18,7 +19,7 @@ struct StoreFullDevices {
   }
 
   private static let megabytes = 24
-  /// More than there is room for, as a rule.
+  /// Usually more commits than the mount has space for.
   private static let commitsMax = 150
   private static let roomMax = 2 << 20
 
@@ -28,7 +29,7 @@ struct StoreFullDevices {
   private var random: SeededRandom
   private var summary = Summary()
 
-  /// Nil, and a word about it, if nothing can be mounted here.
+  /// Prints a message and returns nil if nothing can be mounted here.
   static func run(rounds: Int, seed: UInt64) throws -> Summary? {
     let small: SmallMount
     let mount: LoopMount
@@ -82,7 +83,7 @@ struct StoreFullDevices {
 
   private var filler: String { small.path + "/filler" }
 
-  /// From now on the device has room for so many bytes more.
+  /// Limits the remaining space of the device to this many bytes.
   private func takeSpace(butFor room: Int) throws {
     var status = statvfs()
     guard statvfs(small.path, &status) == 0 else {

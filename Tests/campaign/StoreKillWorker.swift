@@ -1,19 +1,18 @@
-// The process that `StoreKills` lets die: commits, flushes and closes, and says the number of each commit once
-// it is acknowledged.
+// The process that `StoreKills` kills: it commits, flushes and closes, and prints each acknowledged commit.
 
 import ByteStore
 import Foundation
 
 enum StoreKillWorker {
   static let word = "kill-store-worker"
-  /// A call failed that must not; the process was told of an unknown outcome; it was not told the truth.
+  /// A call failed unexpectedly; an outcome was unknown; a success was reported wrongly.
   static let met: Substring = "met a failure"
   static let unknown: Substring = "outcome unknown"
   static let dishonest = "dishonest"
-  /// The last of its words, if jobs are to run in the background.
+  /// The last argument, if jobs are to run in the background.
   static let background = "background"
 
-  /// Small, so that logs are turned and flushes run every few commits.
+  /// Small limits, so that log rotations and flushes happen every few commits.
   static var options: ByteStore.Options {
     var options = ByteStore.Options()
     options.logBytesMin = 16 << 10
@@ -57,7 +56,7 @@ enum StoreKillWorker {
     }
   }
 
-  /// One that was refused is tried once more, as a caller would.
+  /// Retries a refused commit once, as a caller would.
   private static func commit(to store: ByteStore, _ seed: UInt64) {
     let number = Int(store.lastCommit.value) + 1
     for _ in 0..<2 {
@@ -91,7 +90,7 @@ enum StoreKillWorker {
     }
   }
 
-  /// Only an open helps now; a commit or a flush that succeeds would be a lie.
+  /// After an unknown outcome only a new open helps; a commit or a flush must not succeed.
   private static func stop(_ store: ByteStore, _ seed: UInt64) -> Never {
     printLine("\(unknown)")
     for _ in 0..<3 {

@@ -1,6 +1,7 @@
-// A store of bytes in a process of its own, which is killed at its n-th write, sync, rename or removal, or is
-// told that one of them failed (docs/reliability.md, T7). strace does it: the system's own calls, not a
-// simulation of them.
+// A byte store in a process that dies, or gets an error, at a chosen system call (docs/reliability.md, T7).
+//
+// The calls are writes, syncs, renames and removals. strace injects the kill or the error into the
+// system's own calls; nothing is simulated.
 
 import Foundation
 import Harness
@@ -10,7 +11,7 @@ struct StoreKills {
     case kill(Call)
     case fail(Call, Errno)
 
-    /// For strace, at the n-th call, or from there on.
+    /// The argument for strace: at the n-th call, or from there on.
     func injection(at number: Int, isSticky: Bool) -> String {
       let when = "when=\(number)\(isSticky ? "+" : "")"
       switch self {
@@ -29,7 +30,7 @@ struct StoreKills {
   enum Call: String, CaseIterable {
     case pwrite64, fdatasync, fsync, renameat, unlinkat
 
-    /// About how many of them a worker makes.
+    /// The approximate number of these calls in a worker.
     var countMax: Int {
       switch self {
       case .pwrite64: 110
@@ -62,7 +63,7 @@ struct StoreKills {
   private var store: KilledStore
   private var summary = Summary()
 
-  /// Nil, and a word about it, if there is no strace.
+  /// Prints a message and returns nil if there is no strace.
   static func run(kills: Int, failures: Int, seed: UInt64, in folder: URL) throws -> Summary? {
     guard let strace = ["/usr/bin/strace", "/bin/strace"].first(where: FileManager.default.isExecutableFile)
     else {
@@ -125,7 +126,7 @@ struct StoreKills {
   }
 }
 
-/// What the commits of a store are: the number of each says all about it.
+/// The commits of a store; a commit's number determines its contents.
 enum StoreKillScript {
   static func operations(of number: Int, seed: UInt64) -> [(key: [UInt8], value: [UInt8]?)] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(number)))

@@ -1,5 +1,6 @@
-// A store of bytes in a process of its own, struck down from outside at any time: between two instructions, while
-// jobs in the background flush, prepare logs and vouch for what was written.
+// A byte store in a process that is killed at a random time, between any two instructions.
+//
+// Meanwhile background jobs flush, prepare logs and write watermarks.
 
 import Foundation
 import Harness
@@ -7,14 +8,14 @@ import Harness
 struct StoreRandomKills {
   struct Summary {
     var rounds = 0
-    /// Those that were still at work when they were struck.
+    /// The processes that were still running when they were killed.
     var struck = 0
     var failed = 0
     var commits = 0
     var firstFailure: String?
   }
 
-  /// More than a process gets done before it is struck.
+  /// More commits than a process completes before it is killed.
   private static let commitsMax = 4000
   private static let millisecondsMax: UInt32 = 250
 
@@ -37,7 +38,7 @@ struct StoreRandomKills {
     return summary
   }
 
-  /// The time runs from the first commit that is acknowledged; before it there is little to lose.
+  /// The delay starts with the first acknowledged commit, because before it there is little to lose.
   private static func strike(_ store: KilledStore, after microseconds: UInt32) throws -> KilledStore.End {
     let process = Process()
     process.executableURL = Bundle.main.executableURL

@@ -1,5 +1,6 @@
-// A store of bytes whose file system is shut down while a process writes to it: the kernel forgets what was not
-// synced, as in a power loss (docs/reliability.md, T7). Law and contents are those of `KilledStore`.
+// A byte store whose file system is shut down while a process writes to it (docs/reliability.md, T7).
+//
+// The kernel drops unsynced data, as in a power loss. Uses the workload and the invariants of `KilledStore`.
 
 #if os(Linux)
 import Foundation
@@ -9,13 +10,13 @@ struct StoreShutdowns {
   struct Summary {
     var rounds: [LoopMount.Kind: Int] = [:]
     var failed = 0
-    /// Rounds in which the process was still at work.
+    /// The rounds in which the process was still running.
     var interrupted = 0
     var commits = 0
     var firstFailure: String?
   }
 
-  /// More than a process comes to before the shutdown.
+  /// More commits than a process completes before the shutdown.
   private static let commitsMax = 500
 
   private let mount: LoopMount
@@ -23,7 +24,8 @@ struct StoreShutdowns {
   private var random: SeededRandom
   private var summary = Summary()
 
-  /// The rounds of all kinds of file systems that can be mounted here; a word about each that cannot.
+  /// Runs the rounds on all kinds of file systems that can be mounted here. Prints a message about the
+  /// others.
   static func run(rounds: Int, seed: UInt64, in folder: URL) throws -> Summary {
     var summary = Summary()
     for kind in LoopMount.Kind.allCases {

@@ -1,4 +1,4 @@
-// A union of streams in sections, as a table sees it (docs/streambasekit.md).
+// A union of streams in sections, as a table view sees it (docs/streambasekit.md).
 
 import StreamHarness
 
@@ -8,7 +8,7 @@ enum Streams: Campaign {
     "changes records below a union of 100,000 from three streams in sections, for a table that refuses invalid updates"
   static let amount = (option: "--changes", standard: Optional(100_000))
 
-  /// As many as are wanted, and fewer in a short run.
+  /// The number of items in a full run; a short run has fewer.
   private static let itemsMax = 100_000
   private static let itemsPerChange = 5
 

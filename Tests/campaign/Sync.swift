@@ -1,4 +1,4 @@
-// Clients that write, go away and die, and their authority (docs/reliability.md, P14).
+// Clients that write, disconnect and crash, and their authority (docs/reliability.md, P14).
 
 import Harness
 

@@ -1,4 +1,4 @@
-// Random transactions from many threads, and a checker of the histories that they record (docs/reliability.md, P13).
+// Random transactions on many threads, and a checker of their recorded histories (docs/reliability.md, P13).
 
 import Harness
 

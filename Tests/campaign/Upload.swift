@@ -1,4 +1,4 @@
-// One large file through the storage API, and how much memory that takes.
+// Uploads one large file through the storage API and measures memory.
 
 import FirebaseStorage
 import Foundation
@@ -43,7 +43,7 @@ enum Upload: Campaign {
     return result
   }
 
-  /// Mostly a hole, with a page of noise in each mebibyte.
+  /// Mostly a hole, with an incompressible page in each mebibyte.
   private static func writeSparse(_ url: URL, _ mebibytes: Int, seed: UInt64) throws {
     _ = FileManager.default.createFile(atPath: url.path, contents: nil)
     let file = try FileHandle(forWritingTo: url)
@@ -76,7 +76,7 @@ enum Upload: Campaign {
   }
 }
 
-/// The most that was resident, looked at a hundred times a second.
+/// The peak of resident memory, sampled a hundred times a second.
 private final class PeakMemory: Sendable {
   private let queue = DispatchQueue(label: "dugout.campaign.memory")
   private let peak = Peak()

@@ -1,5 +1,6 @@
-// Steps that are several commits: what listeners see of one, and what a crash leaves. The sizes are small here, so that
-// a few documents are too much; LargeStepTests has those of a client.
+// Steps that take several commits: their visibility to listeners, and their state after a crash.
+//
+// Sizes are small here, so that a few documents exceed a commit; LargeStepTests uses a client's sizes.
 
 import ByteStore
 import DocumentStore
@@ -31,7 +32,7 @@ import Testing
 
   private static func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
-  /// What a crash before any call of the disk leaves that comes after `start`, or behind the last one.
+  /// Returns the disks after a crash before each call since `start`, and after the last one.
   private func images(after start: Int) -> [DiskImage] {
     let moments = disk.history[start...].map(\.image) + [disk.image]
     return moments.enumerated().flatMap { index, image in
@@ -43,7 +44,7 @@ import Testing
     SnapshotVersion(microseconds: microseconds)
   }
 
-  /// The remote has these documents with `n`, and no others of the target have changed.
+  /// Creates an event with these documents and values of `n`, without other changes of the target.
   private func event(
     _ version: Int64, _ target: TargetID, _ numbers: ClosedRange<Int>, gone: ClosedRange<Int>? = nil,
     token: [UInt8]
@@ -76,7 +77,7 @@ import Testing
     return numbers
   }
 
-  /// Nothing of it is half done any more, and documents stand as the queue makes them.
+  /// Checks that no step is unfinished and that documents have the state that the queue gives.
   private func checkIsWhole(_ local: LocalStore) throws {
     #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
     for path in (0..<16).map(Self.path) {
@@ -120,7 +121,7 @@ import Testing
       case [2]: #expect(try keys == Set(after.keys) && numbers(later) == after)
       default:
         #expect(known.resumeToken == [] && known.version == .none && keys.isEmpty)
-        // A remote that is asked without a token tells all that there is.
+        // Without a token the remote sends everything.
         _ = try later.apply(event(10, target, 2...3, token: []))
       }
       _ = try later.apply(second)
@@ -138,7 +139,7 @@ import Testing
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...9, token: [1]))
     try local.release(target)
-    // So that a power loss takes none of this back.
+    // Synced, so that a power loss removes none of this.
     try local.store.sync()
     let start = disk.history.count
     let collected = try local.collect(threshold: 0, percentile: 100, active: [])
@@ -152,7 +153,7 @@ import Testing
         #expect(try numbers(later) == numbers((0...9, 10)) && later.remoteKeys(of: target).count == 10)
       } else {
         #expect(try later.remoteKeys(of: known.id).isEmpty)
-        // What is left can go, too.
+        // The remaining target can be evicted, too.
         try later.release(known.id)
         _ = try later.collect(threshold: 0, percentile: 100, active: [])
         #expect(try numbers(later).isEmpty)
@@ -229,7 +230,7 @@ import Testing
     }
     #expect(outcomes == [false, true])
 
-    // Its answer takes the parts away, and another end as well.
+    // The answer of a batch removes its parts, and so does a rejection.
     let again = try local.write([.set(Self.path(0), text)], at: version(16).stored).batch
     _ = try local.acknowledge(
       batch.id, version(30), batch.mutations.map { _ in WriteResult(version: version(30)) }, token: [])

@@ -1,4 +1,4 @@
-// Steps that are too much for one commit with the sizes that a client has.
+// Steps that exceed one commit with the sizes of a client.
 
 import ByteStore
 import DocumentStore
@@ -17,7 +17,7 @@ import Testing
     try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  /// A cache with so many documents of a million bytes, which the remote has told at once.
+  /// Creates a cache with documents of a million bytes each, received in one event.
   private func cache(documents: Int) throws -> LocalStore {
     let local = try open(try DocumentStore.openInMemory())
     let target = try local.allocate(Self.rooms).id

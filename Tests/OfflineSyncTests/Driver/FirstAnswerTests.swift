@@ -1,4 +1,4 @@
-// Reads that are answered once, and what comes behind the answer.
+// One-time reads, and the events after their answer.
 
 import ByteStore
 import DocumentStore

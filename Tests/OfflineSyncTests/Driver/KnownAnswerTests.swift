@@ -1,5 +1,4 @@
-// Reads of who writes what depends on them: while a document is assumed they wait, and each way in which that can end
-// ends it, once.
+// Reads that a dependent write needs: they wait while the content is assumed, and end exactly once.
 
 import ByteStore
 import DocumentStore
@@ -16,12 +15,12 @@ import Testing
 
   private enum Answer: Equatable {
     case rank(StoredValue?, SnapshotVersion)
-    /// Nil if it was the store.
+    /// Nil if the store failed.
     case failed(RemoteError.Code?)
   }
 
-  /// The note was known at 5. Others have changed its rank at 6 and changed it back at 7; a patch without a condition was
-  /// accepted at 8, and nobody listens.
+  /// The note is known at version 5. Other clients changed its rank at 6 and back at 7; a patch without a
+  /// precondition was accepted at 8. There is no listener.
   init() throws {
     remote = ScriptedRemote(scheduler)
     let local = try LocalStore(
@@ -70,13 +69,13 @@ import Testing
     scheduler.play(for: 0)
   }
 
-  /// What the remote has at a version, and that this is all of it.
+  /// Sends the remote's document at a version, which completes the target.
   private func tell(_ fields: StoredMap, at version: Int64) {
     remote.tell(note, fields, at: SnapshotVersion(microseconds: version))
     scheduler.play(for: 0)
   }
 
-  /// Whoever asks has been told a state, and waits all the same: the remote has told all that there was at 7.
+  /// Starts a read that has received a state and still waits: the remote has sent everything up to version 7.
   private func askAndWait() {
     ask()
     #expect(notifiedStates == [])
@@ -86,7 +85,7 @@ import Testing
 
   private var notifiedStates: [Answer] { answers.withLock { $0 } }
 
-  /// And nothing comes later.
+  /// Expects this answer and no later one.
   private func expect(_ answer: Answer) {
     #expect(notifiedStates == [answer])
     scheduler.play(for: 200_000_000)
@@ -173,7 +172,8 @@ import Testing
   }
 }
 
-/// A remote that says what a test has it say. Batches it accepts at once, at 8 and later, each made on the version before.
+/// A remote that follows a test's script. It accepts batches at once, with versions from 8 on, each based
+/// on the version before.
 private final class ScriptedRemote: Remote {
   private typealias WatchHandler = @Sendable (WatchStreamEvent) -> Void
 
@@ -191,7 +191,7 @@ private final class ScriptedRemote: Remote {
 
   let documentsName = "documents"
 
-  /// Whose watch stream is open.
+  /// The user of the open watch stream.
   var user: String? { state.withLock { $0.user } }
 
   // MARK: What tests have it say
@@ -209,7 +209,7 @@ private final class ScriptedRemote: Remote {
     tellTime(version)
   }
 
-  /// All up to this was told.
+  /// Completes everything up to this version.
   func tellTime(_ version: SnapshotVersion) { say(.target(.noChange, [], resumeToken: [1]), version) }
 
   func refuse(_ error: RemoteError) {

@@ -1,4 +1,4 @@
-// Queries beyond the limits: who asks one is told so, and nobody else hears of it.
+// Queries that exceed the limits: the caller gets an error, and no one else is affected.
 
 import ByteStore
 import DocumentStore

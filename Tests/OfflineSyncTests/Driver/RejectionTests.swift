@@ -1,4 +1,4 @@
-// Who is told of rejections that came before anybody listened.
+// Rejections that occur before a listener is registered.
 
 import ByteStore
 import DocumentStore

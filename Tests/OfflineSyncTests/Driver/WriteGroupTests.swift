@@ -1,4 +1,4 @@
-// Writes of users that come together: one sync for all of them, and each of them for itself all the same.
+// Concurrent writes of users: they share one sync but succeed or fail independently.
 
 import ByteStore
 import Dispatch
@@ -16,7 +16,7 @@ import Testing
 
   private func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
-  /// What writes ended with, by their numbers.
+  /// The outcomes of writes by number.
   private final class Ends: Sendable {
     private let all = Locked<[Int: [OfflineSyncError?]]>([:])
 
@@ -68,8 +68,8 @@ import Testing
     #expect(ends.succeeded == Set(0..<6))
   }
 
-  /// The last of a group is what is synced: if it cannot be made, those before it are made durable all the same.
-  /// Then it cannot be written.
+  /// Damages the document so that its write fails. The last write of a group causes the sync; if it
+  /// fails, the earlier ones must still become durable.
   private func damageNote(of place: Int, _ client: SyncDriver) throws {
     let time = try #require(StoredTimestamp(microseconds: 1))
     let note = DocumentPath(unchecked: ["__remote__", "rooms%2f\(place)"])
@@ -136,7 +136,7 @@ import Testing
     #expect(ends.succeeded == Set(0..<4))
   }
 
-  /// On a real disk and queue: eight tasks that wait for each of their writes share syncs.
+  /// On a real disk and queue, eight tasks that await each write share syncs.
   @Test func eightTasksShareSyncs() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-group-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }

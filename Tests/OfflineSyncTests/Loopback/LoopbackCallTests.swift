@@ -1,4 +1,4 @@
-// What the loopback remote is asked outside the streams: rules count there, and questions and answers may be lost.
+// Calls to the loopback remote outside the streams: rules apply, and requests and answers may be lost.
 
 import ByteStore
 import DocumentStore
@@ -51,7 +51,7 @@ import Testing
     return answers
   }
 
-  /// The only answer; nil if none has come.
+  /// Returns the only answer; nil if there is none yet.
   private func only<Value>(_ answers: Answers<Value>) -> Result<Value, RemoteError>? {
     let all = answers.withLock { $0 }
     #expect(all.count <= 1, "a question is answered once")
@@ -139,7 +139,7 @@ import Testing
     #expect(value(found)?.count == 1 && value(again) != nil)
   }
 
-  /// Commits one after the other, and what became of each: done, lost, or nobody knows.
+  /// Makes a series of commits and returns their outcomes: done, lost, or unknown.
   private func story(seed: UInt64) throws -> [String] {
     let world = try LoopbackWorld(seed: seed)
     setFaults(in: world) { faults in
@@ -186,7 +186,8 @@ import Testing
     #expect(Set(looked).count == 2 && Set(counted).count == 2)
   }
 
-  /// The disk of the authority fails at some call: what it does not know itself, nobody else does.
+  /// The authority's disk fails at a call. An outcome that the authority does not know is unknown to the
+  /// client, too.
   @Test func aCommitWhoseOutcomeTheAuthorityDoesNotKnowIsUnanswered() throws {
     func open(_ disk: SimulatedDisk) throws -> DocumentStore {
       var options = DocumentStore.Options()
@@ -249,7 +250,7 @@ import Testing
 
   // MARK: Others
 
-  /// What comes down a stream, and when, whoever asks for other things meanwhile.
+  /// Returns the events of a stream with their times, which must not depend on other calls.
   private func streamStory(questions: Int) throws -> [String] {
     let world = try LoopbackWorld(seed: 7)
     setFaults(in: world) { faults in
@@ -309,7 +310,7 @@ import Testing
     remote.setFaults(faults)
     let unanswered = try transaction()
     var rules = LoopbackRules()
-    // When the commit is there, and its answer is still to come.
+    // The connection breaks after the commit and before its answer.
     rules.mayWrite = { [weak remote] _, _ in
       remote?.setReachable(false)
       return nil

@@ -1,4 +1,4 @@
-// What an authority keeps of batches to answer them again: little, and what earlier programs have kept is read.
+// The authority's records of accepted batches: they are small, and older forms can be read.
 
 import DocumentStore
 import Testing

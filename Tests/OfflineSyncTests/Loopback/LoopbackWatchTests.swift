@@ -1,4 +1,4 @@
-// What the loopback remote tells of a target, from the start and from where it was left.
+// The loopback remote's messages about a target, from the start and after a resume.
 
 import ByteStore
 import DocumentStore
@@ -24,7 +24,7 @@ import Testing
     for mutation in mutations { try world.authority.commit([mutation]) }
   }
 
-  /// The token of somebody who was told all there is.
+  /// Returns the resume token of an up-to-date target.
   private func token(_ query: StructuredQuery = rooms) -> [UInt8] {
     let watcher = Watcher(world)
     watcher.watch(query)
@@ -110,7 +110,7 @@ import Testing
     #expect(told(query, from: token(query), expectedCount: 1) == Self.allAgain)
   }
 
-  /// A remote that is made anew over the same store has given its tokens itself.
+  /// A new remote over the same store accepts its predecessor's tokens.
   @Test func aTokenOutlivesTheRemoteThatGaveIt() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: Starting again
 
-  /// So much happens elsewhere that the feed does not keep what was before.
+  /// Commits so much elsewhere that the feed drops older changes.
   private func forgetTheFeed() throws {
     let reader = try world.authority.feedConsumer("reader")
     let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])

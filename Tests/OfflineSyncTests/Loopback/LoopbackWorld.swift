@@ -1,4 +1,4 @@
-// An authority in this process and clients of it, in time that a test lets pass.
+// An authority in this process with its clients, in virtual time.
 
 import ByteStore
 import DocumentStore
@@ -18,7 +18,7 @@ final class LoopbackWorld {
 
   deinit { scheduler.clear() }
 
-  /// One that finds on the disk what was there.
+  /// Opens a client on a disk with its existing state.
   func client(
     on disk: SimulatedDisk, _ durability: StoreDurability = .synced, user: String? = nil,
     _ change: (inout SyncEngine.Options) -> Void = { _ in }
@@ -35,7 +35,7 @@ final class LoopbackWorld {
 
   func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
 
-  /// What the engine says, now.
+  /// Calls the body with the engine now.
   func ask<Value: Sendable>(
     _ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value
   ) -> Value? {
@@ -49,7 +49,7 @@ final class LoopbackWorld {
   }
 }
 
-/// Adds to a number of a document.
+/// Increments a number of a document.
 func increment(_ path: DocumentPath, _ name: String = "n", by number: Int64 = 1) -> Mutation {
   .patch(
     path, StoredMap(), mask: FieldMask([]),

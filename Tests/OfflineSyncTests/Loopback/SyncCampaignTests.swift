@@ -12,7 +12,7 @@ import Testing
     let summary = SyncCampaign.run(
       histories: ProcessInfo.processInfo.environment["DUGOUT_HISTORIES"].flatMap(Int.init) ?? 20, seed: seed)
     #expect(summary.failed == 0, "seed \(seed): \(summary.firstFailure ?? "")")
-    // What is rare may want some more of them.
+    // Rare events may need more histories.
     var unreached = Set(summary.neverReached)
     for more in seed + 1..<seed + 16 where !unreached.isEmpty {
       let summary = SyncCampaign.run(histories: 20, seed: more)

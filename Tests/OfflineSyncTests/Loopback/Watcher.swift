@@ -1,4 +1,4 @@
-// Somebody who follows one query as clients do, without being one: what was told, as text.
+// Watches one query without a client, and formats the received messages as text.
 
 import ByteStore
 import DocumentStore
@@ -13,9 +13,9 @@ final class Watcher {
   private let world: LoopbackWorld
   private let stream: any WatchStream
   private let events: Locked<[Event]>
-  /// The last one that was told.
+  /// The last resume token received.
   private(set) var token: [UInt8] = []
-  /// The last one that was told.
+  /// The last filter received.
   private(set) var filter: BloomFilter.Parts?
 
   init(_ world: LoopbackWorld, as user: String? = nil) {
@@ -42,7 +42,7 @@ final class Watcher {
 
   func close() { stream.close() }
 
-  /// What was told since the last time, and when: a moment passes for it.
+  /// Lets time pass, and returns the new messages with their times.
   func timed(within seconds: Int64 = 1) -> [(time: Int64, text: String)] {
     world.pass(seconds: seconds)
     let news = events.withLock { events in

@@ -1,5 +1,4 @@
-// A write happens once, whatever becomes of the client that made it: its store may be copied, and a power loss may set
-// it back.
+// Each write is applied once, even if the client's store is copied or loses commits in a power failure.
 
 import ByteStore
 import DocumentStore
@@ -100,14 +99,14 @@ import Testing
     _ = try server.take(write, as: nil)
     _ = try server.take(write, as: nil)
     #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
-    // Its outcome is forgotten once the client goes on, and that it was taken is not.
+    // The outcome is dropped once the client continues, but not the fact of acceptance.
     let next = RemoteWrite(
       id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(3)), mutations: [increment(counter)],
       firstOpen: BatchID(3))
     _ = try server.take(next, as: nil)
     let again = try #require(try server.take(write, as: nil))
     #expect(again.results.map(\.transformResults) == [[.integer(2)]])
-    // One that was cancelled before is not taken later.
+    // A batch that was cancelled before is not accepted later.
     let cancelled = RemoteWrite(
       id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(2)), mutations: [increment(counter)],
       firstOpen: BatchID(2))

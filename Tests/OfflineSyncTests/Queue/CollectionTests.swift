@@ -1,4 +1,4 @@
-// What goes from a cache, and what stays.
+// Evicted and kept documents of a cache.
 
 import DocumentStore
 import OfflineSync
@@ -16,7 +16,7 @@ import Testing
     engine = SyncEngine(try LocalStore(store, user: nil, collector: .lru, client: "client"), options)
   }
 
-  /// Has the remote tell a listener of two documents.
+  /// Lets the remote send two documents to a listener.
   private func hear() throws -> ListenerID {
     let id = ListenerID(1)
     _ = try engine.handle(.listen(id, rooms, ListenRules()))

@@ -1,4 +1,4 @@
-// Others were faster: what becomes of writes that waited.
+// Conflicts: other clients changed a document first.
 
 import ByteStore
 import DocumentStore
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// A client that has seen the document and is away when others change it.
+  /// Creates a client that has read the document and is offline when others change it.
   private func client(_ disk: SimulatedDisk, _ resolver: ConflictResolver?) throws -> SyncDriver {
     let client = try world.client(on: disk) { $0.resolver = resolver }
     _ = client.listen(to: StructuredQuery(.document(path)), ListenRules()) { _ in }
@@ -71,7 +71,7 @@ import Testing
     #expect(try Self.text(client.store.document(at: path)) == "ours+theirs")
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
-    // Nobody was faster: nobody is asked.
+    // Without a change by others the resolver is not called.
     client.write([.set(path, Self.fields("alone"))], .local) { _ in }
     client.write([.set(path, Self.fields("again"))], .local) { _ in }
     world.pass()
@@ -86,7 +86,7 @@ import Testing
     let away = try client(disk, merging(conflicts))
     away.write([.set(path, Self.fields("ours"))], .local) { _ in }
     try changeAtTheAuthority("theirs")
-    // The streams break before the write arrives, and the watch stream is first to be back.
+    // The streams break before the write arrives, and the watch stream recovers first.
     var rules = LoopbackRules()
     rules.mayWrite = { _, _ in RemoteError(.unavailable, "not yet") }
     world.remote.setRules(rules)
@@ -182,7 +182,7 @@ import Testing
     #expect(ends.withLock { $0 } == [true, false])
     #expect(try text() == "ours+theirs")
     #expect(try world.authority.document(at: other) == nil)
-    // There is nothing to ask about one that is alone: its condition does not hold.
+    // For a single batch there is no question to resolve: its precondition fails.
     let known = try #require(try world.authority.document(at: path)).updateTime
     client.send(.disableNetwork)
     write([.delete(path, precondition: .updateTime(known)), increment(other)])
@@ -235,13 +235,13 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  /// Batches with conditions before the write of the resolver.
+  /// Batches with preconditions before the resolver's write.
   enum Doomed: CaseIterable {
-    /// What others have changed is not as it was read.
+    /// The document has changed since it was read.
     case condition
-    /// What others have deleted is not there.
+    /// The document was deleted.
     case existence
-    /// What others have changed is not what the one before it has made.
+    /// The state does not equal the result of the earlier batch.
     case follower
   }
 
@@ -276,7 +276,7 @@ import Testing
     world.pass()
     #expect(ends.withLock { $0 } == (kind == .follower ? [true, false, true] : [false, true]))
     var expected = merged
-    // Of the one that can happen, they are left as it makes them.
+    // If a batch can still succeed, the fields that it writes keep its values.
     if kind == .follower { expected["rank"] = .integer(3) }
     #expect(try world.authority.document(at: path)?.fields == expected)
     #expect(try client.store.document(at: path)?.fields == expected)

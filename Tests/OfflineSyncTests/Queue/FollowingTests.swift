@@ -1,4 +1,4 @@
-// Writes of what the writes before them make: they happen if nobody comes in between, and not otherwise.
+// Writes that follow earlier pending writes: they succeed only if no other client writes in between.
 
 import ByteStore
 import DocumentStore
@@ -16,13 +16,14 @@ import Testing
       note, StoredMap([("rank", .integer(rank))]), mask: FieldMask([Self.rank]), precondition: precondition)
   }
 
-  /// As an app writes what nobody asks about: whoever came before.
+  /// A patch without a precondition on the content.
   private static let blind = Mutation.patch(
     note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
     precondition: .exists(true))
 
-  /// The counter says whether the rank is more than 0. Each of three writes changes both, but for the first one if that is
-  /// blind; somewhere another client makes the rank 0, or 1 if the first one is blind.
+  /// The counter counts ranks above 0. Three writes each change both, except a first blind one. At some
+  /// point another client sets the rank to 0, or to 1 if the first write is blind. Returns the number of
+  /// accepted writes.
   private func accepted(moment: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
     let world = try LoopbackWorld()
     var faults = LoopbackFaults()
@@ -128,7 +129,7 @@ import Testing
 
   // MARK: In the queue
 
-  /// A cache that knows the note at time 5, and has three writes of it that wait; `middle` is the second.
+  /// Creates a cache with the note at version 5 and three pending writes of it; `middle` is the second.
   private func cache(_ middle: Mutation, behind first: Mutation? = nil) throws -> (LocalStore, DocumentStore)
   {
     let store = try DocumentStore.openInMemory()
@@ -207,7 +208,7 @@ import Testing
     SnapshotVersion(microseconds: microseconds)
   }
 
-  /// Accepted at a time, on what had been changed last at another.
+  /// Accepts a batch at a version, applied to a document with another version.
   private func accept(_ id: Int64, at version: Int64, on before: Int64?, _ local: LocalStore) throws {
     let result = WriteResult(version: Self.time(version), versionBefore: before.map { Self.time($0) })
     _ = try local.acknowledge(BatchID(id), Self.time(version), [result], token: [])
@@ -218,7 +219,8 @@ import Testing
   {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     try accept(1, at: 7, on: before, local)
-    // A remote that does not say is taken at its word that the write was accepted.
+    // A remote that does not report the earlier version is assumed to have applied the write to the
+    // expected one.
     let isAsRead = before == nil || before == 5
     #expect(
       try requirements(store)
@@ -270,7 +272,7 @@ import Testing
         == [isIdempotent ? .updateTime(Self.time(7).stored) : .impossible])
   }
 
-  /// When others come: between two blind patches at 7 and 9, or behind them.
+  /// When other clients write: between two blind patches at versions 7 and 9, or after them.
   enum Others: CaseIterable { case never, between, behind }
 
   /// The story: the connection broke before the answers to two writes, and the watch stream was the first to be back. At
@@ -283,7 +285,7 @@ import Testing
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: others == .between ? 8 : 7, local)
-    // If they have come behind, the remote refuses it: the document is not that of 9 any more.
+    // A write after both is detected by the remote, because the version is not 9 any more.
     #expect(
       try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
   }
@@ -306,7 +308,8 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(9).stored)])
   }
 
-  /// A cache that was told what came of writes before their answers came, and then took one that follows them.
+  /// Creates a cache that received the results of writes before their answers, and then queued a write
+  /// that depends on them.
   private func cacheThatWasTold(
     _ writes: [Mutation], at version: Int64, isThere: Bool = true
   ) throws -> (LocalStore, DocumentStore) {
@@ -396,7 +399,7 @@ import Testing
     let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
     let assumed = try again.document(Self.note)
     #expect(assumed.isAssumed && assumed.pending == .committed && assumed.version == Self.time(9))
-    // So is what is made of it, but not what is made of nothing.
+    // Results based on it are assumed, too, but not those that replace the whole document.
     let set = Mutation.set(Self.note, StoredMap())
     let writes: [(mutations: [Mutation], isAssumed: Bool)] = [
       ([Self.blind], true), ([Self.write(1, .afterPendingWrites)], true), ([set], false),

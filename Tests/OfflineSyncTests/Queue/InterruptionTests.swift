@@ -1,4 +1,4 @@
-// Users who change their minds, at any moment of what a client and its remote say to each other.
+// Cancellations and changes of user at any point of the exchange between a client and its remote.
 
 import ByteStore
 import DocumentStore
@@ -25,7 +25,7 @@ import Testing
     return world.ask(client) { try? $0.local.document(path).fields?["n"] } ?? nil
   }
 
-  /// Told of the end of each write, in their order.
+  /// The completions of writes in order.
   private final class Ends: Sendable {
     let all = Locked<[String]>([])
 

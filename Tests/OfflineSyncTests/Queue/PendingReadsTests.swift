@@ -1,5 +1,7 @@
-// What reads cost while many writes are pending: the local view is what the store has, so that queries are answered
-// from the same indexes, with the same work, as those of a database without a remote.
+// The cost of reads with many pending writes.
+//
+// The store contains the local view, so queries use ordinary indexes with the same work as in a database
+// without a remote.
 
 import CAllocations
 import DocumentStore
@@ -32,7 +34,7 @@ import Testing
     let n = StoredFieldPath(unchecked: ["n"])
     let path = DocumentPath(unchecked: ["rooms", "x"])
     var counts: [UInt] = []
-    // A store for each: beside another path, one would be compared with it whenever their hashes are neighbours.
+    // Separate stores, because two paths in one store would be compared if their hashes were adjacent.
     for writes in [1, 1000] {
       let local = try LocalStore(
         try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

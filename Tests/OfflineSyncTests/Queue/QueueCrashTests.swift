@@ -1,5 +1,6 @@
-// A crash before any call to the disk, while writes are taken, answered and cancelled: the queue loses nothing, nothing
-// that has ended comes back, and no number of a batch is used twice.
+// A crash before any disk call while writes are queued, answered and cancelled.
+//
+// The queue loses nothing, no ended batch reappears, and no batch number is used twice.
 
 import Harness
 import Testing

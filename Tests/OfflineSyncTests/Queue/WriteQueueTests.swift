@@ -1,4 +1,4 @@
-// What is laid over documents, and what it costs when the remote answers.
+// Applying pending writes to documents, and the cost of the remote's answers.
 
 import DocumentStore
 import Harness
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// As listeners and the store see it.
+  /// Compares the parts that listeners and the store see.
   private func check(_ short: SyncedDocument, _ long: SyncedDocument, _ seed: UInt64) {
     #expect(short.stored == long.stored, "seed \(seed)")
   }

@@ -1,4 +1,4 @@
-// A remote that sends what no store can take: each such thing is refused by itself, and nothing else suffers.
+// A remote that sends data that no store accepts: each part is refused alone, without other effects.
 
 import ByteStore
 import DocumentStore
@@ -23,7 +23,7 @@ import Testing
     SyncEngine(try LocalStore(store, user: nil, collector: .lru, client: "client"))
   }
 
-  /// Events of listeners, as text.
+  /// Formats the events of listeners as text.
   private func told(_ effects: [SyncEffect]) -> [String] {
     effects.compactMap { effect -> String? in
       switch effect {
@@ -67,7 +67,7 @@ import Testing
       + engine.handle(.watchChanged(.target(.noChange, [], resumeToken: token), version))
   }
 
-  /// The connection is lost, and there is another one.
+  /// Breaks the connection and opens another one.
   private func reconnect(_ engine: SyncEngine) throws -> [WatchTarget] {
     _ = try engine.handle(.watchClosed(RemoteError(.unavailable)))
     _ = try engine.handle(.timer(.watchBackoff))
@@ -129,7 +129,7 @@ import Testing
     #expect(told(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
     #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is told once")
 
-    // Nothing of it is in the store, which works as before.
+    // The store contains nothing of it and works as before.
     #expect(try store.check().isSound)
     #expect(try store.documents(rooms).map(\.path.id) == ["a", "c"])
     #expect(try store.document(at: path("bad")) == nil)
@@ -137,7 +137,7 @@ import Testing
     let again = try self.engine(store)
     #expect(try again.local.documents(rooms).map(\.path.id) == ["a", "c", "d"])
 
-    // The next connection goes on before it.
+    // The next connection resumes before the refused document.
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
     _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
     try notify(engine, [document("a"), document("bad"), document("c")], id)

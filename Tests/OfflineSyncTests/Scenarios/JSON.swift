@@ -1,4 +1,4 @@
-// JSON as scenarios have it, with integers and booleans told apart.
+// JSON of scenarios, with integers distinguished from booleans.
 
 import DocumentStore
 import Foundation

@@ -1,4 +1,4 @@
-// The remote of a scenario: it opens at once, says only what the scenario has it say, and remembers what it is asked.
+// The remote of a scenario: it opens at once, sends only what the scenario says, and records requests.
 
 import OfflineSync
 
@@ -11,7 +11,7 @@ struct MockStreams {
   private(set) var watchRequests = 0
   private(set) var writeRequests = 0
 
-  /// What the streams answer to an effect; nil if it is not about streams.
+  /// Returns the streams' answers to an effect; nil if the effect does not concern streams.
   mutating func perform(_ effect: SyncEffect) -> [SyncEvent]? {
     switch effect {
     case .openWatch:
@@ -39,7 +39,7 @@ struct MockStreams {
     case .closeWrite:
       if isHandshakeDone { writeRequests += 1 }
       closeWrite()
-    // Nobody waits here.
+    // Backoff takes no time here.
     case .startTimer(.watchBackoff, _): return [.timer(.watchBackoff)]
     case .startTimer(.writeBackoff, _): return [.timer(.writeBackoff)]
     default: return nil

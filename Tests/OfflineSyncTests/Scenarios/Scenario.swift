@@ -1,4 +1,4 @@
-// Scenarios of synchronisation as files have them: steps, and what is expected after each.
+// Sync scenarios as stored in files: steps, each with expectations.
 
 import DocumentStore
 import Foundation
@@ -24,10 +24,10 @@ struct Scenario: Sendable {
     steps = json["steps"]?.array ?? []
   }
 
-  /// The API is that of Apple's platforms: what is not expected of clients there is not required here.
+  /// Whether the scenario excludes clients of Apple's platforms, whose API this is.
   var excludesThisKind: Bool { tags.contains("no-ios") }
 
-  /// Why it is not run; nil if it is.
+  /// Returns the reason to skip the scenario, or nil.
   func reasonToSkip(_ mode: Mode) -> String? {
     if clients > 1 || tags.contains("multi-client") { return "several clients on one store" }
     if tags.contains("benchmark") { return "benchmark" }
@@ -45,7 +45,7 @@ struct Scenario: Sendable {
   }
 }
 
-/// What a scenario expected and did not get.
+/// An unfulfilled expectation of a scenario.
 struct ScenarioFailure: Error, CustomStringConvertible {
   var step: Int
   var what: String

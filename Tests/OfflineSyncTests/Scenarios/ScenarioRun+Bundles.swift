@@ -1,4 +1,4 @@
-// Bundles of scenarios: read as the API reads them, and loaded by the engine.
+// Bundles in scenarios, read as the API reads them and loaded by the engine.
 
 import DocumentStore
 import Foundation

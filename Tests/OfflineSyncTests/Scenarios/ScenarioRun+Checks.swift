@@ -1,4 +1,4 @@
-// What is expected after each step. What a step does not mention is expected to be absent, or as before.
+// Expectations after each step. Anything that a step does not mention must be absent or unchanged.
 
 import DocumentStore
 import OfflineSync
@@ -77,7 +77,7 @@ extension ScenarioRun {
     try checkPlaces(snapshot)
   }
 
-  /// The changes lead from the state before to this one, one after the other.
+  /// Checks that the changes, applied in order, transform the old result into the new one.
   private func checkPlaces(_ snapshot: ViewSnapshot) throws {
     var list = snapshot.old.map(\.path)
     for placed in snapshot.placedChanges {
@@ -102,7 +102,7 @@ extension ScenarioRun {
       options?["hasLocalMutations"]?.boolean == true
       ? .local : options?["hasCommittedMutations"]?.boolean == true ? .committed : .none
     let fields = json["value"].map { "\(StoredValue.map($0.map))" } ?? "none"
-    // Here the version 0 says that a write is pending: a remote's document of that version has the next one.
+    // Here version 0 means a pending write, so a remote document with version 0 gets the next one.
     let version = max(json["version"]?.integer ?? 0, pending == .local || fields == "none" ? 0 : 1)
     return "\(json["key"]?.string ?? "") @\(version) \(pending) \(fields)"
   }

@@ -1,4 +1,4 @@
-// One scenario, step by step, against one client.
+// Runs one scenario step by step against one client.
 
 import DocumentStore
 import Foundation
@@ -20,7 +20,7 @@ final class ScenarioRun {
   private var timers: Set<SyncTimer> = []
   private var user: String?
   private(set) var isNetworkEnabled = true
-  /// Nothing happens until the next start.
+  /// No steps take effect until the next start.
   private(set) var isShutDown = false
   var bundles: [String: StoredTimestamp] = [:]
   private var listeners: [(id: ListenerID, query: StructuredQuery)] = []
@@ -35,7 +35,7 @@ final class ScenarioRun {
   var waitsDone: Int64 = 0
   var acknowledged: [String] = []
   var rejected: [String] = []
-  // Until a step says otherwise.
+  // Expected until a step changes them.
   var expectedTargets: [String: JSON] = [:]
   var expectedLimbo: Set<String> = []
   var expectedEnqueued: Set<String> = []
@@ -98,7 +98,7 @@ final class ScenarioRun {
       if let answers = streams.perform(effect) {
         for answer in answers {
           do {
-            // Behind what was wanted before it.
+            // Performs these effects after those requested earlier.
             queue += try engine.handle(answer)
           } catch {
             lateError = lateError ?? error
@@ -156,7 +156,7 @@ final class ScenarioRun {
     case "userListen": try listen(payload)
     case "userUnlisten":
       let query = try (payload.array?[1] ?? .null).query()
-      // Of several, the one that came last.
+      // If there are several, the most recent one.
       guard let place = listeners.lastIndex(where: { $0.query == query }) else {
         throw ScenarioFailure(step: 0, what: "nobody listens to \(query.canonicalID)")
       }
@@ -305,7 +305,7 @@ final class ScenarioRun {
       ]
       let due = payload.string == "all" ? Array(timers) : names[payload.string ?? ""].map { [$0] } ?? []
       for timer in due where timers.remove(timer) != nil { try send(.timer(timer)) }
-    // Which indexes there are makes no difference to answers.
+    // The set of indexes does not affect results.
     case "drainQueue", "setIndexConfiguration": break
     case "restart": try restart()
     case "shutdown": try shutDown()

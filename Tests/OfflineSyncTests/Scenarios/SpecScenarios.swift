@@ -1,4 +1,4 @@
-// Scenarios of synchronisation: our own, and those of a directory that FIRESTORE_SPEC_DIR names.
+// Sync scenarios: our own, and those of a directory that FIRESTORE_SPEC_DIR names.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ import Testing
     var passed = 0
     var failures: [String] = []
     var skipped: [String: Int] = [:]
-    /// Scenarios that exclude clients of this kind: run, but not required to pass.
+    /// Scenarios that exclude clients of this kind: they are run, but need not pass.
     var excludedPassed = 0
     var excludedFailures: [String] = []
   }
@@ -31,12 +31,12 @@ import Testing
     #expect(count == (mode == .memory ? 118 : 121), "of the given scenarios some are not run any more")
   }
 
-  /// The files of the description that the engine follows. Other directories may hold any others.
+  /// The spec files that the engine follows. Other directories may contain any others.
   private static let given = Set(
     ["collection", "existence_filter", "limit", "listen", "orderby", "query", "resume_token", "write"]
       .map { "\($0)_spec_test.json" })
 
-  /// The names of the files, and how many scenarios were run, whatever became of them.
+  /// Runs all files of a directory. Returns their names and the number of scenarios, whatever the results.
   @discardableResult
   private func runAll(
     in directory: String, _ mode: Scenario.Mode
@@ -66,7 +66,7 @@ import Testing
     return (Set(files.map(\.lastPathComponent)), count)
   }
 
-  /// Those that exclude clients of this kind, and what becomes of them here; nothing if there are none.
+  /// Formats the results of excluded scenarios; empty if there are none.
   private func excluded(_ tally: Tally) -> String {
     let failures = tally.excludedFailures
     guard tally.excludedPassed + failures.count > 0 else { return "" }
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  /// A scenario that no client passes, with and without the tag that excludes those of this kind.
+  /// A scenario that no client passes, with and without the tag that excludes clients of this kind.
   @Test func aScenarioThatExcludesThisKindOfClientIsListedApartFromFailures() throws {
     let steps = #"[{"watchAck": [2], "expectedSnapshotsInSyncEvents": 7}]"#
     func tally(_ tags: String) throws -> Tally {

@@ -1,4 +1,4 @@
-// How long a client waits between attempts.
+// The delays between connection attempts.
 
 import DocumentStore
 import Testing
@@ -6,7 +6,8 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct BackoffTests {
-  /// In seconds, before rng are thrown: nothing, then one second and half as much more each time, up to a minute.
+  /// The delays in seconds before randomization: none, then one second, growing by half each time up to a
+  /// minute.
   private static let bases = [
     0, 1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 17.0859375, 25.62890625, 38.443359375,
     57.6650390625, 60, 60, 60,
@@ -24,7 +25,7 @@ import Testing
 
   private static func isWithinHalf(_ pauses: [Double], of bases: [Double]) -> Bool {
     zip(pauses, bases).allSatisfy { pause, base in
-      // Microseconds are whole.
+      // Delays are whole microseconds.
       (base * 0.5 - 0.000_001...base * 1.5).contains(pause)
     }
   }
@@ -80,7 +81,7 @@ import Testing
       try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client"))
   }
 
-  /// What comes of an event: seconds until a stream is opened, and 0 if that is at once; nil if it is not.
+  /// Returns the seconds until a stream is opened after an event, 0 if at once; nil if none is opened.
   private func pause(_ engine: SyncEngine, _ event: SyncEvent) throws -> Double? {
     for effect in try engine.handle(event) {
       switch effect {
@@ -106,7 +107,7 @@ import Testing
       #expect(isAbout(base, pause), "\(base)")
       if base > 0 { #expect(try self.pause(engine, .timer(.watchBackoff)) == 0) }
     }
-    // To be open is no success yet.
+    // Opening a stream is not a success yet.
     _ = try engine.handle(.watchOpened)
     #expect(isAbout(Self.bases[5], try pause(engine, .watchClosed(away))))
     #expect(try pause(engine, .timer(.watchBackoff)) == 0)
@@ -129,7 +130,7 @@ import Testing
       #expect(isAbout(base, pause), "\(base)")
       if base > 0 { #expect(try self.pause(engine, .timer(.writeBackoff)) == 0) }
     }
-    // A handshake is no success yet.
+    // A handshake is not a success yet.
     _ = try engine.handle(.writeOpened)
     _ = try engine.handle(.handshakeComplete(token: [1]))
     #expect(isAbout(Self.bases[5], try pause(engine, .writeClosed(away))))
@@ -141,7 +142,7 @@ import Testing
     #expect(try pause(engine, .writeClosed(away)) == 0, "one write was answered")
     #expect(isAbout(60, try pause(engine, .writeClosed(RemoteError(.resourceExhausted)))))
     #expect(try pause(engine, .timer(.writeBackoff)) == 0)
-    // A write that is refused is no failure of the connection.
+    // A rejected write is not a connection failure.
     _ = try engine.handle(.writeOpened)
     _ = try engine.handle(.handshakeComplete(token: [1]))
     #expect(try pause(engine, write()) == nil)

@@ -1,4 +1,4 @@
-// Where the write stream goes on: with the token of the last answer, whatever happens to the client in between.
+// The write stream resumes with the token of the last answer, whatever happens to the client in between.
 
 import ByteStore
 import DocumentStore
@@ -18,7 +18,7 @@ import Testing
     return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  /// Writes something, and returns the token that the stream begins with which opens for it.
+  /// Writes something, and returns the token with which the stream for it starts.
   private func begin(_ engine: SyncEngine) throws -> [UInt8]? {
     let time = try #require(StoredTimestamp(microseconds: 1))
     _ = try engine.handle(.write([increment(path)], at: time, nil))
@@ -94,7 +94,7 @@ import Testing
     try answer(engine, token: [2])
     _ = try engine.handle(.writeClosed(away))
     #expect(try begin(engine) == [2])
-    // It is not the token that is wrong.
+    // An unavailable remote says nothing about the token.
     _ = try engine.handle(.writeClosed(away))
     #expect(try begin(engine) == [2])
     _ = try engine.handle(.writeClosed(RemoteError(.invalidArgument, "an old token")))
@@ -103,7 +103,7 @@ import Testing
     #expect(later.local.streamToken == [], "it is forgotten on the disk, too")
     #expect(try begin(engine) == [])
     #expect(sent(try engine.handle(.handshakeComplete(token: [3]))) == 3)
-    // What is refused behind the handshake is the write.
+    // An error after the handshake rejects the write.
     _ = try engine.handle(.writeClosed(RemoteError(.invalidArgument, "a bad write")))
     #expect(engine.pendingBatches.count == 2)
     #expect(try begin(engine) == [3])
@@ -120,10 +120,10 @@ import Testing
     let first = try client(disk)
     for _ in 0..<3 {
       first.write([increment(path)], .local) { _ in }
-      // Long enough for the stream to be closed, since nobody needs it.
+      // Long enough for the idle stream to be closed.
       world.pass()
     }
-    // Each stream was given one for its handshake, and one for its write.
+    // Each stream received one token for its handshake and one for its write.
     #expect(remote.returned == [[], [2], [4]])
     first.stop()
     try first.store.close()
@@ -147,7 +147,7 @@ import Testing
     first.write([increment(path)], .local) { _ in }
     world.pass()
     first.send(.disableNetwork)
-    // This one is synced, and the first answer with it.
+    // This write is synced, and the first answer with it.
     first.write([increment(path)], .local) { _ in }
     world.pass()
     let image = disk.image(after: .powerLoss(.nothing, seed: 0))
@@ -165,7 +165,7 @@ import Testing
   }
 }
 
-/// A loopback remote whose tokens are all different: it numbers what it tells on write streams.
+/// A loopback remote whose tokens are all different, because it numbers its write stream messages.
 private final class NumberingRemote: Remote {
   private struct State {
     var given: UInt8 = 0
@@ -177,7 +177,7 @@ private final class NumberingRemote: Remote {
 
   init(_ remote: LoopbackRemote) { self.remote = remote }
 
-  /// What the handshakes brought.
+  /// The tokens received in handshakes.
   var returned: [[UInt8]] { state.withLock { $0.returned } }
 
   private func nextToken() -> [UInt8] {

@@ -1,4 +1,4 @@
-// Exports that Firestore's emulator itself has made: one that is kept, one that is made now, and one of yours.
+// Exports created by Firestore's emulator: a stored one, a new one, and one that the user provides.
 
 import DocumentStore
 import Foundation
@@ -12,18 +12,18 @@ import Testing
   private let dugout = Program("dugout")
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// An export with every type of value and collections in documents, and `documents.jsonl`: the same documents, as the
-  /// emulator told them over its REST interface.
+  /// An export with every type of value and with subcollections, and `documents.jsonl` with equal
+  /// documents from the emulator's REST API.
   private static let kept = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Fixtures/FirestoreExport").standardizedFileURL.path
 
   @Test func theStoredExportIsImported() throws {
     let files = try TemporaryFolder()
-    // The mark of an import lies beside what is imported.
+    // An import writes its mark beside the imported folder.
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
     let documents = try expectSame(files.path + "/kept", count: 9)
     let ada = try #require(documents[DocumentPath(["users", "ada"])])
-    // What both readers could have wrong in the same way.
+    // Values that both readers could misread in equal ways.
     #expect(ada["vec"] == .vector([1, 0.5]) && ada["vecone"] == .vector([1.5]))
     #expect(ada["big"] == .integer(9_007_199_254_740_993) && ada["raw"] == .bytes([0, 255]))
     #expect(ada["none"] == .array([]) && ada["emap"] == .map(StoredMap()) && ada["null"] == .null)
@@ -59,7 +59,7 @@ import Testing
       count += 500
     }
     count += try await emulator.commitRandomDocuments(300)
-    // The emulator writes it, so that the folder has to be one that both see.
+    // The emulator writes the files, so the folder has to be visible to it.
     let files = try TemporaryFolder()
     try await emulator.export(to: files.path)
     try await emulator.documents().write(
@@ -78,7 +78,7 @@ import Testing
     print("FIRESTORE_EXPORT_DIR: \(imported.output)\(try dugout.run("ls", folder.path).output)")
   }
 
-  /// Imports `firestore_export` and `documents.jsonl`, and compares what became of them.
+  /// Imports `firestore_export` and `documents.jsonl`, and compares the results.
   @discardableResult
   private func expectSame(_ folder: String, count: Int) throws -> [DocumentPath: StoredMap] {
     var stores: [[DocumentPath: StoredMap]] = []
@@ -108,7 +108,7 @@ import Testing
   }
 }
 
-/// What a test says to the emulator.
+/// The requests of the test to the emulator.
 private struct Emulator {
   var host: String
   var project: String
@@ -119,7 +119,7 @@ private struct Emulator {
     _ = try await post("/v1/\(database)/documents:commit", #"{"writes":[\#(writes)]}"#)
   }
 
-  /// Returns how many of them it took: it refuses what Firestore would.
+  /// Returns the number of accepted documents; the emulator refuses what Firestore would.
   func commitRandomDocuments(_ count: Int) async throws -> Int {
     var generator = DocumentGenerator(seed: 1)
     let json = EmulatorJSON(database: database)
@@ -140,7 +140,7 @@ private struct Emulator {
     _ = try await post("/emulator/v1/projects/\(project):export", order)
   }
 
-  /// All of them, a line each.
+  /// Returns all documents, one per line.
   func documents() async throws -> String {
     let query = #"{"structuredQuery":{"from":[{"allDescendants":true}]}}"#
     let answer = try JSONReader.read(try await post("/v1/\(database)/documents:runQuery", query))

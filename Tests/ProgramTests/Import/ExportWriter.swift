@@ -1,4 +1,4 @@
-// Writes what an export of Firestore has, after the grammar in DatastoreEntity.swift and RecordLog.swift: for tests.
+// Writes Firestore exports for tests, by the grammar in DatastoreEntity.swift and RecordLog.swift.
 
 import Foundation
 
@@ -78,11 +78,11 @@ struct ExportWriter {
     let meaning = value.0 == 0 ? [] : varint(1 << 3) + varint(value.0)
     let content =
       meaning + bytes(3, Array(name.utf8)) + varint(4 << 3) + [isMultiple ? 1 : 0] + bytes(5, value.1)
-    // Some have no index: it makes no difference.
+    // Marks some properties as unindexed, which must not matter.
     return bytes(name.hasPrefix("x") ? 15 : 14, content)
   }
 
-  /// Its meaning, and the value itself.
+  /// Returns the meaning and the encoded value.
   private static func encoded(_ value: Value) -> (UInt64, [UInt8]) {
     switch value {
     case .null: return (0, [])

@@ -1,4 +1,4 @@
-// Documents out of an export of Firestore.
+// Importing documents from a Firestore export.
 
 import DocumentStore
 import Foundation
@@ -9,7 +9,7 @@ import Testing
 @Suite struct FirestoreExportTests {
   private let dugout = Program("dugout")
 
-  /// As `firebase emulators:export` lays it out.
+  /// Writes the layout of `firebase emulators:export`.
   private func write(_ files: [[UInt8]], to folder: URL) throws -> String {
     let kinds = folder.appendingPathComponent("firestore_export/all_namespaces/all_kinds")
     try FileManager.default.createDirectory(at: kinds, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ import Testing
     let imported = try dugout.run("import", folder.path, export)
     #expect(imported.output == "\(count) documents imported.\n", "\(imported.complaint)")
     #expect(try dugout.run("query", folder.path, "c", "--count").output == "count  \(count)\n")
-    // One file alone does as well.
+    // A single file can be imported, too.
     let alone = try TemporaryFolder()
     #expect(
       try dugout.run("import", alone.path, export + "/all_namespaces/all_kinds/output-2").output
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func nestingOfRecordsIsBounded() throws {
-    // Groups that only begin, and maps in maps.
+    // Unterminated groups and nested maps.
     #expect(throws: ProtobufProblem.self) {
       try DatastoreEntity.document([UInt8](repeating: 0x0B, count: 100_000))
     }
@@ -136,7 +136,7 @@ import Testing
     var writer = ExportWriter()
     writer.append(record: [0x6A, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
     #expect(try dugout.run("import", folder.path, write([writer.bytes], to: files.url)).status == 65)
-    // Sound records of rng, and rng of every length.
+    // Valid records with random bytes, and random bytes of all lengths.
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2000 {
       let bytes = (0..<Int.random(in: 0...80)).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -1,4 +1,4 @@
-// An import whose process is killed keeps what it acknowledged, and the next one goes on from there.
+// An import that is killed keeps acknowledged documents, and the next one resumes there.
 
 import DocumentStore
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @Suite struct ImportKillTests {
   private let dugout = Program("dugout")
 
-  /// The same with a million documents is in docs/testing.md.
+  /// docs/testing.md describes the run with a million documents.
   private static let documents =
     ProcessInfo.processInfo.environment["DUGOUT_IMPORT_DOCUMENTS"].flatMap { Int($0) } ?? 20_000
 
@@ -33,7 +33,7 @@ import Testing
     return process
   }
 
-  /// How many documents the mark beside the file says are in.
+  /// Returns the number of imported documents in the mark beside the file.
   private func marked(_ path: String) -> Int {
     guard let data = FileManager.default.contents(atPath: path + ".dugout-import"),
       let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
@@ -56,14 +56,14 @@ import Testing
     var before = 0
     for round in 1...2 {
       let process = try start(["import", folder.path, path])
-      // Ended in the middle: a third further each time.
+      // Ended in the middle, a third further each time.
       while marked(path) < Self.documents * round / 3, process.isRunning { usleep(200) }
       try #require(process.isRunning, "the import was over before it could be ended")
       kill(process.processIdentifier, signal)
       process.waitUntilExit()
       let said = marked(path)
       #expect(said > before && said < Self.documents)
-      // The last commit may be there without its mark.
+      // The last commit may exist without its mark.
       #expect(try (said...said + 500).contains(count(folder.path)))
       before = said
     }
@@ -76,15 +76,15 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  /// The story: Ctrl-C ended `zcat` as well, its end was taken for that of the documents, and an import that was cut off
-  /// said that all was well. While nothing came through the pipe, Ctrl-C did nothing.
+  /// Regression: Ctrl-C also ended `zcat`, so the import saw a premature end of its input and reported
+  /// success. While no data came through the pipe, Ctrl-C had no effect.
   @Test func aSignalEndsAnImportFromAPipeAtOnce() throws {
     let folder = try TemporaryFolder()
     let pipe = folder.path + "/pipe"
     try #require(mkfifo(pipe, 0o600) == 0)
     let process = try start(["import", folder.path + "/store", pipe])
     let deadline = ContinuousClock.now + .seconds(60)
-    // Whoever opens it for reading has done before what there is to do about signals.
+    // The importing process opens the pipe only after it has installed its signal handlers.
     var writer: Int32 = -1
     while writer < 0, process.isRunning, ContinuousClock.now < deadline {
       writer = open(pipe, O_WRONLY | O_NONBLOCK)

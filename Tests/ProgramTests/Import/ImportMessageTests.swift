@@ -1,4 +1,4 @@
-// What an import says of a file that it cannot read.
+// Error messages of an import about an invalid file.
 
 import DocumentStore
 import Foundation
@@ -64,7 +64,7 @@ import Testing
       big += [0, byte]
     }
     for bytes in [little, big] { #expect(try complaint(bytes).contains("is in UTF-16")) }
-    // Without the mark, and with a line before that has nothing but its end.
+    // Without a byte order mark, and with an empty line before.
     let unmarked: [(bytes: [UInt8], encoding: String)] = [
       (Array(little.dropFirst(2)), "UTF-16LE"), (Array(big.dropFirst(2)), "UTF-16BE"),
       ([0x0A, 0] + little.dropFirst(2), "UTF-16LE"),
@@ -140,7 +140,7 @@ import Testing
     let refused = try dugout.run("import", store, path)
     #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
     #expect(refused.complaint.contains("Mend it and repeat the command: it goes on from there."))
-    // The line is counted from the start of the file, also by a run that begins behind it.
+    // Line numbers count from the start of the file, also in a resumed run.
     #expect(try dugout.run("import", store, path).complaint.contains("\(path), line 701: "))
     try write(#"{"path": "c/mended"}"#)
     #expect(try dugout.run("import", store, path).output == "2 documents imported, 700 by an earlier run.\n")
@@ -178,11 +178,11 @@ import Testing
     }
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
     #expect(try dugout.run("import", store, path).output == "700 documents imported.\n")
-    // What has the name of a mark and is none stays.
+    // Another entry with the name of a mark is not removed.
     #expect(FileManager.default.fileExists(atPath: mark + "/inside"))
   }
 
-  /// The story: it was read from a pipe and called a file, beside which a mark was to be.
+  /// Regression: another name of standard input was taken for a file, beside which a mark was written.
   @Test func standardInputHasSeveralNames() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"

@@ -1,4 +1,4 @@
-// Which bytes are taken for UTF-16 without a mark, and which are not.
+// Bytes that are, or are not, recognized as UTF-16 without a mark.
 
 import Foundation
 import Testing
@@ -14,7 +14,7 @@ import Testing
       })
   }
 
-  /// The story: one letter with a zero in its other half, and a file of thousands of letters was none of UTF-16.
+  /// Regression: a single letter with a zero low byte made a file of thousands of letters unrecognizable.
   @Test(arguments: [
     #"{"path": "users/ada"}"#, #"{"path": "users/ada", "fields": {"name": {"stringValue": "Āda"}}}"#,
     #"{"path": "users/ada", "fields": {"name": {"stringValue": "全角　空白"}}}"#,
@@ -25,14 +25,14 @@ import Testing
   func utf16IsRecognised(text: String) {
     #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: true), at: 0) == "UTF-16LE")
     #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: false), at: 0) == "UTF-16BE")
-    // A line may begin with the second half of the letter that ended the one before.
+    // A line may start with the second half of the previous line's last letter.
     let rest = Data([0]) + encoded(text, littleEndian: true)
     #expect(UTF16Guess.encoding(of: rest, at: 11) == "UTF-16LE")
-    // What is handed over may be a part of more.
+    // The data may be a slice.
     #expect(UTF16Guess.encoding(of: (Data([1, 2]) + rest).dropFirst(2), at: 11) == "UTF-16LE")
   }
 
-  /// The story: a file of names with a zero behind each was said to be UTF-16.
+  /// Regression: a file of names separated by zeros was reported as UTF-16.
   @Test(arguments: [
     "", "{", #"{"path": "users/ada"}"#, #"{"path": "users/Привет 全角　空白 é"}"#,
     "abc\u{0}def\u{0}ghi\u{0}jkl\u{0}", "é\u{0}ü\u{0}ö\u{0}ä\u{0}é",

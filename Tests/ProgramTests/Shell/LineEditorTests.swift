@@ -1,4 +1,4 @@
-// Keys from bytes, and a line from keys.
+// Decoding keys from bytes, and editing a line with keys.
 
 import Testing
 
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func unknownKeysAreIgnored() {
-    // Half a letter, a stray byte, an unknown sequence, one without an end.
+    // Half a letter, a stray byte, an unknown sequence, and one without an end.
     #expect(keys([0xC3, UInt8(ascii: "a")]) == [.letter("a")])
     #expect(keys([0x80, 0xFF, UInt8(ascii: "a")]) == [.letter("a")])
     #expect(keys("\u{1B}[99;99xa") == [.letter("a")])
@@ -33,7 +33,7 @@ import Testing
         == .letter("a"))
   }
 
-  /// What is on the line after the keys, a bar for the cursor.
+  /// Returns the line after the keys, with a bar at the cursor.
   private func line(_ text: String, history: [String] = [], _ candidates: [String] = []) -> String {
     var editor = LineEditor(history: history)
     for key in keys(text) {
@@ -56,7 +56,7 @@ import Testing
     #expect(line("one two\u{1B}b\u{1B}b\u{1B}f\u{B}") == "one|")
     #expect(line("one two\u{1B}b\u{15}") == "|two")
     #expect(line("\u{7F}\u{1B}[D\u{1B}[C\u{1B}[3~") == "|")
-    // A mark that joins the letter before it.
+    // A mark that combines with the letter before it.
     #expect(line("e\u{301}x\u{7F}\u{7F}") == "|")
   }
 
@@ -100,7 +100,7 @@ import Testing
     let text = String(repeating: "ab, ", count: 25_000)
     for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }
     #expect(editor.text == text)
-    // A mark that joins the letter beside it still does.
+    // A combining mark still merges with its neighbour.
     for letter in "\u{301}" {
       _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) }
     }

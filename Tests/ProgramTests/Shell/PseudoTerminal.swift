@@ -1,4 +1,4 @@
-// A terminal that a test sits at.
+// A pseudo-terminal that a test controls.
 
 import Foundation
 import Testing
@@ -38,7 +38,7 @@ final class PseudoTerminal {
     try #require(write(own, bytes, bytes.count) == bytes.count)
   }
 
-  /// Returns when the text has been shown, and forgets what was shown up to it.
+  /// Waits until the text has been shown, and discards the output up to it.
   func wait(for text: String) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while true {
@@ -51,7 +51,7 @@ final class PseudoTerminal {
     }
   }
 
-  /// What is shown until the process ends.
+  /// Returns the output until the process ends.
   func rest(of process: Process) throws -> String {
     let deadline = ContinuousClock.now + .seconds(60)
     while true {

@@ -1,4 +1,4 @@
-// How a line of the shell becomes the arguments of a command.
+// Parsing a line of the shell into arguments of a command.
 
 import CAllocations
 import Foundation
@@ -43,7 +43,7 @@ import Testing
       try arguments("query 'a where x == \"b\"' --count") == ["--count", "--", "DIR", "a where x == \"b\""])
     #expect(try arguments("query \"a where x == \\\"b\\\"\"") == ["--", "DIR", "a where x == \"b\""])
     #expect(try arguments("set users/ada '{a: 1}'") == ["--", "DIR", "users/ada", "{a: 1}"])
-    // There is more than one text.
+    // There is more than one quoted text.
     #expect(try arguments("query \"a\"b\"c\"") == ["--", "DIR", "\"a\"b\"c\""])
   }
 
@@ -108,7 +108,7 @@ import Testing
     try Data((many.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
     var later = ShellHistory(path: path)
     #expect(later.lines == many.suffix(ShellHistory.linesMax))
-    // Old lines are gone for good, and what others add from then on is not.
+    // Old lines are removed permanently, and later lines of other shells are kept.
     let kept = try String(contentsOfFile: path, encoding: .utf8)
     #expect(kept == many.suffix(ShellHistory.linesMax).map { $0 + "\n" }.joined())
     one.add("of one at last")
@@ -124,8 +124,8 @@ import Testing
     #expect(ShellHistory.path([:]) == nil)
   }
 
-  /// The story: each letter copied the whole word, so that a text of a mebibyte took half a minute. With a copy for
-  /// each letter, this word would allocate 200 MB.
+  /// Regression: each letter copied the whole word, so a text of a mebibyte took half a minute. With
+  /// these copies, this word would allocate 200 MB.
   @Test(.enabled(if: allocations_are_counted())) func aLongWordIsNotCopiedForEachLetter() throws {
     let text = String(repeating: "a", count: 20_000)
     for line in [

@@ -1,4 +1,4 @@
-// The shell as its users meet it: behind a pipe, and at a terminal.
+// The shell as users see it: with a pipe and on a terminal.
 
 import DocumentStore
 import Foundation
@@ -27,7 +27,8 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
   }
 
-  /// The story: the system ends a path at its first NUL, so that an export replaced another file than the one named.
+  /// Regression: the system ends a path at its first NUL, so an export replaced another file than the
+  /// named one.
   @Test(arguments: ["export FILE", "import FILE", "backup FILE"])
   func aPathWithANULIsRefused(line: String) throws {
     let folder = try TemporaryFolder()
@@ -150,7 +151,7 @@ import Testing
     let process = try terminal.start(
       dugout.path, ["shell", folder.path], ["DUGOUT_HISTORY": history, "TERM": "xterm"])
     try terminal.wait(for: "dugout> ")
-    // "get users/ada", with two completions and a mistake that is taken back.
+    // Types "get users/ada" with two completions and a corrected mistake.
     try terminal.type("gex\u{7F}t us\t/a\t\r")
     try terminal.wait(for: "name: \"Ada\"")
     try terminal.wait(for: "dugout> ")

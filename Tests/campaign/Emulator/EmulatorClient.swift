@@ -1,4 +1,4 @@
-// Firestore's emulator over its REST interface.
+// A client of Firestore's emulator over its REST API.
 
 import DocumentStore
 import Foundation
@@ -8,7 +8,7 @@ import FoundationNetworking
 #endif
 
 struct EmulatorClient {
-  /// What the emulator said instead of an answer.
+  /// An error response of the emulator.
   struct Refusal: Error {
     var status: Int
     var message: String
@@ -18,10 +18,10 @@ struct EmulatorClient {
   private let json: EmulatorJSON
   private let session: URLSession
 
-  /// Nil if no emulator is named.
+  /// The address of the emulator; nil if none is configured.
   static var host: String? { ProcessInfo.processInfo.environment["FIRESTORE_EMULATOR_HOST"] }
 
-  /// Each project is a database of its own.
+  /// Creates a client. Each project is a separate database.
   init(host: String, project: String) {
     self.host = host
     json = EmulatorJSON(database: "projects/\(project)/databases/(default)")
@@ -33,7 +33,7 @@ struct EmulatorClient {
     _ = try await post(":commit", #"{"writes":[\#(writes)]}"#)
   }
 
-  /// The paths of the answer, in its order.
+  /// Returns the paths of a query's result, in order.
   func paths(_ query: StructuredQuery) async throws -> [String] {
     let answer = try await post(
       parent(of: query) + ":runQuery", #"{"structuredQuery":\#(json.query(query))}"#)
@@ -41,7 +41,7 @@ struct EmulatorClient {
     let paths = (answer as? [[String: Any]] ?? []).compactMap { item in
       ((item["document"] as? [String: Any])?["name"] as? String).map { String($0.dropFirst(prefix.count)) }
     }
-    // It was asked for the other way round.
+    // The query was sent in reverse order.
     if case .last = query.limit { return paths.reversed() }
     return paths
   }
@@ -58,7 +58,7 @@ struct EmulatorClient {
     try JSONSerialization.jsonObject(with: try await answer(to: text, body), options: [.fragmentsAllowed])
   }
 
-  /// The bytes of what it said.
+  /// Sends a request and returns the body of the response.
   func answer(to text: String, _ body: String) async throws -> Data {
     var allowed = CharacterSet.urlPathAllowed
     allowed.remove(charactersIn: "%")

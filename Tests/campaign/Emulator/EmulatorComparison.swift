@@ -1,6 +1,7 @@
-// The same random documents and queries for Firestore's emulator and for the evaluator that takes the long way.
-// The evaluator speaks the emulator's dialect; how often the contract's answer is another is counted. What the
-// emulator refuses is counted by its reason: it is stricter than a query's own checks.
+// Compares Firestore's emulator with the naive evaluator on random documents and queries.
+//
+// The evaluator applies the emulator's rules. Differences from the contract are counted, and so are the
+// emulator's refusals by reason, because it is stricter than a query's own checks.
 
 import DocumentStore
 import Foundation
@@ -18,7 +19,7 @@ enum EmulatorComparison: Campaign {
     var run = 0
     var refused: [String: Int] = [:]
     var failed = 0
-    /// Answers that the contract would have otherwise.
+    /// The number of results that differ under the contract's rules.
     var differences = 0
     var firstFailure: String?
     var documentsRefused: [String: Int] = [:]
@@ -79,7 +80,7 @@ enum EmulatorComparison: Campaign {
     evaluator.answer(from: documents).map(\.path.description)
   }
 
-  /// Those that the emulator takes.
+  /// Returns the documents that the emulator accepts.
   private static func save(
     _ documents: [StoredDocument], with client: EmulatorClient, _ tally: inout Tally
   ) async throws -> [StoredDocument] {
@@ -99,7 +100,7 @@ enum EmulatorComparison: Campaign {
     return saved
   }
 
-  /// Without what differs from one message of a kind to the next.
+  /// Removes the variable parts of a message.
   private static func shape(_ message: String) -> String {
     String(message.prefix(90)).replacing(/[0-9]+/, with: "#")
   }

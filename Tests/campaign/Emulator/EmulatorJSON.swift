@@ -1,11 +1,11 @@
-// Values, documents and queries in the JSON of Firestore's REST interface.
+// Encodes values, documents and queries as JSON of Firestore's REST API.
 
 import DocumentStore
 import Foundation
 
-/// Writes JSON as text: numbers keep every digit, and minus zero its sign.
+/// Writes JSON as text, so that numbers keep every digit and minus zero its sign.
 struct EmulatorJSON {
-  /// Such as `projects/p1/databases/(default)`.
+  /// For example `projects/p1/databases/(default)`.
   let database: String
 
   func name(_ path: DocumentPath) -> String { "\(database)/documents/\(path)" }
@@ -46,7 +46,7 @@ struct EmulatorJSON {
     "{" + map.entries.map { "\(Self.string($0.name)):\(value($0.value))" }.joined(separator: ",") + "}"
   }
 
-  /// A document's own name has no database.
+  /// A reference without a project uses this database.
   private func name(_ reference: StoredReference) -> String {
     reference.projectID.isEmpty
       ? name(reference.path)
@@ -86,7 +86,7 @@ struct EmulatorJSON {
     #"{"update":{"name":\#(Self.string(name(document.path))),"fields":\#(fields(document.fields))}}"#
   }
 
-  /// As client libraries send it: a limit on the last documents is asked for the other way round.
+  /// Encodes a query as client libraries do: a limit on the last documents is sent in reverse order.
   func query(_ query: StructuredQuery) -> String {
     let run = query.executableForm
     var parts = [#""from":[\#(scope(run.scope))]"#]
@@ -103,7 +103,7 @@ struct EmulatorJSON {
     return "{" + parts.joined(separator: ",") + "}"
   }
 
-  /// The document that the collection of a query is in; nil if it is in none.
+  /// Returns the document that contains the query's collection; nil if there is none.
   static func parent(of query: StructuredQuery) -> DocumentPath? {
     if case .collection(let collection) = query.scope { collection.parent } else { nil }
   }
@@ -162,7 +162,7 @@ struct EmulatorJSON {
       #"{"fieldFilter":{"op":"\#(kind)","field":\#(field(filter.field)),"value":\#(value(filter.operand))}}"#
   }
 
-  /// What client libraries make of comparisons with null and NaN.
+  /// Encodes comparisons with null and NaN as client libraries do.
   private func unary(_ filter: FieldFilter) -> String? {
     let isNaN = if case .double(let number) = filter.operand { number.isNaN } else { false }
     let isNull = if case .null = filter.operand { true } else { false }

@@ -1,12 +1,12 @@
-// What is not sent to the emulator, because no client may send it.
+// Adapts documents and queries to what clients may send to the emulator.
 
 import DocumentStore
 
 enum EmulatorLimits {
   private static let stringBytesMax = 1400
 
-  /// Without arrays and vectors in arrays, names that are empty or too long, and vectors of nothing or with NaN.
-  /// Strings are cut off where the emulator's indexes end.
+  /// Removes nested arrays, vectors in arrays, names that are empty or too long, and vectors that are
+  /// empty or contain NaN. Truncates strings at the limit of the emulator's indexes.
   static func fitted(_ document: StoredDocument) -> StoredDocument {
     StoredDocument(
       path: document.path, createTime: document.createTime, updateTime: document.updateTime,
@@ -42,7 +42,7 @@ enum EmulatorLimits {
   private static func isFit(_ value: StoredValue, depth: Int) -> Bool {
     switch value {
     case .string(let text): text.utf8.count <= stringBytesMax
-    // A client has such a time in documents of its own, and asks for none.
+    // A pending timestamp exists only in a client's own documents, and is never part of a query.
     case .pendingTimestamp: false
     case .vector(let numbers): depth == 0 && !numbers.isEmpty && !numbers.contains(where: \.isNaN)
     case .array(let elements): depth < 2 && elements.allSatisfy { isFit($0, depth: depth + 1) }

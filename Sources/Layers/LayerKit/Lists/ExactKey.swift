@@ -1,9 +1,8 @@
-// Keys that are compared by their bytes, as in the database.
+// Keys that are compared as the database compares them.
 
 private import DocumentStore
 
-/// A key that equals another key only if both have the same UTF-8 bytes. Strings that are canonically equivalent but
-/// composed differently are different keys.
+/// A key that is compared by its bytes, so canonically equivalent Unicode texts are different keys.
 package struct ExactKey: Hashable, Sendable {
   package let text: String
 
@@ -11,9 +10,9 @@ package struct ExactKey: Hashable, Sendable {
 
   package static func == (left: Self, right: Self) -> Bool { left.text.isSameUTF8(as: right.text) }
 
-  /// Keys with the same bytes are equal strings and therefore have the same hash.
+  /// Equal bytes imply equal strings, so the string's hash can be used.
   package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
-  /// Compares by bytes, which is the order of document ids.
+  /// Compares by bytes, like the order of documents.
   package static func areInOrder(_ left: String, _ right: String) -> Bool { left.precedesInUTF8(right) }
 }

@@ -1,12 +1,12 @@
-// An order-statistics tree: insertion, removal, and lookup by rank in logarithmic time.
+// A list with insertion, removal, search and ranks in logarithmic time.
 //
-// It is a treap in an array. An in-order walk of the tree gives the list. Each node has the count of its
-// subtree and a random priority that is no smaller than those below it, which keeps the tree shallow. A node
-// never moves in the array, so its index is the handle of its element as long as that is in the list.
+// A treap stored in an array. Its in-order sequence is the list, and each node stores the size of its
+// subtree. A random priority, not smaller than those of the children, keeps the tree shallow. Nodes never
+// move in the array, so an index is a valid handle as long as the element is in the list.
 //
-// A copy shares the array until one of the two changes.
+// A copy shares the array, and the first change copies it.
 //
-// The type is inlinable so that the compiler specializes it for the elements of each layer.
+// Inlinable, so that each module can specialize it for its own elements.
 
 package struct RankTree<Element> {
   package typealias Handle = Int32
@@ -34,11 +34,12 @@ package struct RankTree<Element> {
 
   @inlinable package init() {}
 
-  /// Builds the tree of these elements in linear time. Each element becomes the right end of the tree, above
-  /// the nodes of the end with smaller priorities. The handle of an element is its index in `elements`.
+  /// Creates a list in linear time. Each element is appended at the right spine, above nodes with smaller
+  /// priorities. The handle of each element is its index in `elements`.
   @inlinable package init(_ elements: [Element]) {
     nodes.reserveCapacity(elements.count)
-    // The right spine from the root down. A node that leaves it is complete and gets its count.
+    // The right spine from the root down. The subtree of a node that leaves it is complete and can be
+    // counted.
     var end: [Handle] = []
     for element in elements {
       let handle = make(element)
@@ -106,8 +107,8 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to
-  /// hold for all elements after that.
+  /// Returns the number of elements before the first that satisfies `isBehind`. All elements after that
+  /// one must satisfy it, too.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {
@@ -121,7 +122,7 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// Visits the elements in order.
+  /// Calls `body` for each element in order.
   @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows {
     var node = root
     var waiting: [Handle] = []
@@ -203,7 +204,7 @@ package struct RankTree<Element> {
     vacant.append(handle)
   }
 
-  /// Rotates a node into the place of its parent, which becomes its child.
+  /// Rotates a node into the position of its parent.
   @inlinable mutating func rotateUp(_ node: Handle) {
     let parent = nodes[Int(node)].parent
     let grandparent = nodes[Int(parent)].parent

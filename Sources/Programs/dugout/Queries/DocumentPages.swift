@@ -17,7 +17,7 @@ struct DocumentPages {
     }
   }
 
-  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `checkNotInterrupted` is
+  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `goOn` is
   /// called before each page and can end the iteration by throwing.
   func forEach(
     checkNotInterrupted: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,

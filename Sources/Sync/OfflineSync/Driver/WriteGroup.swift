@@ -12,7 +12,7 @@ struct IssuedWrite: Sendable {
 
 /// Consecutive writes without any other call between them.
 final class WriteGroup: @unchecked Sendable {
-  // Unchecked, because it is only touched under the lock of the driver's `openGroup`.
+  // Unchecked, because it is only touched under the lock of the driver's `gathering`.
   private static let countMax = 100
 
   private(set) var writes: [IssuedWrite]
