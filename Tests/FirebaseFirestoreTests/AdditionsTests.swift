@@ -119,7 +119,7 @@ import Testing
     await database.close()
   }
 
-  /// The path of a URL of the web was taken for that of a directory.
+  /// Guards against treating the path of a web URL as a local directory.
   @Test func aBackupNeedsALocalDirectory() async throws {
     let database = try TestDatabase()
     try await database.firestore.document("a/b").setData(["n": 1])
@@ -156,7 +156,8 @@ import Testing
     await database.close()
   }
 
-  /// The story: what the command line compared with had no project and no database, and was equal to nothing of an app's.
+  /// Guards against tool references with an empty project and database, which equal no reference of an
+  /// app.
   @Test func referencesOfToolsEqualThoseOfAppsWithoutAProject() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("users/ada")

@@ -88,7 +88,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// A document has the version that its bundle gives it, and not the time of the load.
+  /// A document gets its version from the bundle, not from the time of the load.
   @Test func aLaterBundleReplacesAnEarlierOneButNotTheUsersWrites() async throws {
     let firestore = Firestore.memory()
     func load(_ n: Int, _ id: String, createTime: String, updateTime: String) async throws -> Int? {
@@ -119,7 +119,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// A bundle that came between two others once won over the later one, if that had only repeated the first.
+  /// Guards against a bundle that overwrites a later one, if the later one had only repeated the values
+  /// before it.
   @Test func aRepeatedDocumentGetsTheLaterVersionWithoutASnapshot() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
@@ -170,7 +171,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Whoever made the bundle has a clock that is seventy years ahead: what is written here later is later all the same.
+  /// The bundle's clock is seventy years ahead. A local write still counts as later than the bundle's
+  /// documents.
   @Test func aBundleWithAClockThatIsAheadKeepsTheUsersWrites() async throws {
     let firestore = Firestore.memory()
     func load(_ n: Int, _ id: String, updateTime: String) async throws -> Int? {

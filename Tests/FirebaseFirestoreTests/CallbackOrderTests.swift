@@ -83,7 +83,7 @@ import Testing
     await database.close()
   }
 
-  /// More of them than there are threads for tasks.
+  /// Starts more tasks than the cooperative pool has threads.
   @Test func completionsRunWhileAllTasksWaitForThem() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")

@@ -97,7 +97,7 @@ import Testing
     #expect(failure(Timestamp.self) == "valueNotFound at ")
   }
 
-  /// Such as an absent document, for a type that stands for absence itself.
+  /// For example, an absent document decodes as a type that has a case for absence.
   @Test func nullAtTopLevelDecodesOnlyAsTypesThatAcceptIt() throws {
     enum Presence: Decodable, Equatable {
       case absent
@@ -166,7 +166,7 @@ import Testing
     #expect(try decoder.decode(Wrapper.self, from: rex).sound == "bark")
   }
 
-  /// An object that no document can hold is handed on if it is what was asked for.
+  /// The decoder returns an object that no document can hold if the object has the requested type.
   @Test func anObjectIsReturnedOnlyAsItsDynamicType() throws {
     #expect(try decoder.decode(Self.dog, from: Dog("Rex")).name == "Rex")
     #expect(decodingFailure { _ = try decoder.decode(Self.dog, from: Animal("Rex")) } == "typeMismatch at ")
@@ -184,7 +184,7 @@ import Testing
     #expect(try decoder.decode([String].self, from: ["a", "b"]) == ["a", "b"])
   }
 
-  /// Whatever else is in a dictionary is nobody's concern, and what is asked for has its path.
+  /// The decoder ignores fields that are not requested. An error in a requested field has its path.
   @Test func unrequestedFieldsMayHoldAnything() throws {
     struct Model: Codable {
       var value: Int

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  // MARK: In
+  // MARK: From user data
 
   @Test func nativeNumbersKeepTheirType() throws {
     #expect(try value(1) == .integer(1))
@@ -42,7 +42,7 @@ import Testing
     #expect(try value(Double.nan) == .double(.nan))
   }
 
-  /// Dictionaries that are compared are full of `AnyHashable`.
+  /// Dictionaries that are compared often hold `AnyHashable` values.
   @Test func hashableValuesAreUnwrapped() throws {
     let inner: [String: AnyHashable] = ["list": [1, "x"] as [AnyHashable], "no": NSNull()]
     let data: [String: AnyHashable] = [

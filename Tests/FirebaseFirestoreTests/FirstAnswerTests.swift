@@ -40,7 +40,7 @@ struct FirstAnswerTests {
     #expect(error.code == .deadlineExceeded)
   }
 
-  /// Those who wait for an answer may have all threads.
+  /// Callers that wait for an answer may occupy all threads of the pool.
   @Test func theTimeoutFiresWhileAllThreadsWait() {
     let resume = DispatchSemaphore(value: 0)
     for _ in 0..<400 { DispatchQueue.global().async { resume.wait() } }

@@ -77,7 +77,7 @@ import Testing
     await database.close()
   }
 
-  /// A write that is issued before may take its time.
+  /// The next read sees the setting even if a write that was issued earlier still occupies its queue.
   @Test func disablingIndexCreationAffectsTheNextRead() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore

@@ -196,7 +196,7 @@ import Testing
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
-  /// Whoever fills it may be the one who waits for the end.
+  /// The thread that fills the stream may itself be waiting for the termination.
   @Test func anUnfinishedStreamDoesNotKeepADatabaseOpen() throws {
     let database = try TestDatabase()
     let (isRead, resume) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -158,7 +158,7 @@ import Testing
     #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
   }
 
-  /// It may have been on its way to a database that has ended meanwhile.
+  /// A registration may reach a database that has terminated in the meantime.
   @Test func aListenerAddedAfterTerminationIsRemovedImmediately() async throws {
     let firestore = try await filled(hasRemote: false)
     let client = firestore.client()

@@ -141,7 +141,7 @@ import Testing
     await database.close()
   }
 
-  /// A queue that lets many run at once is no reason to be told many things at once, or in another order.
+  /// On a concurrent queue too, callbacks run one at a time and in order.
   @Test func callbacksAreSerializedOnAConcurrentQueue() async throws {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
@@ -242,7 +242,7 @@ import Testing
     await database.close()
   }
 
-  /// What was told before somebody began to listen to rounds is no round for them.
+  /// A snapshot from before the registration triggers no further in-sync event for the new listener.
   @Test func theFirstInSyncEventCoversEarlierSnapshots() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")

@@ -92,7 +92,7 @@ import Testing
     #expect(throws: (any Error).self) { try query.read() }
   }
 
-  /// A nest that joins a filter with itself doubles at each step.
+  /// A composite filter that joins itself with itself doubles in size at each step.
   @Test func anExponentiallyLargeFilterIsRefusedWhenItRuns() throws {
     let leaf = Filter.whereField("n", isEqualTo: 1)
     for join in [Filter.orFilter, Filter.andFilter] {

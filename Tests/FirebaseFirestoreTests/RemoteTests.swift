@@ -136,7 +136,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Documents with a time to live go at the authority, and clients are told.
+  /// The authority deletes expired documents, and its clients receive the deletions.
   @Test func theAuthorityExpiresDocuments() async throws {
     let field = try StoredFieldPath(["until"])
     var options = DocumentStore.Options()
@@ -350,7 +350,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// The directory is in use when the first write comes, and free when the next one does.
+  /// The directory is in use by another store during the first write, and free during the second.
   @Test func aWriteNeverBypassesTheQueue() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")

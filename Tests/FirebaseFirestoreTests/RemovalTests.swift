@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct RemovalTests {
   private let queue = DispatchQueue(label: "dugout.test.callbacks")
-  /// What callbacks of a test wait for, on threads of our own queues.
+  /// Blocks the callbacks of a test, which run on queues of the test or of the global pool.
   private let resume = DispatchSemaphore(value: 0)
 
   private func firestore(hasRemote: Bool) throws -> Firestore {

@@ -72,7 +72,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// It may have happened: another attempt could do it twice.
+  /// The commit may have happened, so another attempt could apply it twice.
   @Test func aTransactionWhoseCommitIsNotAnsweredIsNotRetried() async throws {
     remote.losesCommits = true
     let reference = firestore.document("rooms/eros")
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// A commit on its way: whether it happened, nobody knows at the end either.
+  /// Termination during a commit leaves its outcome unknown.
   @Test func aTransactionWhoseCommitIsCutOffByTerminationIsNotRetried() throws {
     setPatience(600)
     defer { firestore.terminate(completion: nil) }
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  /// More than there are threads for those who work; their own patience would last much longer.
+  /// Starts more transactions than the pool has worker threads. Their own timeout would be much longer.
   @Test func sixtyTransactionsWaitConcurrentlyAndEndWithTheDatabase() throws {
     setPatience(600)
     defer { firestore.terminate(completion: nil) }
@@ -154,7 +154,7 @@ import Testing
     #expect(codes.withLock { $0.allSatisfy { $0 == 1 } })
   }
 
-  /// Threads of one kind are 255 at most, and these take all of theirs.
+  /// A pool has at most 255 threads, and these transactions occupy all of their pool.
   @Test func threeHundredWaitingTransactionsLeaveThreadsForOtherDatabases() throws {
     setPatience(600)
     remote.isSilent = true
@@ -176,7 +176,7 @@ import Testing
     other.terminate(completion: nil)
   }
 
-  /// Whatever the form of the call: the remote would be asked for a minute.
+  /// Covers both forms of the call. Without the termination, the remote would be retried for a minute.
   @Test func terminationEndsAWaitingAggregate() async throws {
     setPatience(600)
     remote.isSilent = true
@@ -197,7 +197,7 @@ import Testing
     #expect(!isThere(remote.isAskedToCount), "nobody goes on asking")
   }
 
-  /// The way to the remote goes on for the other one.
+  /// The connection to the remote stays open for the second instance.
   @Test func terminationEndsReadsOfItsInstanceOfASharedStore() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }

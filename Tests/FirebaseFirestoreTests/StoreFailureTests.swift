@@ -64,7 +64,7 @@ import Testing
     await database.close()
   }
 
-  /// A process of its own opens what this one holds.
+  /// A second process opens the directory while this process holds it.
   @Test func aSecondProcessLearnsWhichProcessHoldsTheDatabase() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -138,7 +138,7 @@ import Testing
   }
   #endif
 
-  /// Files that belong to nobody, a file instead of a directory, and one that may not be read.
+  /// Foreign files, a file instead of a directory, and a directory without read permission.
   @Test func aForeignDirectoryIsRefusedWithAReasonAndNotChanged() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

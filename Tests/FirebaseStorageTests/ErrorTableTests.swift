@@ -385,7 +385,7 @@ struct ErrorTableTests {
     #expect(full.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
   }
 
-  /// It said that the remote had not answered.
+  /// Guards against an error that blames the remote when the local disk caused the delay.
   @Test func aTimeoutCausedByTheLocalDiskSaysSo() {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28

@@ -51,7 +51,7 @@ struct ManyTransfersTests {
     #expect(try await bucket.root.child("copies/99").data(maxSize: .max) == bytes)
   }
 
-  /// Deleted contents of packs used to stay until a process died.
+  /// Guards against pack garbage that is reclaimed only after the process has ended.
   @Test(.timeLimit(.minutes(2))) func deletedContentsAreReclaimedWhileTheAppRuns() async throws {
     let references = (0..<24).map { bucket.root.child("\($0)") }
     for (number, reference) in references.enumerated() {

@@ -129,7 +129,8 @@ struct RemoteTests {
     #expect(try await bucket.storage.pendingChanges().isEmpty && remote.openSessions == 0)
   }
 
-  /// All of it was downloaded before it was refused; and to change its metadata, too.
+  /// Guards against downloading an object that is too large, and against downloading one to update its
+  /// metadata.
   @Test func unneededContentsAreNotDownloaded() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
@@ -152,7 +153,8 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  /// It had no progress, and only the end of it noticed that it was paused.
+  /// Guards against remote downloads without progress, and against a pause that takes effect only at the
+  /// end.
   @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteReportsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
@@ -184,7 +186,7 @@ struct RemoteTests {
     #expect(try Data(contentsOf: url) == noise(6_000_000))
   }
 
-  /// What had come was thrown away when the process ended.
+  /// Guards against discarding a partial download when the process ends.
   @Test(.timeLimit(.minutes(5))) func anInterruptedDownloadResumesAfterARestart() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
@@ -221,7 +223,7 @@ struct RemoteTests {
     }
   }
 
-  /// It said that the time was over, and nothing of why.
+  /// Guards against a timeout error without its cause.
   @Test(.timeLimit(.minutes(5))) func anUploadThatTimesOutReportsTheCause() async throws {
     let bucket = makeBucket()
     // The remote has at least one second to answer.
@@ -311,7 +313,8 @@ struct RemoteTests {
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
 
-  /// The answer came between the run that was paused and the next one, which was not told, and waited for ever.
+  /// Guards against an answer that arrives between a pause and the next run: the next run would wait
+  /// forever.
   @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
     let bucket = makeBucket()
     for round in 0..<200 {

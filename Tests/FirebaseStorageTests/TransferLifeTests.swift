@@ -28,7 +28,7 @@ struct TransferLifeTests {
     func wait(for line: String) { lines.withLock(when: { $0.contains(line) }) { _ in } }
   }
 
-  /// Blocks in its first preparation until `releaseAll()` is called.
+  /// Blocks in its first preparation until `letGo()` is called.
   private final class HeldWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0
@@ -70,7 +70,7 @@ struct TransferLifeTests {
     return task
   }
 
-  /// What was paused, and resumed just when the app went, was thrown away.
+  /// Guards against discarding a paused upload that is resumed while the app is being deleted.
   @Test func deletingAnAppKeepsItsPausedUpload() async {
     let worker = HeldWorker(notes)
     let task = begin(worker)
@@ -86,7 +86,7 @@ struct TransferLifeTests {
     #expect(task.snapshot.status == .failure)
   }
 
-  /// The store went while what a cancelled transfer had staged was still being removed.
+  /// Guards against closing the store while the staged part of a cancelled transfer is being removed.
   @Test func closingWaitsForTheCleanup() async {
     let worker = HeldWorker(notes)
     let task = begin(worker)
@@ -102,8 +102,8 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
   }
 
-  /// What had come from the remote for a transfer that was cancelled stayed: its end came from the app before who cleaned
-  /// up had said that nobody wants it.
+  /// Guards against a staged part that outlives its cancelled transfer. The app must not end the search
+  /// before the cleanup cancels it.
   @Test(.timeLimit(.minutes(5))) func closingEndsSearchesAfterTheCleanup() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
@@ -212,7 +212,8 @@ struct TransferLifeTests {
     func leave() { setOpen(false) }
   }
 
-  /// All began at once, each with its files open, however few a process may have.
+  /// Guards against starting all transfers at once, each with open files, under a low limit for open
+  /// files.
   @Test(.timeLimit(.minutes(5))) func theNumberOfActiveTransfersIsLimited() async throws {
     let lane = TransferLane("dugout.test.lane", places: 2)
     let crowd = Crowd()
@@ -251,7 +252,7 @@ struct TransferLifeTests {
 
   // MARK: Ends
 
-  /// The answer was told to a run that was over, and the next one was told of nothing more.
+  /// Guards against an answer that only the finished run receives, while the next run waits.
   @Test func aLateWaiterGetsAnEarlierAnswer() {
     let answer = RemoteAnswer<Int>()
     answer.whenNew { [notes] in notes.add("first run") }
@@ -278,7 +279,8 @@ struct TransferLifeTests {
       bucket.storage.client, StoragePath(bucket: "dugout", object: name), target, patience: 0)
   }
 
-  /// It has no file open, and what it read may be gone when it goes on.
+  /// A paused download has no open file, so the content it was reading may have been deleted before it
+  /// resumes.
   @Test func aPausedDownloadOfAReplacedObjectRestarts() async throws {
     let reference = bucket.root.child("a")
     let later = noise((2 << 20) + 5, seed: 2)
@@ -304,7 +306,7 @@ struct TransferLifeTests {
   }
 
   #if os(Linux)
-  /// Each of any number of paused ones kept two or three.
+  /// Guards against paused transfers that each keep two or three files open.
   @Test func pausedTransfersHaveNoOpenFiles() throws {
     let bytes = noise((2 << 20) + 1000)
     let source = try bucket.file("source", bytes)
@@ -344,7 +346,7 @@ struct TransferLifeTests {
     }.filter { $0.contains(folder) }
   }
 
-  /// Whoever kept a task that had ended kept its files open.
+  /// Guards against open files in tasks that have ended but are still referenced.
   @Test(.timeLimit(.minutes(5))) func aCompletedDownloadHasNoOpenFile() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(noise(3_000_000))
@@ -366,7 +368,8 @@ struct TransferLifeTests {
   }
   #endif
 
-  /// Whoever cancelled when the patience was just over was told that nothing was left, and the change went on waiting.
+  /// Guards against a cancellation right after the timeout that reports success but leaves the change in
+  /// the outbox.
   @Test(.timeLimit(.minutes(5))) func aCancellationRightAfterTheTimeoutLeavesNothing() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
@@ -400,9 +403,10 @@ struct TransferLifeTests {
     #expect(remote.content(bucket: "dugout", name: "b") == nil)
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
-  /// All that was staged was compared before anything else got its turn, also behind the first difference.
+  /// Guards against comparing all staged bytes in one step, and against comparing beyond the first
+  /// difference.
   @Test func resumingComparesOnePieceAtATimeAndStopsAtTheFirstDifference() throws {
     let client = bucket.storage.client
     let objects = try client.objects()
@@ -435,7 +439,7 @@ struct TransferLifeTests {
     second.discard()
   }
 
-  /// Its record kept the metadata of the first attempt, with which the next one to go on made the object.
+  /// Guards against an upload record that keeps the metadata of the first attempt.
   @Test func resumingWithOtherMetadataRecordsIt() throws {
     let client = bucket.storage.client
     let objects = try client.objects()
@@ -469,7 +473,8 @@ struct TransferLifeTests {
     (try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
   }
 
-  /// Others could read it from the beginning; and what its user had forbidden with the file before was permitted again.
+  /// Guards against a partial download that others can read, and against losing the permissions of a
+  /// replaced file.
   @Test func aDownloadIsPrivateUntilItIsCompleteAndThenHasTheUsualPermissions() throws {
     let objects = try bucket.storage.client.objects()
     let old = try bucket.file("old", Data())

@@ -190,7 +190,7 @@ struct TransferTests {
     #expect(names.sorted() == ["data", "source"])
   }
 
-  /// The bytes that came were thrown away, as nobody looked behind the first mebibyte.
+  /// Guards against an upload that trusts a stored copy after comparing only its first mebibyte.
   @Test func anotherUploadRepairsDamageFoundByARead() async throws {
     let bytes = noise(3 << 20)
     let reference = bucket.root.child("a")

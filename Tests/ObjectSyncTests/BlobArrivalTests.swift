@@ -1,4 +1,4 @@
-// The staged part of a content after the process or the patience has ended.
+// Partially downloaded contents when the process ends or a search times out.
 
 import ByteStore
 import DocumentStore
@@ -45,7 +45,7 @@ struct BlobArrivalTests {
     }
   }
 
-  /// Creates a client that has half of the content and waits for the rest.
+  /// A client that has downloaded half of the content and waits for the rest.
   private func clientWithHalf() throws -> BlobClient {
     try putAtRemote()
     remote.stall(name: "a", from: Self.half)
@@ -56,7 +56,7 @@ struct BlobArrivalTests {
     return client
   }
 
-  /// Returns the client of a new process after a crash.
+  /// Reopens the client's disk after its process has died.
   private func restarted(_ client: BlobClient, _ crash: Crash = .kill) throws -> BlobClient {
     try BlobClient(remote, SimulatedDisk(client.disk.image.after(crash)), life: client.life + 1)
   }
@@ -79,7 +79,7 @@ struct BlobArrivalTests {
       try client.store.close()
     }
     let next = try restarted(client, isClean ? .powerLoss(.nothing, seed: 1) : .kill)
-    // Every open performs this sweep.
+    // Every opening runs this sweep.
     #expect(try next.objects.sweep(.everything) == ObjectSweep())
     #expect(try next.objects.uploads().isEmpty && next.objects.arrivals().count == 1)
     remote.stall(name: "a", from: nil)
@@ -168,7 +168,7 @@ struct BlobArrivalTests {
     let next = try restarted(client)
     try begin(next)
     next.scheduler.play(for: 0)
-    // The other part is deleted at once.
+    // The shorter part is dropped immediately.
     #expect(try next.objects.arrivals().count == 1)
     #expect(try next.objects.blobs.inventory().staged.count == 1)
     remote.stall(name: "a", from: nil)
@@ -187,7 +187,7 @@ struct BlobArrivalTests {
     let document = try DocumentPath(["some", "document"])
     #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(document, StoredMap())]) }
     client.disk.setFault(nil)
-    // The store cannot record the outcome of the other object, which stops the client.
+    // The remote's answer about "b" can no longer be recorded, so all searches end.
     client.scheduler.play(for: 0)
     let ends = ends.withLock { $0 }
     #expect(ends.count == 1 && ends.allSatisfy { $0.hasPrefix("store") }, "\(ends)")
@@ -231,7 +231,7 @@ struct BlobArrivalTests {
   @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
-    // During the verification of the staged part, and after it.
+    // During the verification of the staged bytes, and after it.
     for jobs in [5, 1000] {
       next.scheduler.play(for: 0, max: jobs)
       #expect(try next.objects.blobs.inventory().staged.count == 1)

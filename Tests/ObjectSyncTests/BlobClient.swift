@@ -1,4 +1,4 @@
-// A client of an object server, with an in-memory disk and virtual time.
+// A client of a blob remote, with a simulated disk and virtual time.
 
 import ByteStore
 import DocumentStore
@@ -8,10 +8,10 @@ import ObjectSync
 import OfflineSync
 import Testing
 
-/// One app: its disk, and its store during the life of the process.
+/// An app: its disk, and its open store.
 final class BlobClient {
   let disk: SimulatedDisk
-  /// Each process has its own random seed.
+  /// Selects the random sequence of the process.
   let life: UInt64
   let scheduler = VirtualScheduler()
   let remote: any BlobRemote
@@ -38,7 +38,7 @@ final class BlobClient {
       "/store", options: options, platform: disk.platform(seed: life * 1_000_003 + 1))
   }
 
-  /// Returns a new process on the disk after a power loss.
+  /// Reopens the disk in a new process after a power loss.
   func afterPowerLoss() throws -> BlobClient {
     try BlobClient(
       remote, SimulatedDisk(disk.image.after(.powerLoss(.nothing, seed: 1))), life: life + 1)
@@ -61,7 +61,7 @@ final class BlobClient {
     try objects.content(at: path(name))?.reader.readAll()
   }
 
-  /// Fetches an object and returns its content.
+  /// Searches for an object and fetches its content.
   func find(_ name: String) throws -> Result<[UInt8]?, BlobSyncError> {
     let answer = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
     sync.find(try path(name), BlobSync.FetchRequest(fetchesContent: true)) { result in
@@ -75,7 +75,7 @@ final class BlobClient {
     }
   }
 
-  /// Changes attributes of one object.
+  /// Queues changes of an object's attributes.
   func update(
     _ name: String, _ watcher: BlobSync.Watcher, _ body: (inout AttributeChanges) -> Void
   ) throws {

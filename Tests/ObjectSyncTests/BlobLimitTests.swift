@@ -1,4 +1,4 @@
-// An object server with responses beyond the limits of a record.
+// A blob remote that sends values which an object's record cannot hold.
 
 import ByteStore
 import DocumentStore

@@ -1,4 +1,4 @@
-// Listings of a bucket with a remote: the remote's objects with the pending changes applied.
+// Listings of a bucket with a remote: the remote's entries with pending changes applied.
 
 import ByteStore
 import DocumentStore
@@ -23,7 +23,7 @@ struct BlobListingTests {
     }
   }
 
-  /// Creates a change that takes effect locally and is not sent.
+  /// Queues an upload and keeps it from being sent.
   private func holdPut(_ name: String) throws {
     let watcher = BlobSync.Watcher { _ in }
     client.sync.hold(try client.sync.put(client.upload([2], name), token: "t", watcher).change.number)
@@ -48,7 +48,7 @@ struct BlobListingTests {
     return try #require(answer.withLock { $0 })
   }
 
-  /// Returns all pages of a folder, joined.
+  /// Returns the entries of all pages of a folder.
   private func entries(_ folder: String, limit: Int = 1000) throws -> [String] {
     var entries: [String] = []
     var last: String?
@@ -82,7 +82,7 @@ struct BlobListingTests {
     #expect(try entries("d", limit: limit) == [])
     #expect(try entries("e", limit: limit) == ["e/2"])
     #expect(try entries("n", limit: limit) == ["n/new"])
-    // No reference can have that name.
+    // The folder "other/a" contains only the name "/b", which no reference can have.
     #expect(try entries("other/a", limit: limit) == [])
     #expect(try entries("nowhere", limit: limit) == [])
     #expect(try client.content("a") == nil, "to list is not to bring")

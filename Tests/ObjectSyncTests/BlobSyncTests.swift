@@ -1,4 +1,4 @@
-// Objects that are stored at once and sent to a remote later, like pending writes of documents.
+// Objects that are stored locally and queued for a remote, like pending writes of documents.
 
 import ByteStore
 import DocumentStore
@@ -13,7 +13,7 @@ struct BlobSyncTests {
 
   private typealias Client = BlobClient
 
-  /// The outcomes of changes in order.
+  /// The outcomes of changes, in order.
   private final class Ends: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -97,7 +97,8 @@ struct BlobSyncTests {
 
   @Test func aLostAnswerDoesNotCreateASecondObject() throws {
     let client = try Client(remote)
-    // The offset, one piece, and `finish`, whose answer is lost because the process dies before it.
+    // Three calls are played: the offset, one piece and the finish. The process dies before the finish
+    // is answered.
     try put(bytes(1000), "a", client)
     client.scheduler.play(for: 0, max: 3)
     #expect(contentOfRemote("a") == nil)
@@ -126,7 +127,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["a: 1", "update: 1", "b: 2", "delete: none", "a: 3"])
     #expect(contentOfRemote("a") == bytes(7000, seed: 3) && contentOfRemote("b") == nil)
-    // Only the content that an object refers to remains.
+    // The sweep keeps only the content that an object references.
     try client.objects.sweep(.everything)
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
     try client.store.checkInvariants()
@@ -221,7 +222,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 60_000_000)
     #expect(answers.withLock { $0 } == ["unavailable", "unavailable", "text/new"])
     #expect(try remote.object(bucket: "bucket", name: "a").contentType == "text/new")
-    // Pending callers are completed when the app stops.
+    // An update that is still waiting at shutdown ends with `stopped`.
     remote.isReachable = false
     try update(patience: 60_000_000)
     client.scheduler.play(for: 0)
@@ -238,7 +239,7 @@ struct BlobSyncTests {
     #expect(try client.sync.delete(client.path("a"), ends.watcher("delete")))
     #expect(try !client.sync.delete(client.path("a"), ends.watcher("again")))
     #expect(try client.sync.changes().count == 1)
-    // Without a local object it is unknown whether the remote has one.
+    // The remote may have an object that is unknown locally, so the deletion is queued.
     #expect(try client.sync.delete(client.path("b"), ends.watcher("b")))
   }
 
@@ -258,7 +259,7 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all.sorted() == ["cancelled: cancelled", "sent: 1"])
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && contentOfRemote("cancelled") == nil)
-    // The change was not sent again after its outcome could not be recorded.
+    // Bytes that the remote acknowledged while the store could not write were not sent again.
     #expect(remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -277,7 +278,7 @@ struct BlobSyncTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Commits until the current log is full, too.
+    // Fills the rest of the WAL file too.
     var refusal: DocumentStoreError?
     for number in 0..<10_000 where refusal == nil {
       let path = try DocumentPath(["fillers", "\(number)"])
@@ -291,7 +292,7 @@ struct BlobSyncTests {
     try root.remove("filler")
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["sent: 1"])
-    // The change was not sent again after its outcome could not be recorded.
+    // Bytes that the remote acknowledged while the store could not write were not sent again.
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -375,7 +376,7 @@ struct BlobSyncTests {
     for _ in 0..<2 { client.sync.cancel(first.number) { isGone in answers.withLock { $0.append(isGone) } } }
     client.scheduler.play(for: 0)
     #expect(answers.withLock { $0 } == [true, false])
-    // The update has lost its object locally, but the remote is still asked.
+    // The object is gone and its update has no local effect, but the update is still sent to the remote.
     #expect(try client.content("a") == nil)
     remote.isReachable = true
     client.scheduler.play(for: 100_000_000)
@@ -529,7 +530,7 @@ struct BlobSyncTests {
     client.sync.giveUp(search)
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
-    // Starts more searches than may fetch at a time.
+    // More searches than the client fetches at a time.
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
@@ -559,7 +560,7 @@ struct BlobSyncTests {
     try remote.delete(bucket: "bucket", name: "a")
     let discarding = try Client(remote, SimulatedDisk(disk.image), .discard, life: 3)
     #expect(try discarding.content("a") == nil)
-    // The attachment is permanent: without a remote the buckets cannot be used.
+    // The store remembers its remote, so opening the buckets without one is refused.
     try discarding.store.close()
     let alone = try Client.open(discarding.disk, life: 4)
     #expect(throws: DocumentStoreError.self) { try BlobSync.checkAreNotCache(alone.objects) }
@@ -597,7 +598,8 @@ struct BlobSyncTests {
     client.scheduler.play(for: 1_000_000_000)
     #expect(try client.sync.changes().isEmpty)
     for name in names {
-      // A cancelled change whose answer was lost may have been executed; then it is found.
+      // A cancelled change with a lost answer may have been applied. Then this search fetches the
+      // object.
       _ = try client.find(name)
       let here = try client.content(name)
       #expect(here == contentOfRemote(name), "\(name) of seed \(seed)")
@@ -619,7 +621,7 @@ extension Array {
   }
 }
 
-/// Returns wrong bytes for all contents.
+/// Reports a wrong checksum for every object.
 private final class WrongBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let asked = Locked(0)

@@ -1,4 +1,4 @@
-// A failure of one object does not block others, and is reported once.
+// A problem with one object must not block others, and every watcher is notified once.
 
 import ByteStore
 import Harness
@@ -12,7 +12,7 @@ import Testing
 struct BlobTroubleTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
 
-  /// The completions in order.
+  /// The received results, in order.
   private final class Told: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -86,7 +86,7 @@ struct BlobTroubleTests {
     for number in 0..<20 { remote.stall(name: "\(number)", from: nil) }
     client.scheduler.play(for: 200_000_000)
     #expect(told.all.count == 21 && told.all.allSatisfy { $0.hasPrefix("found") })
-    // The staged part was resumed.
+    // The search resumed after the bytes it had received.
     #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 600_000])
     #expect(try client.content("19") == bytes(600_000, seed: 20))
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
@@ -145,7 +145,7 @@ struct BlobTroubleTests {
       remote.stall(name: "\(number)", from: 256 << 10)
       let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
-      // In small groups, so that no part is dropped.
+      // Stalls them in two portions, so that no part is dropped.
       guard number == 34 || number == 69 else { continue }
       client.scheduler.play(for: 0)
       for search in searches { client.sync.hold(search) }
@@ -196,9 +196,10 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     #expect(told.all == ["b: done"])
     client.scheduler.play(for: 200_000_000)
-    // The change's own watcher is notified first. It does not cancel, so the later change's watcher follows.
+    // The failed change is reported first. Because it is not cancelled, the changes that depend on it
+    // are reported next.
     #expect(told.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
-    // Nothing is lost: the change stays queued and can be cancelled.
+    // Nothing is lost: the changes stay queued and can be cancelled.
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
     client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
     client.scheduler.play(for: 0)
@@ -213,7 +214,7 @@ struct BlobTroubleTests {
     #expect(told.all.last == "all sent")
   }
 
-  /// Overwrites the middle of each content with a file of its own.
+  /// Overwrites bytes in the middle of each content that has its own file.
   private func damageContents(of client: BlobClient) throws {
     let folder = try client.disk.openDirectory("/store/blobs")
     for name in try folder.names() where name.hasPrefix("blob-") {
@@ -237,13 +238,13 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().map(\.number) == [first.number])
     #expect(try client.objects.object(at: client.path("a"))?.byteCount == 900_000)
     #expect(contentOfRemote("a") == nil)
-    // The state is equal after a restart, without a watcher.
+    // After a restart without a watcher, the change is still queued.
     let next = try client.afterPowerLoss()
     next.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
     next.scheduler.play(for: 200_000_000)
     #expect(told.all.last == "still not all")
     #expect(try next.sync.changes().map(\.number) == [first.number])
-    // A new upload of the content repairs both objects.
+    // Another upload of the content repairs both changes.
     _ = try put(bytes(900_000), "a", next, told.watcher("second a"))
     next.scheduler.play(for: 200_000_000)
     #expect(told.all.last == "second a: done" && contentOfRemote("a") == bytes(900_000))
@@ -313,7 +314,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     remote.disconnect(afterCalls: 0, losingAnswer: true)
     try client.sync.delete(client.path("b"), told.watcher("delete"))
-    // The other change is retried, too, and is the first.
+    // The unreadable upload is retried too, before the deletion.
     client.scheduler.play(for: 30_000_000)
     #expect(contentOfRemote("b") == nil && told.all == [])
     remote.isReachable = true
@@ -331,9 +332,9 @@ struct BlobTroubleTests {
     #expect(contentOfRemote("a") == bytes(900_000))
   }
 
-  // MARK: Uploads that a remote loses
+  // MARK: Lost uploads
 
-  /// Regression: an upload that the remote loses blocked all others forever.
+  /// Guards against an upload that blocks all others forever.
   @Test(arguments: [BlobRemoteError.notFound, .wrongOffset(0), .wrongOffset(7), .wrongOffset(1 << 40)])
   func aRepeatedlyLostUploadIsReportedAndOthersAreSent(answer: BlobRemoteError) throws {
     let losing = LosingBlobRemote(remote, name: "a", answer)
@@ -346,7 +347,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 200_000_000, max: 10_000)
     #expect(told.all == ["b: done", "a: unavailable", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number])
-    // The client retries the change at intervals.
+    // The client still retries it occasionally.
     losing.loses = false
     client.scheduler.play(for: 200_000_000)
     #expect(contentOfRemote("a") == bytes(600_000))
@@ -376,7 +377,7 @@ struct BlobTroubleTests {
     let second = try put(bytes(3000), "b", client)
     try client.sync.delete(client.path("b"), told.watcher("delete b"))
     client.sync.cancel(second.number)
-    // No object with this name ever existed.
+    // No upload of this object was ever queued, so "not found" is right.
     try client.sync.delete(client.path("c"), told.watcher("delete c"))
     client.scheduler.play(for: 100_000_000)
     #expect(
@@ -388,9 +389,10 @@ struct BlobTroubleTests {
     #expect(try client.sync.changes().isEmpty && client.content("a") == nil && client.content("b") == nil)
   }
 
-  // MARK: Answers
+  // MARK: Local errors
 
-  /// Fills the disk so that the store can write nothing. The returned function frees space.
+  /// Fills the disk so that the store can commit only deletions. The returned closure frees the space
+  /// again.
   private func fill(_ client: BlobClient) throws -> () throws -> Void {
     let root = try client.disk.openDirectory("/")
     let filler = try root.createFile("filler")
@@ -399,7 +401,7 @@ struct BlobTroubleTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Until the current log has no space even for small writes.
+    // Fills the rest of the WAL file too, down to small commits.
     for count in [4000, 10] {
       var isFull = false
       for number in 0..<20_000 where !isFull {
@@ -412,8 +414,8 @@ struct BlobTroubleTests {
     return { try root.remove("filler") }
   }
 
-  /// Returns a client with a pending change, an unreachable remote and a full disk, and a function that
-  /// frees space.
+  /// Creates a client with a pending change, an unreachable remote and a full disk. `makeRoom` frees
+  /// space.
   private func waitingOnAFullDisk() throws -> (BlobClient, change: Int64, makeRoom: () throws -> Void) {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
@@ -458,7 +460,7 @@ struct BlobTroubleTests {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 60_000_000)
-    // Shortly after an attempt, so that the next one is far away.
+    // Waits until right after an attempt. By now the pause before the next attempt is long.
     let before = client.disk.counters.operations
     for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
     try client.update("a", told.watcher("update", patience: 1_000_000)) { $0.setCustom("k", "v") }
@@ -466,7 +468,7 @@ struct BlobTroubleTests {
     #expect(told.all == ["update: overdue, unreadable"])
   }
 
-  /// Returns an object that is found locally.
+  /// Searches for an object and returns it if it is stored locally.
   private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
     let found = Locked<StoredObject?>(nil)
     client.sync.find(try client.path(name), BlobSync.FetchRequest(fetchesContent: true)) { [told] result in
@@ -524,7 +526,8 @@ struct BlobTroubleTests {
 
   // MARK: Records
 
-  /// Damages the record of a document, but not its index entries, as a disk might.
+  /// Makes reading the record an error, but leaves its index entries unchanged, as damage on a disk
+  /// would.
   private func damage(_ path: DocumentPath, of client: BlobClient) throws {
     let bytes = client.store.bytes
     let record = try #require(try client.store.document(at: path)).record
@@ -534,11 +537,11 @@ struct BlobTroubleTests {
     #expect(throws: DocumentStoreError.self) { _ = try client.store.document(at: path) }
   }
 
-  /// Regression: the client stopped sending all changes, also after each restart.
+  /// Guards against one damaged record that stops all sending, after each restart again.
   @Test(arguments: [false, true])
   func aDamagedRecordBlocksOnlyItsOwnChanges(ofWhatTheRemoteHas: Bool) throws {
     let client = try BlobClient(remote)
-    // Creates the indexes.
+    // Creates the indexes before the damage.
     _ = try put(bytes(3000, seed: 9), "c", client)
     client.scheduler.play(for: 0)
     let first = try put(bytes(3000), "a", client)
@@ -550,7 +553,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 200_000_000)
     #expect(told.all == ["c: done", "a: damaged", "update: damaged", "b: done", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
-    // The change arrived and was not sent again.
+    // The content was sent exactly once.
     #expect(contentOfRemote("a") == bytes(3000) && remote.bytesReceived == 10_000)
     client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
     client.scheduler.play(for: 0)
@@ -590,7 +593,7 @@ struct BlobTroubleTests {
     }
     let next = try client.afterPowerLoss()
     #expect(try next.sync.changes().map(\.number) == [1])
-    // The number of a damaged record is not reused.
+    // A damaged record keeps its number.
     #expect(try put(bytes(20, seed: 2), "b", next).number == 8)
     remote.isReachable = true
     next.scheduler.play(for: 100_000_000)
@@ -609,7 +612,7 @@ struct BlobTroubleTests {
   }
 }
 
-/// Answers `finish` of one name with an error, always or a given number of times.
+/// Fails every finish of one upload with a given error, either always or a limited number of times.
 private final class LosingBlobRemote: BlobRemote {
   private let base: LoopbackBlobRemote
   private let name: String

@@ -47,7 +47,7 @@ import Testing
     #expect(engine.activeLimbo.isEmpty)
   }
 
-  /// The time that says that a write is pending, or that nothing is known, is nobody's version.
+  /// Time 0 means a pending write or unknown content, so it cannot be a document's version.
   @Test func aDocumentWithTimeZeroIsNotPendingAndAnAbsentOneRevertsNothing() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

@@ -67,7 +67,8 @@ import Testing
     #expect(told(try confirm(target, at: 20), cache).last?.isFromCache == false)
   }
 
-  /// A query and its mirror are one target: it is followed as long as somebody asks for either.
+  /// A query and its mirror image share one target, which is watched as long as either has a listener of
+  /// the remote.
   @Test func aCacheOnlyMirroredQueryDoesNotKeepTheTargetWatched() throws {
     let first = try rooms.ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .ascending))
     let (query, mirror) = (

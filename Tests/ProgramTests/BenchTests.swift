@@ -27,7 +27,7 @@ import Testing
     #expect(try dugout.run("bench", folder.path, "--documents", "none").status == 2)
   }
 
-  /// The story: whoever gave up waiting had a store left over that was in nobody's way but on the disk.
+  /// Regression: a run that was interrupted left its store on the disk.
   @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchLeavesNoFiles(signal: Int32) throws {
     let folder = try TemporaryFolder()
     let process = Process()

@@ -163,7 +163,7 @@ import Testing
     #expect(objects.map { $0["file"] as? String } == ["\(path)/\(file)"], "\(objects)")
   }
 
-  /// The story: the check advised a salvage, which found nothing to do, and the check advised it again.
+  /// Regression: the check advised a salvage, which found nothing to do, and the check advised it again.
   @Test func damageOfDocumentsAndOfContentsIsDistinguished() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -191,8 +191,8 @@ import Testing
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
-  /// The story: of a store that had lost all but a few values, a salvage said nothing to scripts, and nothing of the
-  /// indexes that had been declared.
+  /// Regression: a salvage that lost most values did not report that to scripts, nor the declared indexes
+  /// that were lost.
   @Test func aSalvageReportsLossesAndDeclaredIndexes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -221,7 +221,7 @@ import Testing
     #expect(healthy.status == 0 && healthy.output.contains("\"complete\":true"), "\(healthy.output)")
   }
 
-  /// The story: a log of random bytes became an empty store, and the code said that all was well.
+  /// Regression: a log of random bytes became an empty store, and the exit code reported success.
   @Test func aSalvageThatFindsNothingReportsIt() throws {
     var random = SeededRandom(seed: 1)
     let bytes = Data(random.bytes(100_000))
@@ -239,7 +239,8 @@ import Testing
     }
   }
 
-  /// The story: the log that was in use was gone, and with it an acknowledged commit; the code said that all was well.
+  /// Regression: the current log was missing, with an acknowledged commit, and the exit code reported
+  /// success.
   @Test func aSalvageReportsAMissingCurrentLog() throws {
     let folder = try TemporaryFolder()
     let copies = try TemporaryFolder()
@@ -260,8 +261,8 @@ import Testing
     #expect(try dugout.run("query", copy, "users", "--count").output == "count  1\n")
   }
 
-  /// The story: "nothing was found" was said of a store whose checkpoint told how many values were lost, and of one that
-  /// had been empty and was read as a whole.
+  /// Regression: "nothing was found" was printed for a store whose checkpoint recorded the number of lost
+  /// values, and for an empty store that was read completely.
   @Test func theSalvageReportOfAnEmptyStoreIsTrue() throws {
     func said(_ change: (inout SalvageReport) -> Void) -> String? {
       var report = SalvageReport(outcome: .salvaged)
@@ -337,7 +338,7 @@ import Testing
     #expect(try dugout.run("index", "list", folder.path).output == list.output)
   }
 
-  /// Commands that meet damage say what to do next, and change nothing.
+  /// Commands that meet damage print advice and change nothing.
   @Test func everyCommandThatMeetsDamageGivesAdvice() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

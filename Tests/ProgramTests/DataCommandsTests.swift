@@ -64,7 +64,7 @@ import Testing
     #expect(help.contains("__name__ is the id of a document, where __name__ >= \"a\""), "\(help)")
   }
 
-  /// The story: of several sums all but the last were dropped, and nothing was said.
+  /// Regression: only the last of several sums was printed.
   @Test func severalFieldsAreSummedAtOnce() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
@@ -83,7 +83,7 @@ import Testing
     #expect(refused.status == 2 && refused.complaint.contains("has 6 aggregates, and the limit is 5."))
   }
 
-  /// The story: it was drawn as a tree, and what merges stood beside what it merges.
+  /// Regression: the tree listed a merging step beside the steps that it merges.
   @Test func aPlanIsPrintedAsATree() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -140,7 +140,7 @@ import Testing
     #expect(try tree("c where a == 3 and a == 4") == nothing)
   }
 
-  /// The story: of a store with nothing at version/1, ls said that there were no collections.
+  /// Regression: without a document version/1, ls reported no collections.
   @Test func collectionsBelowMissingDocumentsAreListed() throws {
     let folder = try TemporaryFolder()
     for path in [
@@ -268,7 +268,8 @@ import Testing
     #expect(reader.bytesHeld <= 5 << 20)
   }
 
-  /// The story: "where age > 3" without quotes made a file called 3, and the usage said nothing of quotes.
+  /// Regression: "where age > 3" without quotes created a file called 3, and the usage did not mention
+  /// quotes.
   @Test func aQuerySplitByTheShellGetsAHintAboutQuotes() throws {
     for line in ["query data users where age", "export data - users limit 3"] {
       let arguments = line.split(separator: " ").map(String.init)
@@ -306,7 +307,7 @@ import Testing
     #expect(outcome.output.contains("1 document imported"))
   }
 
-  /// Earlier releases exported references so, and no query found what came of it.
+  /// Earlier releases exported references in this form, and no query matched them after an import.
   @Test func aReferenceWithoutAProjectBelongsToTheDefaultDatabase() {
     let named = DocumentJSON.reference("projects/dugout/databases/(default)/documents/users/ada")
     #expect(named != nil && DocumentJSON.reference("projects//databases//documents/users/ada") == named)
@@ -462,7 +463,7 @@ import Testing
     #expect(try fields(folder.path, "users/ada") == ["age: 2"])
   }
 
-  /// As Firestore's merge does, and its update.
+  /// Missing documents are treated as by Firestore's merge and update.
   @Test func aMissingDocumentIsCreatedUnlessOnlyDeletionsAreGiven() throws {
     let folder = try TemporaryFolder()
     try #require(dugout.run("set", folder.path, "users/ada", "{}").status == 0)

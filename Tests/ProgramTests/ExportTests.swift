@@ -104,7 +104,7 @@ import Testing
     #expect(manager.fileExists(atPath: file))
   }
 
-  /// The story: each export that was ended left a file beside its own, which nobody ever removed.
+  /// Regression: each interrupted export left a file beside its destination, which was never removed.
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anInterruptedExportLeavesNoPermanentFiles(
     signal: Int32
   ) throws {
@@ -197,7 +197,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  /// A medium that nobody can write to is exported from; nothing is made beside the store.
+  /// A store on a read-only medium can be exported, and no file is created beside it.
   @Test func aReadOnlyStoreIsExported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -321,7 +321,7 @@ import Testing
     }
   }
 
-  /// The story: with a limit beyond all documents, the progress of an export was close to none until its end.
+  /// Regression: with a limit above the number of documents, the progress stayed near zero until the end.
   @Test func aLimitAboveTheDocumentCountIsNotTheTotal() throws {
     let folder = try TemporaryFolder()
     try changePagedStore(folder) { store in
@@ -356,7 +356,7 @@ import Testing
 
   // MARK: CSV
 
-  /// The story: bytes were a number of bytes, and what lay deeper a number of fields.
+  /// Regression: bytes were exported as their count, and nested values as a number of fields.
   @Test func cellsContainCompleteValues() throws {
     let path = try DocumentPath(["users", "ada"])
     let map = StoredMap([

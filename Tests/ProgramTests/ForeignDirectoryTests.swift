@@ -44,7 +44,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letters"])
   }
 
-  /// The story: whoever only wanted to look was told how to make a store.
+  /// Regression: commands that only read explained how to create a store.
   @Test(arguments: readers) func aReadingCommandWithoutAStoreGivesAdvice(command: [String]) throws {
     let folder = try TemporaryFolder()
     let outcome = try run(command, in: folder.path + "/nothing")
@@ -78,7 +78,7 @@ import Testing
       "\(both.complaint)")
   }
 
-  /// The story: the store of an app has brackets in its path, and a shell does not take them as they are.
+  /// Regression: an app's store has brackets in its path, which have to be quoted for a shell.
   @Test func aSuggestedStoreIsShellQuoted() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/app/(default)"

@@ -43,7 +43,7 @@ import Testing
     #expect(disposition(SIGUSR1) == .standard)
   }
 
-  /// The story: under nohup, and in the background of a script, a signal that was to be ignored ended an export.
+  /// Regression: under nohup, and in the background of a script, an ignored signal ended an export.
   @Test func signalsIgnoredByTheParentStayIgnored() {
     signal(SIGUSR1, SIG_IGN)
     signal(SIGUSR2, SIG_DFL)
@@ -57,7 +57,7 @@ import Testing
     #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
   }
 
-  /// The story: a second one, of other signals, made the first forget what had come, and heard of it itself.
+  /// Regression: a second object for other signals cleared the first one's signals, and received them itself.
   @Test func interruptionsOfDifferentSignalsAreIndependent() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)

@@ -18,7 +18,7 @@ import Testing
     #expect(try read(text).description.utf8.elementsEqual(text.utf8), "\(text)")
   }
 
-  /// JSON would take the last two as they are; a terminal would do as they say.
+  /// JSON allows the last two characters unescaped, but a terminal would execute them.
   @Test func controlCharactersAreEscapedInJSON() throws {
     let text = "a\u{1B}[2J\u{7}\u{7F}\u{9B}°é"
     let written = JSON.string(text).description

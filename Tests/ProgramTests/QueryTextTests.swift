@@ -177,7 +177,8 @@ import Testing
     #expect("([{".contains(Array(lines[1])[lines[2].count - 1]), "\(lines)")
   }
 
-  /// The story: of a hundred brackets around one array, the message was that arrays may be nested 20 deep.
+  /// Regression: for a hundred parentheses around one array, the message said that arrays may be nested
+  /// 20 deep.
   @Test func theReportedNestingLimitMatchesTheBrackets() {
     func first(_ text: String) -> String { String(problem("users where \(text)").prefix { $0 != "\n" }) }
     let (round, square) = (String(repeating: "(", count: 100), String(repeating: "[", count: 100))
@@ -209,7 +210,7 @@ import Testing
     #expect(String(Array(lines[1])[..<arrow]).hasSuffix("b >"), "\(lines)")
   }
 
-  /// The story: each name of a map was compared with all before it.
+  /// Regression: each name of a map was compared with all before it.
   @Test(.timeLimit(.minutes(1))) func namesOfALargeMapAreCheckedInLinearTime() throws {
     let count = 60_000
     let members = (0..<count).map { "n\($0): 1" }

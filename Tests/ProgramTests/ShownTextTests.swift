@@ -25,7 +25,7 @@ import Testing
     #expect(ShownText.harmless(marks) == marks)
   }
 
-  /// The story: whoever could write a document could have the terminal of its reader do as it said.
+  /// Regression: stored control characters were sent to the reader's terminal.
   @Test func noCommandPrintsAStoredControlCharacter() throws {
     let folder = try TemporaryFolder()
     let (collection, id) = ("c" + Self.nasty, "d" + Self.nasty)

@@ -65,7 +65,7 @@ import Testing
     #expect(["durable", "not durable", "unknown"].contains(durability["verdict"]))
   }
 
-  /// The story: of a directory with megabytes of files, stat told the size of the documents alone.
+  /// Regression: for a directory with megabytes of files, stat printed only the size of documents.
   @Test func statPrintsTheSizeOfContents() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -86,7 +86,7 @@ import Testing
     #expect(contents["contents"] == 1 && contents["bytes", default: 0] >= 2 << 20, "\(contents)")
   }
 
-  /// The story: what was written into a cache was never sent, and hid what the remote had.
+  /// Regression: a direct write to a cache was never sent, and hid the remote's document.
   @Test func onlyTheAppMayWriteACacheOfARemote() throws {
     let folder = try TemporaryFolder()
     let lines = folder.path + "-lines"
@@ -143,7 +143,7 @@ import Testing
     #expect((4097..<8192).contains(losses.first?["offset"] as? Int ?? 0))
   }
 
-  /// The story: a snapshot that nobody closed kept gigabytes on disk, and nothing said so.
+  /// Regression: a snapshot that was never closed kept gigabytes on disk without a warning.
   @Test func statReportsAForgottenSnapshot() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
@@ -209,7 +209,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
   }
 
-  /// The story: a restore was killed, and what it left kept its repetition from beginning.
+  /// Regression: the files of a killed restore prevented its repetition.
   @Test func anInterruptedRestoreCanBeRepeated() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
@@ -241,7 +241,8 @@ import Testing
     }
   }
 
-  /// The story: nobody knew what lay in the folder of a backup that had been killed, and whether it may be used again.
+  /// Regression: the message did not explain the remains of a killed backup, or whether its folder was
+  /// reusable.
   @Test func anInterruptedBackupIsRepeatedAndReported() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
@@ -325,7 +326,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
   }
 
-  /// As some crashes leave it: the last object is gone, and the content is still to be removed.
+  /// The state after some crashes: the last object is deleted, and its content is not.
   @Test func checkFindsAnUnreferencedContentAndCompactRemovesIt() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -360,7 +361,7 @@ import Testing
     #expect(after.status == 0)
   }
 
-  /// Of small contents, of which many share a file.
+  /// Small contents, many of which share a file.
   @Test func compactEmptiesAPackWithHalfGarbage() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -383,7 +384,7 @@ import Testing
     #expect(check.contains("; 4 objects of the storage compared with 4 contents\nNo damage.\n"), "\(check)")
   }
 
-  /// What the storage cannot read keeps no document from being compacted.
+  /// Unreadable contents must not prevent the compaction of documents.
   @Test func compactContinuesWithoutUnreadableContentsAndReportsThem() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)

@@ -44,7 +44,7 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
   }
 
-  /// The story: somebody wanted a live query, and a reader with its text as a name was entered.
+  /// Regression: a query was taken for the name of a reader, which was then registered.
   @Test func aQueryIsNotAReaderName() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()

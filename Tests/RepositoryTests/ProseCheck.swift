@@ -1,4 +1,5 @@
-// Comments and names in plain words: openers of doc comments, actors, width, stems of identifiers, the glossary.
+// Comments and names in plain words: openers of doc comments, actors, width, stems of identifiers, the
+// glossary.
 
 struct ProseCheck {
   /// Comments may be as wide as code (`lineLength` in .swift-format).

@@ -134,7 +134,7 @@ import Testing
     expectNone(try await compiler.compile(use.files, flags: use.flags + [build.optimisation]))
   }
 
-  /// The bare name is the enumeration, which is no wrapper, as documented.
+  /// The bare name is the enumeration, which is not a wrapper, as documented.
   @Test func theWrapperIsRefusedWithoutItsModuleName() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let text = Self.imports("Ballcap", "FirebaseFirestore") + Self.wrapped

@@ -7,9 +7,9 @@
 //       → an adapter
 //       → a table that refuses every update that a table view would refuse
 //
-// After each commit, rng decide whose delay is over. Now and then all are, and the table is compared with what a fresh
-// computation makes of the records. Between the sections and the adapter somebody meddles: while something is told, it
-// says that items have changed.
+// After each commit, rng decide whose delay is over. Now and then all are, and the table is compared with
+// what a fresh computation makes of the records. Between the sections and the adapter somebody meddles: while
+// something is told, it says that items have changed.
 
 import FirebaseFirestore
 import Foundation

@@ -82,8 +82,8 @@ struct LoopMount {
     if mayRunFull { try limitRequestsToOnePage() }
   }
 
-  /// Of a request that there is room for in part, a loop device writes that part and reports success: what a sync has
-  /// promised is not there. For a single page there is room or there is none.
+  /// A loop device that has space for only a part of a request writes that part and reports success, so
+  /// synced data is lost. A request for a single page either fits or fails.
   private func limitRequestsToOnePage() throws {
     let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
     let words = mounts.map { $0.split(separator: " ") }

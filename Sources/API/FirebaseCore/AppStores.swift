@@ -7,7 +7,7 @@ package import OfflineSync
 /// The location of a database's documents.
 package enum StoreAddress: Hashable, Sendable {
   case directory(String)
-  /// In memory, as long as the store has users.
+  /// A store in memory, which exists while it has users.
   case memory(UUID)
 }
 
@@ -20,9 +20,8 @@ package final class AppStores: Sendable {
 
   private init() {}
 
-  /// Returns a use of the store at `place`, and opens or creates the store for the first user, whose
-  /// `durability` applies. Opening replays the WAL, so it must not be called on a thread that may not
-  /// block. Other locations are not blocked meanwhile.
+  /// Returns a use of the store at `place`. For the first user, opens or creates the store with
+  /// `durability`. Opening replays the WAL and blocks, but not for other locations.
   package func use(
     _ place: StoreAddress, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {
@@ -47,7 +46,7 @@ package final class AppStores: Sendable {
     stores.withLock { stores in
       if let store = stores[place] { return store }
       let store = SharedStore(place)
-      // A store in memory cannot be shared by name.
+      // A store in memory is not registered, because no other user can address it.
       if case .directory = place { stores[place] = store }
       return store
     }
@@ -121,8 +120,8 @@ private final class SharedStore: Sendable {
     }
   }
 
-  /// Throws `locked` if another process uses the store. Any other error of the open is no reason to keep
-  /// the store.
+  /// Throws `locked` if another process uses the store. Ignores all other errors, because a store that
+  /// cannot be opened may be deleted.
   private func checkUnlocked(_ path: String) throws(DocumentStoreError) {
     var options = DocumentStore.Options()
     options.createsIfMissing = false

@@ -88,12 +88,13 @@ public final class FirebaseApp: NSObject, Sendable {
     return apps.isEmpty ? nil : apps
   }
 
-  /// Terminates all instances created from the app, closes its stores and frees its name, then calls the
-  /// completion with true. If the app was deleted before, it has no effect and the completion gets false.
+  /// Terminates all instances created from the app, closes its stores and frees its name. Then calls the
+  /// completion with true. If the app was deleted before, has no effect and calls the completion with
+  /// false.
   ///
-  /// All work is done on the calling thread before the call returns. The data on disk stays. A running
-  /// transaction block is not waited for, because it may need the calling thread; its later reads and
-  /// commits fail.
+  /// All work is done on the calling thread before the call returns. The data on disk stays. The call does
+  /// not wait for a running transaction block, because the block may need the calling thread. Later reads
+  /// and commits of that transaction fail.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let isMine = Self.registry.withLock { registry in
       guard registry.apps[name] === self else { return false }
@@ -160,8 +161,8 @@ extension FirebaseApp {
     return teardown
   }
 
-  /// Removes a teardown whose work is completely done, so that `delete` does not wait for it. No effect
-  /// if it has run.
+  /// Removes a teardown whose work is completely done, so that `delete` does not wait for it. Has no effect
+  /// if the teardown has already run.
   package func removeTeardown(_ teardown: Teardown) {
     // Released outside the lock, with everything that it retains.
     let removed = state.withLock { state in

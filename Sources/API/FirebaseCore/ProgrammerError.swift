@@ -1,6 +1,7 @@
-// The reaction to misuse of the API: the only trap of the API modules, which a test may replace.
+// The reaction to misuse of the API: the only trap in the API modules. Tests can replace it.
 
-/// Ends a program that broke a rule of the API by a bad path, a bad argument or a wrong state.
+/// Ends a program that violates a rule of the API with an invalid path, an invalid argument or a call in a
+/// wrong state.
 ///
 /// The original raises an Objective-C exception, which Swift cannot catch, so this traps with the
 /// original's message. An error that a correct program can meet is an `NSError` and never ends here.
@@ -27,10 +28,10 @@ package enum ProgrammerError {
 
   private static let current = Guarded<Hook>({ message in fatalError(message) })
 
-  /// Ends the process, or at least the thread. The default writes the message to standard error as a
-  /// fatal error, also in release builds, and traps.
+  /// The function that ends the process, or at least the thread. The default writes the message to standard
+  /// error as a fatal error, also in release builds, and traps.
   ///
-  /// Any thread may read and replace it. A trap in progress keeps the hook with which it started.
+  /// Any thread may read and replace the hook. A trap in progress keeps the hook with which it started.
   package static var hook: Hook {
     get { current.withLock { $0 } }
     set { current.withLock { $0 = newValue } }

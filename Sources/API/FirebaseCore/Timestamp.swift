@@ -5,8 +5,8 @@ public import Foundation
 
 /// A point in time between the years 1 and 9999, in nanoseconds, independent of calendars and time zones.
 ///
-/// `time = 1970-01-01T00:00:00Z + seconds + nanoseconds / 1_000_000_000`; the nanoseconds count forward
-/// also before 1970.
+/// `time = 1970-01-01T00:00:00Z + seconds + nanoseconds / 1_000_000_000`. The nanoseconds count forward
+/// even before 1970.
 ///
 /// A document stores whole microseconds, so a value that is read back is rounded down to a multiple of
 /// 1000 nanoseconds. A `Date` is less precise for most times. Equal timestamps give equal dates, but

@@ -1,11 +1,13 @@
-// A field that the commit sets to its own time. `Ballcap` re-exports it by name (ServerTimestamp+Export.swift there).
+// A field that the commit sets to its own time. `Ballcap` re-exports it by name (ServerTimestamp+Export.swift
+// there).
 
 public import FirebaseFirestore
 
 /// A moment that the commit decides, or one that is known.
 ///
-/// `FirebaseFirestore` has a property wrapper of the same name. A file that imports `Ballcap` means this type, whether it
-/// imports Firestore as well or not. There the wrapper is `@FirebaseFirestore.ServerTimestamp`.
+/// `FirebaseFirestore` has a property wrapper of the same name. A file that imports `Ballcap` means this
+/// type, whether it imports Firestore as well or not. There the wrapper is
+/// `@FirebaseFirestore.ServerTimestamp`.
 public enum ServerTimestamp: Codable, RawRepresentable, Sendable {
   public typealias RawValue = Timestamp
 

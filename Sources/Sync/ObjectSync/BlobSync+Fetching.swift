@@ -255,7 +255,7 @@ extension BlobSync {
     }
   }
 
-  /// One piece of what somebody has left. What cannot be read again is brought again.
+  /// Reads one piece of a staged part back. If that fails, the content is fetched again from the start.
   private func rereadStaged(_ search: Search, _ object: RemoteObject, _ arrival: ObjectArrival) {
     do throws(DocumentStoreError) {
       let isMore = try arrival.rereadStaged()

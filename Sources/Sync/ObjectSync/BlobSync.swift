@@ -7,9 +7,10 @@
 //               locally; then the next change is sent
 //
 // Two failures block only the changes of their own object: local content that cannot be read, and an upload
-// whose session the remote loses repeatedly. The client retries such a change. After `failuresBeforeReport` attempts
-// it reports the error to the watcher, and reverts the change if a later upload or deletion of the object is
-// queued. If a damaged record prevents the store from taking down an outcome, that error is reported at once.
+// whose session the remote loses repeatedly. The client retries such a change. After `failuresBeforeReport`
+// attempts it reports the error to the watcher, and reverts the change if a later upload or deletion of the
+// object is queued. If a damaged record prevents the store from taking down an outcome, that error is
+// reported at once.
 //
 // All work runs on one serial scheduler, with one remote call at a time. BlobSync+Fetching.swift has the
 // opposite direction.
@@ -66,7 +67,7 @@ package final class BlobSync: @unchecked Sendable {
   static let pieceBytes = 256 << 10
   /// The shortest patience, so that the remote has a chance to answer.
   private static let patienceMin: Int64 = 1_000_000
-  /// After this many failed attempts of one change, its watcher is told.
+  /// The number of failed attempts of a change after which its watcher is notified.
   private static let failuresBeforeReport = 5
   /// After this many session errors of an upload, the upload starts over.
   private static let sessionErrorsMax = 3

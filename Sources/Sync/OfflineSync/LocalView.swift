@@ -133,7 +133,7 @@ public final class LocalView: Sendable {
     try store.commit(mutations)
   }
 
-  /// The first half of a write: its place in the order of all. Has to be followed by `finish`.
+  /// Starts a write and assigns its place in the commit order. The caller must call `finish`.
   package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitInProgress {
     try store.begin(mutations)
   }

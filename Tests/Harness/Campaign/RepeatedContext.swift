@@ -2,7 +2,7 @@
 
 internal import ByteStore
 
-/// No commit of a campaign puts the key: where it shows up, a context was taken for a commit.
+/// No commit of a campaign uses this key. If it appears, a context was taken for a commit.
 struct RepeatedContext: UpperLayer, CheckpointPages {
   let bytes: Int
 

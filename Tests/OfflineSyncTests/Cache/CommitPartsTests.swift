@@ -93,8 +93,8 @@ import Testing
 
   // MARK: Events
 
-  /// Wherever it is cut off, a target is as it was, or as it is then, or nothing is known of it: never is a token there
-  /// without the documents that it vouches for. And the remote can tell all of it again.
+  /// Wherever the step is interrupted, a target has its old state, its new state, or no resume state. A
+  /// token never exists without the documents that it covers, and the remote can send everything again.
   @Test func anInterruptedEventLeavesNoResumeToken() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  /// A listener and a bundle, too: views are made when all of it is there.
+  /// With a listener and a bundle: views are updated only after the whole step.
   @Test func listenersAreNotifiedOnceOfAStepInParts() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
@@ -201,7 +201,7 @@ import Testing
 
   // MARK: Writes
 
-  /// Nobody sees half of a batch, not even who looks at the store itself, and it is in the queue if it is seen.
+  /// No read sees a part of a batch, not even in the store itself, and a visible batch is in the queue.
   @Test func aWriteInPartsIsAtomic() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
@@ -242,7 +242,7 @@ import Testing
     try checkIsWhole(local)
   }
 
-  /// The batches of both are changed or swapped in several commits.
+  /// The batches of both users change in several commits.
   @Test func anInterruptedChangeOfUserIsCompleteOrHasNoEffect() throws {
     let local = try Self.open(disk, Self.small)
     for (user, numbers) in [(nil, 0..<8), ("ann", 4..<12)] as [(String?, Range<Int>)] {

@@ -38,7 +38,7 @@ import Testing
     try local.store.count(StructuredQuery(.collection(CollectionPath(unchecked: segments))))
   }
 
-  /// The first state of a listener is all that the authority has, and the client lives on.
+  /// The first snapshot of a listener has all documents of the authority, and the client keeps working.
   @Test func aFirstSnapshotMayExceedOneCommit() throws {
     let world = try LoopbackWorld()
     for half in [0..<9, 9..<18] {
@@ -67,7 +67,7 @@ import Testing
     #expect(found?.0 == 19 && found?.1 == false)
   }
 
-  /// Of one that asks for little and makes much, nothing stays: what was written ahead is taken back.
+  /// A small request with a large result fails without effect: parts written in advance are removed.
   @Test func aWriteWithAnOversizedResultFailsAlone() throws {
     let local = try cache(documents: 17)
     let moment = version.stored
@@ -85,7 +85,7 @@ import Testing
     #expect(try again.document(path(0)).fields?["n"] == .integer(2))
   }
 
-  /// The batch, its documents, and what the remote has of them are three times what was asked for.
+  /// The batch, its documents, and the remote's versions are three times the size of the request.
   @Test func aTenMegabyteRequestOverLargeDocumentsIsQueued() throws {
     let local = try cache(documents: 10)
     let mutations = (0..<10).map { number in
@@ -105,7 +105,7 @@ import Testing
     #expect(try notes(again, "__queue__") == 0 && notes(again, "__queue__", "-:1", "__parts__") == 0)
   }
 
-  /// Whose documents with writes that wait are too much for one commit.
+  /// A user whose documents with pending writes exceed one commit.
   @Test func aUserWithManyPendingWritesCanBeChanged() throws {
     let local = try cache(documents: 15)
     _ = try local.changeUser("ann")

@@ -7,7 +7,8 @@ import OfflineSync
 import Testing
 
 @Suite struct FirstAnswerTests {
-  /// Nothing is left of the read when its answer comes: who listens then is told what is cached before the remote speaks.
+  /// The read's listener is gone when its handler runs. A new listener receives the cached state before
+  /// the remote answers.
   @Test func aListenerAddedByAReadHandlerSharesNoView() throws {
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())

@@ -97,7 +97,7 @@ import Testing
 
   // MARK: The watch stream
 
-  /// No view changes by that, and so nobody is told.
+  /// No view changes, so no listener is notified.
   @Test func confirmationOfTheVersionEndsTheWait() {
     askAndWait()
     tell(Self.fields(1, Self.patched), at: 8)
@@ -118,7 +118,7 @@ import Testing
     expect(.failed(.permissionDenied))
   }
 
-  /// What the remote has is the same for all users.
+  /// The remote's document is shared by all users.
   @Test func theNextUsersStreamEndsTheWait() {
     askAndWait()
     client.send(.changeUser("ann"))
@@ -163,7 +163,7 @@ import Testing
     expect(.failed(.cancelled))
   }
 
-  /// Nothing of what others have made is left then.
+  /// A set replaces all changes of other clients.
   @Test func aLocalSetEndsTheWait() {
     askAndWait()
     client.write([.set(note, Self.fields(4))], .local) { _ in }

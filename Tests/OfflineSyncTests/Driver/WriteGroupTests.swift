@@ -97,7 +97,7 @@ import Testing
     #expect(found == Set(others.map { "\($0)" }))
   }
 
-  /// Whatever call of the disk fails: each write ends once, and one that has succeeded is there.
+  /// Whatever disk call fails, each write completes once, and a successful one exists.
   @Test(arguments: 0..<24) func aFailingDiskLosesNoAcknowledgedWrite(call: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
@@ -116,7 +116,7 @@ import Testing
     #expect(Set(ends.succeeded.map { "\($0)" }).isSubset(of: found))
   }
 
-  /// A handler that stops the client in the middle of a group ends none of it twice.
+  /// If a handler stops the client in the middle of a group, no write completes twice.
   @Test(arguments: [false, true]) func stoppingWithinAGroupCompletesEachWriteOnce(oneFails: Bool) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)

@@ -286,7 +286,7 @@ import Testing
     #expect(value(written) != nil)
   }
 
-  /// Those who ask: what may have happened is not tried again, and what has not happened is.
+  /// A transaction must not retry a commit that may have happened, and must retry one that has not.
   @Test func transactionsDistinguishALostAnswerFromALostRequest() throws {
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority)

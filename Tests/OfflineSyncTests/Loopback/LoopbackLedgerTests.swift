@@ -16,8 +16,7 @@ import Testing
 
   private func integers(_ numbers: [Int64]) -> StoredValue { .array(numbers.map { .integer($0) }) }
 
-  /// Of a document that was not there, one that was changed, one that was left as it was, one that is gone, and one that is
-  /// ahead of the clock.
+  /// Documents that were absent, changed, left unchanged, deleted, and ahead of the clock.
   @Test func earlierUpdateTimesAreStoredOnceForBothUses() throws {
     let lists = [[StoredValue]](repeating: [], count: 5)
     let kept = try results(LoopbackLedger.fields(lists, [0, 0, 7, 0, 0], befores: [0, 4, 7, -6, 20]))
@@ -42,7 +41,7 @@ import Testing
     }
   }
 
-  /// It is one document, and has to stay within the limits of one.
+  /// The record is a document and has to stay within its limits.
   @Test func aBatchOfTwentyThousandWritesIsAccepted() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let mutations = (0..<20_000).map { Mutation.delete(DocumentPath(unchecked: ["rooms", "\($0)"])) }

@@ -103,7 +103,7 @@ import Testing
         == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
   }
 
-  /// What left the answer of a query with a limit need not have changed.
+  /// A document that left the result of a query with a limit need not have changed.
   @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -120,7 +120,7 @@ import Testing
       told(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
   }
 
-  /// What a bundle has of its query may be gone by now.
+  /// A document in the bundle may be deleted by now.
   @Test func aTargetKnownFromABundleIsResent() throws {
     try commit(Self.set("a", 1), Self.set("gone", 1))
     let readTime = try #require(try world.authority.snapshot().time)
@@ -153,7 +153,7 @@ import Testing
     #expect(told(from: before, expectedCount: 1) == Self.allAgain)
   }
 
-  /// Those who are connected when the feed forgets what they were not told yet.
+  /// Connected targets when the feed drops changes that they were not sent.
   @Test func aTargetWithDroppedChangesIsResentAndContinues() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
     let watcher = Watcher(world)
@@ -174,7 +174,7 @@ import Testing
     #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
   }
 
-  /// What a remote has not given itself: of another store, of a time to come, of another history, and no token at all.
+  /// Foreign tokens: of another store, of the future, of another history, and invalid ones.
   @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()
@@ -199,7 +199,7 @@ import Testing
     #expect(told(from: before, in: other) == Self.allAgain)
   }
 
-  /// The authority is restored from an image of its disk, and goes on differently from there.
+  /// The authority is restored from a disk image and continues with different commits.
   @Test func aTokenOfLostCommitsRestartsTheTarget() throws {
     func open(_ disk: SimulatedDisk, seconds: Int64) throws -> LoopbackWorld {
       var options = DocumentStore.Options()

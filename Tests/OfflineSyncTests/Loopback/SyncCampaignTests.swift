@@ -22,7 +22,7 @@ import Testing
     #expect(unreached == [], "seed \(seed)")
   }
 
-  /// A seed that failed once fails again.
+  /// A seed that failed once must fail again.
   @Test func equalSeedsGiveEqualHistories() {
     for seed in UInt64(1)...6 { #expect(SyncHistory.run(seed: seed) == SyncHistory.run(seed: seed)) }
   }

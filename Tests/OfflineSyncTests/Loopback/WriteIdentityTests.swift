@@ -20,7 +20,7 @@ import Testing
     return count
   }
 
-  /// A backup is opened while the original goes on: both count on from the same number.
+  /// A backup is opened while the original continues, so both use equal batch numbers.
   @Test func aCopyOfAClientRepeatsNoWriteAndItsOwnAreApplied() throws {
     let disk = SimulatedDisk()
     let original = try world.client(on: disk)
@@ -48,7 +48,7 @@ import Testing
     #expect(rejected.withLock { $0 } == 0)
   }
 
-  /// A write is in a buffer, goes out and is answered; then the power fails before the buffer is on the disk.
+  /// A buffered write is sent and answered; then a power loss removes it from the disk.
   @Test func aBatchNumberLostInAPowerFailureIsReusedSafely() throws {
     let disk = SimulatedDisk()
     let client = try world.client(on: disk, .buffered)
@@ -67,8 +67,8 @@ import Testing
     #expect(try count() == .integer(2))
   }
 
-  /// The story: a copy took what it was told of a forgotten outcome for what the document has, and what was written for
-  /// that was refused until the watch stream told something else.
+  /// Regression: a copy took the answer to a dropped outcome for the document's state, so dependent
+  /// writes were refused until the watch stream sent another version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {

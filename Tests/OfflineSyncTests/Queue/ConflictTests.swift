@@ -79,7 +79,7 @@ import Testing
     #expect(conflicts.withLock { $0.count } == 1)
   }
 
-  /// What the remote tells while writes wait is no reason to forget what they were made on.
+  /// Messages of the remote while writes are pending must not replace their base.
   @Test func aKnownConflictSurvivesWatchEventsAndARestart() throws {
     let conflicts = Locked<[String]>([])
     let disk = SimulatedDisk()
@@ -105,7 +105,7 @@ import Testing
     back.stop()
   }
 
-  /// A lost answer is no conflict: the document is another one because of the write itself.
+  /// A lost answer is no conflict, because the write itself changed the document.
   @Test func anAcceptedWriteDoesNotConflictWithItself() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -124,7 +124,7 @@ import Testing
     #expect(try text() == "39")
   }
 
-  /// Or it would be in the way of all others for ever.
+  /// Otherwise the batch would block all others forever.
   @Test func aConflictInAnUnreadableDocumentIsARejection() throws {
     let client = try client(SimulatedDisk(), merging(Locked<[String]>([])))
     let rejected = Locked<[RemoteError.Code]>([])
@@ -145,7 +145,7 @@ import Testing
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
   }
 
-  /// What is written blindly need not be looked at.
+  /// An unguarded write does not have to be looked up.
   @Test func aConflictIsResolvedWithoutReadingABlindlyWrittenDocument() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -164,8 +164,8 @@ import Testing
     #expect(try Self.text(world.authority.document(at: other)) == "blind")
   }
 
-  /// Its conditions decide about it, as a whole: the resolver would have dropped a half of it. What it was made for has
-  /// gone, and so it is refused.
+  /// The preconditions of the batch decide about it as a whole; the resolver would have dropped a half of
+  /// it. The write is refused, because the state that it depends on no longer exists.
   @Test func theResolverIsNotCalledForABatchWithPreconditions() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -195,7 +195,8 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  /// The story: what a resolver wrote had the count of the remote, and was written behind a batch that had added to it.
+  /// Regression: a resolver's write contained the remote's count and was queued after a batch that had
+  /// incremented it.
   @Test func aResolversWriteLeavesTheFieldsOfEarlierGuardedBatches() throws {
     @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
       .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
@@ -245,8 +246,8 @@ import Testing
     case follower
   }
 
-  /// The story: fields that the resolver had decided on were left to a batch that was certain to be refused, and nobody
-  /// wrote them.
+  /// Regression: fields of the resolver's write were left to a batch that was certain to be refused, so
+  /// they were not written at all.
   @Test(arguments: Doomed.allCases) func aCertainlyRefusedBatchKeepsNoFieldsFromTheResolver(
     kind: Doomed
   ) throws {

@@ -90,7 +90,7 @@ import Testing
     #expect(counts == [0, 1, 2, 3])
   }
 
-  /// The blind one lands on whatever others have made: those behind it have not read that.
+  /// A patch without precondition applies to any state, but later writes depend on the state that they read.
   @Test func countsAfterABlindPatchAreExactUnderConcurrentWrites() throws {
     var counts: Set<Int> = [try accepted(moment: 0, isOffline: true, isBlind: true)]
     #expect(counts == [1])
@@ -100,7 +100,7 @@ import Testing
     #expect(counts == [1, 2, 3])
   }
 
-  /// A bundle brought it to the authority, and whoever made that has a clock that is ahead.
+  /// A bundle brought the document to the authority, from a machine whose clock is ahead.
   @Test func aWriteOfADocumentAheadOfTheClockAndItsFollowerAreAccepted() throws {
     let world = try LoopbackWorld()
     let ahead = try #require(StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0))
@@ -171,7 +171,7 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(0))
   }
 
-  /// It could never be told from one that somebody has come before.
+  /// Otherwise it could not be distinguished from a write after a change by others.
   @Test func aFollowerOfAnAnsweredWriteFailsAtOnce() throws {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     for (id, time) in [(1, 7), (2, 8), (3, 9)] {
@@ -186,7 +186,7 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  /// It left no trace in what was seen, but the one behind it did.
+  /// The refused batch did not appear in the view, but the next batch did.
   @Test func aRefusedWriteWithoutEffectHidesItsFollowers() throws {
     let (local, store) = try cache(Self.write(1, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
@@ -230,7 +230,7 @@ import Testing
     #expect(local.queue.brokenInvariant() == nil)
   }
 
-  /// Each is for what the one before it has made, also if the program was started anew between their answers.
+  /// Each write depends on the result of the previous one, also if the program restarts between the answers.
   @Test(arguments: [7 as Int64, 6]) func twoBlindPatchesMustHaveNoWriteInBetween(before: Int64)
     throws
   {
@@ -242,7 +242,7 @@ import Testing
     #expect(try requirements(store) == [before == 7 ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  /// Whatever was there, it is the same afterwards.
+  /// A set gives the same result whatever the earlier state.
   @Test func followersOfASetDoNotDependOnEarlierVersions() throws {
     let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]))
     let (local, store) = try cache(Self.blind, behind: set)
@@ -275,8 +275,8 @@ import Testing
   /// When other clients write: between two blind patches at versions 7 and 9, or after them.
   enum Others: CaseIterable { case never, between, behind }
 
-  /// The story: the connection broke before the answers to two writes, and the watch stream was the first to be back. At
-  /// the answer to the first one, which is older than what was told, what had been made for that was refused.
+  /// Regression: the connection broke before two answers, and the watch stream recovered first. The first
+  /// answer is older than the watched version, so the write that followed was refused.
   @Test(arguments: Others.allCases) func resultsOfTwoBlindPatchesOnTheWatchStreamAreExpected(
     others: Others
   ) throws {
@@ -298,7 +298,7 @@ import Testing
     #expect(try requirements(store).last == .impossible, "it may count twice")
   }
 
-  /// It leaves alone what the watch stream has told, and is the first to be answered.
+  /// It leaves the watched state unchanged, and is answered first.
   @Test func aCreationOnTheWatchStreamIsTheExpectedState() throws {
     let creation = Mutation.set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false))
     let (local, store) = try cacheThatWasTold([creation, Self.blind], at: 9, isThere: false)
@@ -347,7 +347,7 @@ import Testing
     #expect(try requirements(store) == [.none, .impossible])
   }
 
-  /// What is set begins anew, also if the server is to set a time in it.
+  /// A set replaces the whole document, also with a server timestamp.
   @Test func aRefusedDeletionDoesNotAffectFollowersOfALaterSet() throws {
     let set = Mutation.set(
       Self.note, StoredMap([("rank", .integer(1))]),
@@ -359,7 +359,7 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
   }
 
-  /// What has a condition of its own says itself what it is made on.
+  /// A write with a precondition of its own does not depend on earlier ones.
   @Test(arguments: [true, false]) func aRefusedCreationDoesNotAffectFollowersOfAGuardedWrite(
     isAccepted: Bool
   ) throws {
@@ -372,7 +372,7 @@ import Testing
     #expect(try requirements(store) == [isAccepted ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  /// It has made nothing that the one behind it could be for.
+  /// The batch has no effect on which the next batch could depend.
   @Test func aCertainlyRefusedBatchHidesNoAnswerFromItsFollowers() throws {
     let (local, store) = try cache(Self.write(2, .impossible))
     try accept(1, at: 7, on: 5, local)
@@ -382,7 +382,8 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  /// What a remote that does not say what was there has accepted is what it was made for.
+  /// If the remote does not report the earlier version, the accepted write counts as applied to the
+  /// expected one.
   @Test func aBlindPatchIsNotAssumedWithoutAReportedVersion() throws {
     let (local, _) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     for id in [1, 2, 3] { try accept(Int64(id), at: 6 + Int64(id), on: nil, local) }
@@ -390,7 +391,7 @@ import Testing
     #expect(try local.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
-  /// Until the watch stream tells what came of it, also behind a restart.
+  /// Until the watch stream delivers the document, also after a restart.
   @Test func theResultOfABlindPatchOnAnUnreadVersionIsAssumed() throws {
     let (local, store) = try cache(Self.blind, behind: Self.blind)
     for id in [1, 2] { try accept(Int64(id), at: 7 + Int64(id), on: 5 + Int64(id), local) }
@@ -418,7 +419,7 @@ import Testing
     #expect(try again.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
-  /// Others had deleted the document, and nobody had heard of that.
+  /// Other clients had deleted the document, which this client did not know.
   @Test func aSetDocumentIsFullyKnown() throws {
     let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false))
     for mutations in [[set], [set, Self.blind]] {
@@ -432,7 +433,7 @@ import Testing
     }
   }
 
-  /// Between a read and the write that depends on it, what was read may be answered, and others may come.
+  /// Between a read and a dependent write, pending writes may be answered, and other clients may write.
   @Test func aReadOfOneWriteDoesNotMatchTheNextWritesResult() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

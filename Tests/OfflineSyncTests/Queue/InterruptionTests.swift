@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// The second of three writes is cancelled when it waits, is sent, is at the remote, is answered; the connection may
-  /// have been lost before.
+  /// The second of three writes is cancelled while it is pending, sent, at the remote, or answered,
+  /// possibly after a lost connection.
   @Test(arguments: 0..<40) func aCancelledWriteIsAppliedOrNotAndOthersCountOnce(moment: Int) throws {
     let client = try world.client(on: disk)
     let query = StructuredQuery(.document(counter))
@@ -61,7 +61,7 @@ import Testing
     #expect(seen(by: client) == number, "what the remote has is what is seen")
   }
 
-  /// Another user comes and goes: nobody's write is lost or sent as that of another.
+  /// A change of user and back: no write is lost or sent as another user.
   @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  /// A remote that says what nobody has asked for.
+  /// A remote that sends unrequested messages.
   @Test func unrequestedStreamMessagesAreIgnored() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

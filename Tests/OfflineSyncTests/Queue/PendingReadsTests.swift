@@ -26,7 +26,7 @@ import Testing
     try reads.close()
   }
 
-  /// What is pending is laid over a document once, when it is written, and not by each read.
+  /// Pending writes are applied once, when they are written, and not by each read.
   @Test(.enabled(if: allocations_are_counted())) func theCostOfAGetDoesNotGrowWithPendingWrites()
     throws
   {

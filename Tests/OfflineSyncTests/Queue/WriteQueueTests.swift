@@ -95,8 +95,8 @@ import Testing
     #expect(short.stored == long.stored, "seed \(seed)")
   }
 
-  /// Two changes of one document in one batch add to different fields: once the remote has told the outcome, both
-  /// count once.
+  /// A batch increments different fields of one document. After the remote's result, each increment
+  /// counts once.
   @Test func everyIncrementOfABatchKeepsItsBase() throws {
     let before = SyncedDocument(
       path, .found(StoredMap([("n", .integer(5)), ("m", .integer(7))])),
@@ -126,7 +126,7 @@ import Testing
       : .patch(path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")]))
   }
 
-  /// Going through the whole chain at each answer would take hours here.
+  /// Scanning the whole chain for each answer would take hours here.
   @Test(.timeLimit(.minutes(2))) func manyWritesOfOneDocumentAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
@@ -149,7 +149,8 @@ import Testing
     #expect(seen.pending == .committed)
   }
 
-  /// Nor if one at the end follows all of them: what it is for is not seen, and it is found at once.
+  /// This also holds if the last batch follows all others: its precondition has no visible effect, and it
+  /// is found at once.
   @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeAFollowerAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
@@ -181,7 +182,7 @@ import Testing
     #expect(queue.brokenInvariant() == nil && seen.fields?["n"] == .integer(1))
   }
 
-  /// Going through all of them for each of them would take many minutes here.
+  /// Scanning all mutations for each one would take many minutes here.
   @Test(.timeLimit(.minutes(2))) func aBatchOfFiftyThousandDocumentsIsQueuedAndAnswered() {
     let mutations = (0..<50_000).map { increment(DocumentPath(unchecked: ["rooms", "\($0)"])) }
     var queue = WriteQueue()
@@ -194,7 +195,7 @@ import Testing
     #expect(queue.count == 2)
   }
 
-  /// An earlier program did not write down what lay under what it followed.
+  /// An earlier release did not record the ground.
   @Test func batchesOfEarlierReleasesFollowTheAcceptedWrite() {
     var queue = WriteQueue()
     let blind = Mutation.patch(path, StoredMap(), mask: FieldMask([field("m")]), precondition: .exists(true))

@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// The remote has told all of the target and nothing that could be taken: that is not absence.
+  /// The remote has sent the complete target without an acceptable document, which does not mean absence.
   @Test func aRefusedDocumentIsNotAbsentAndLaterListenersAreNotified() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let query = StructuredQuery(.document(path("bad")))
@@ -208,7 +208,7 @@ import Testing
     #expect(engine.activeLimbo[path("bad")] == limbo)
   }
 
-  /// A path may fit into the key of its document, and escaped not into those of what a client notes about it.
+  /// A path may fit in its document's key, but not, escaped, in those of the client's own entries.
   @Test func aDocumentWithATooLongCacheKeyIsRefused() throws {
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)
@@ -255,7 +255,7 @@ import Testing
     #expect(told(try finish(engine, id)) == ["1: a", "1: refused existenceFilter"])
   }
 
-  /// A target that was never asked for leaves nothing behind that a later target could meet.
+  /// Messages about a target that was not requested must not affect a later target.
   @Test func messagesAboutUnrequestedTargetsAreIgnored() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)

@@ -86,7 +86,8 @@ import Testing
     #expect(try begin(later) == [9])
   }
 
-  /// A remote that does not know a token any more says so before the handshake is over. No write is lost for it.
+  /// A remote that does not accept a token closes the stream before the handshake is complete. No write
+  /// is lost.
   @Test func aRefusedTokenIsDroppedAndTheWritesAreSent() throws {
     let engine = SyncEngine(try open(disk))
     _ = try begin(engine)
@@ -135,8 +136,8 @@ import Testing
     #expect(try world.authority.document(at: path)?.fields["n"] == .integer(4))
   }
 
-  /// The power fails before the last token is on the disk: the one before it is sent, and a write that was taken is
-  /// not taken twice.
+  /// A power loss removes the last token: the previous one is sent, and an accepted write is not applied
+  /// twice.
   @Test func aTokenFromBeforeAPowerLossIsHarmless() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)

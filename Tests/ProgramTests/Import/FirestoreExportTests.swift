@@ -65,7 +65,7 @@ import Testing
     #expect(got.count == wanted.count)
   }
 
-  /// Blocks have 32 KiB, so that most of these records are in parts.
+  /// Blocks have 32 KiB, so most of these records span blocks.
   @Test func recordsAcrossBlocksAndFilesAreImportedInOrder() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

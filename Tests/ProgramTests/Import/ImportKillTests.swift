@@ -103,7 +103,7 @@ import Testing
     try lines.close()
   }
 
-  /// Of a mark that cannot be written the import says nothing good, whatever ends it.
+  /// If a mark cannot be written, the import must not promise to resume.
   @Test func anInterruptedImportReportsWhereTheNextOneStarts() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

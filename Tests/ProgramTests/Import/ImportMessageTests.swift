@@ -29,7 +29,7 @@ import Testing
     #expect(first.contains("Nothing was imported. Mend it"))
   }
 
-  /// The story: the field of a line stood beside "fields", and the import wrote a document with nothing in it.
+  /// Regression: fields beside "fields" were ignored, and the import wrote an empty document.
   @Test func aLineWithFieldsUnderAnotherNameIsAnError() throws {
     let said = try complaint(good + #"{"path": "a/3", "x": 5}"#)
     #expect(said.contains("line 2: there are no \"fields\", and \"x\" says nothing: fields look like"))
@@ -46,7 +46,7 @@ import Testing
     #expect(try !complaint(good + "id,name\n").contains("CSV"))
   }
 
-  /// The story: a file of an archive was said to be CSV, and one whose copy had failed to be JSON over several lines.
+  /// Regression: an archive was reported as CSV, and a truncated copy as multi-line JSON.
   @Test func compressedEncodedAndTruncatedFilesAreRecognised() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/file")
@@ -86,7 +86,8 @@ import Testing
     #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Mend it and repeat"))
   }
 
-  /// The story: it was refused with the commit, as wrong usage, and hundreds of good lines before it with it.
+  /// Regression: the document was refused at the commit, as wrong usage, together with hundreds of valid
+  /// lines before it.
   @Test func anOversizedDocumentIsReportedWithItsLineAndEarlierOnesAreImported() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -114,7 +115,7 @@ import Testing
     }
   }
 
-  /// Few bytes of a file may be many of a document.
+  /// A few bytes in a file may be many in a document.
   @Test func importCommitsStayWithinTheLimit() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -126,7 +127,7 @@ import Testing
     #expect(outcome.output == "18 documents imported.\n", "\(outcome.complaint)")
   }
 
-  /// The story: a line that was mended had another length, and the import began anew.
+  /// Regression: a corrected line had another length, so the import started over.
   @Test func anImportResumesAtACorrectedLine() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -146,7 +147,7 @@ import Testing
     #expect(try dugout.run("import", store, path).output == "2 documents imported, 700 by an earlier run.\n")
   }
 
-  /// The story: "(error 28) 32500 documents before that were imported", and no word of what to do.
+  /// Regression: the message was "(error 28) 32500 documents before that were imported", without advice.
   @Test func aFullDiskIsReportedWithAdvice() {
     var evidence = StorageEvidence(message: "pwrite of s/log failed: No space left on device (error 28)")
     evidence.code = ENOSPC
@@ -161,7 +162,7 @@ import Testing
         + "Once that is mended, run the same command again: it begins again, and writes them once more.")
   }
 
-  /// The story: in a folder that was not its user's, an import said that it would go on from there, and began again.
+  /// Regression: in a folder of another user, an import promised to resume, and started over.
   @Test func resumingIsNotPromisedWithoutAMark() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/lines")

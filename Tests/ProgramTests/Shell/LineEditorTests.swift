@@ -94,7 +94,7 @@ import Testing
     #expect(ShellConsole.rendered("> ", Array("東京"), 1, 80) == "\r\u{1B}[K> 東京\u{1B}[2D")
   }
 
-  /// The story: each letter that was typed or pasted had all of the line looked at for letters that become one.
+  /// Regression: each typed or pasted letter rescanned the whole line for combining marks.
   @Test(.timeLimit(.minutes(1))) func aLongLineIsNotRescannedForEachLetter() {
     var editor = LineEditor()
     let text = String(repeating: "ab, ", count: 25_000)

@@ -36,7 +36,8 @@ import Testing
     #expect(try arguments("export 'my file' users") == ["--", "DIR", "my file", "users"])
   }
 
-  /// The story: a query with quotes around it, as on the command line, had "a text that does not end".
+  /// Regression: quotes around a whole query, as on the command line, gave the error "a text that does
+  /// not end".
   @Test func quotesAroundAWholeQueryAreRemoved() throws {
     #expect(try arguments("query \"a where x == 1\"") == ["--", "DIR", "a where x == 1"])
     #expect(
@@ -62,7 +63,7 @@ import Testing
     try pipe.fileHandleForReading.close()
   }
 
-  /// The story: "dugout shell w < /dev/full" took all memory of the machine.
+  /// Regression: "dugout shell w < /dev/full" consumed all memory.
   @Test func anEndlessLineIsRefused() throws {
     let zeros = try #require(FileHandle(forReadingAtPath: "/dev/zero"))
     let failure = #expect(throws: CommandFailure.self) {
@@ -93,7 +94,7 @@ import Testing
     #expect(ShellHistory(path: path).lines.count == ShellHistory.linesMax)
   }
 
-  /// The story: each of two shells wrote the whole file as it knew it, and the lines of the other were gone.
+  /// Regression: each of two shells rewrote the whole file, so lines of the other one were lost.
   @Test func concurrentShellsKeepEachOthersHistory() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/history"

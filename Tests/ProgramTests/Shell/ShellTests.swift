@@ -53,7 +53,7 @@ import Testing
     #expect(try shell(folder.path, "help").output.contains("watch QUERY"))
   }
 
-  /// The story: a page had the form of the command line and that of the shell, and examples of the former.
+  /// Regression: a help page mixed the forms of the command line and of the shell.
   @Test func helpInTheShellUsesTheShellsForm() throws {
     let folder = try TemporaryFolder()
     let names = ShellSession.commands.map { $0.name }

@@ -1,6 +1,7 @@
 // Parses queries in the JSON of Firestore's protocol.
 //
-//   {"parent": name, "limitType": "FIRST" | "LAST", "structuredQuery": {"from": [{"collectionId", "allDescendants"}],
+//   {"parent": name, "limitType": "FIRST" | "LAST", "structuredQuery": {"from": [{"collectionId",
+//   "allDescendants"}],
 //     "where": filter, "orderBy": [{"field", "direction"}], "limit", "startAt": cursor, "endAt": cursor}}
 
 import DocumentStore

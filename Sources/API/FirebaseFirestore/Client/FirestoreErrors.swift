@@ -1,5 +1,4 @@
-// Converts the engine's errors to `NSError` with Firestore's domain and codes. No other file translates
-// engine errors.
+// The only translation of the engine's errors to `NSError` with Firestore's domain and codes.
 
 import DocumentStore
 import Foundation

@@ -1,5 +1,4 @@
-// Converts between the objects of users and the tree of coded values, without checking the rules for
-// documents.
+// Converts between users' objects and the tree of coded values. Does not check the rules for documents.
 
 private import DocumentStore
 private import FirebaseCore

@@ -9,8 +9,8 @@ struct FieldCollector {
   let firestore: Firestore?
   /// Whether arrays may hold arrays, which no document allows.
   let nestsArrays: Bool
-  /// False for an argument, such as an operand of a filter or an element of an array union: it has no sentinels, and
-  /// names of its fields may be reserved.
+  /// False for an argument, such as an operand of a filter or an element of an array union: it has no
+  /// sentinels, and names of its fields may be reserved.
   let isWrite: Bool
   private(set) var sentinels: [EncodedFields.Sentinel] = []
 

@@ -15,8 +15,8 @@ final class ValueEncoder: Encoder {
   private(set) var value: CodedValue?
   /// The value asks for having no field.
   private(set) var isOmitted = false
-  /// Where this value, or one below it, has written a second time. Not all who write can throw: whoever asked the value
-  /// to encode itself does.
+  /// Where this value, or one below it, has written a second time. Not all who write can throw: whoever asked
+  /// the value to encode itself does.
   private var secondWrite: EncodingError.Context?
 
   /// Far beyond what a document may hold, and far from the end of any thread's stack.

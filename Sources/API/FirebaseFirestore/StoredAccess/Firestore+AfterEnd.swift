@@ -1,6 +1,7 @@
-// Calls for layers that continue an operation on their own. The user may have terminated the instance
-// meanwhile, which is not an error of the user. These calls therefore fail with `cancelled`, where the
-// public ones trap.
+// Calls for layers that continue an operation on their own, possibly after termination.
+//
+// The user may have terminated the instance meanwhile, which is not an error of the user. These calls
+// therefore fail with `cancelled`, where the public ones trap.
 
 private import DocumentStore
 private import FirebaseCore

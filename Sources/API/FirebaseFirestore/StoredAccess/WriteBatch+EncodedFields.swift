@@ -1,5 +1,7 @@
-// Writes of the layers. They accept encoded fields, report errors where the public calls trap, and return a
-// result before the callback queue runs.
+// Writes of the layers.
+//
+// They accept encoded fields, report errors where the public calls trap, and return a result before the
+// callback queue runs.
 
 import DocumentStore
 private import FirebaseCore

@@ -1,5 +1,4 @@
-// An observable query whose results are values. `@FirestoreQuery` uses it in SwiftUI, and it works
-// elsewhere too.
+// An observable query whose results are values, for `@FirestoreQuery` and for use without SwiftUI.
 
 public import Observation
 

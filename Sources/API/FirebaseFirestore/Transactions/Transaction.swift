@@ -44,8 +44,8 @@ public final class Transaction: NSObject, Sendable {
     setData(data, forDocument: document, merge: false)
   }
 
-  /// Sets the fields of `document`. With `merge`, all other fields stay; an empty map replaces the value
-  /// that it is set to.
+  /// Sets the fields of `document`. With `merge`, all other fields stay. An empty map replaces the field's
+  /// value.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool

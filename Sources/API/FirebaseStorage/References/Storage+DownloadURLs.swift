@@ -1,5 +1,6 @@
-// Download URLs for programs on this machine. A program with the URL can read the object until the URL is
-// revoked.
+// Download URLs for programs on this machine.
+//
+// A program with the URL can read the object until the URL is revoked.
 
 import DocumentStore
 public import Foundation

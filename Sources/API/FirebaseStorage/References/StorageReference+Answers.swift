@@ -1,5 +1,4 @@
-// Runs operations on the client's queues, and passes their results to the callback queue or to the awaiting
-// task.
+// Runs operations on the client's queues, and delivers their results to completions and awaiting tasks.
 
 private import FirebaseCore
 import Foundation

@@ -1,5 +1,6 @@
-// The worker of a transfer, which transfers piece by piece. All calls come from the transfer's queue, one
-// at a time.
+// The worker of a transfer, which transfers piece by piece.
+//
+// All calls come from the transfer's queue, one at a time.
 
 /// The result of one step of a worker.
 enum TransferStep {

@@ -175,8 +175,8 @@ extension BlobStore {
   /// A unique number.
   package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
-  /// Continues a staged content, possibly after a restart. Call `rereadStaged` until it has returned all valid
-  /// chunks. Nil if no valid file exists.
+  /// Continues a staged content, possibly after a restart. Call `rereadStaged` until it has returned all
+  /// valid chunks. Nil if no valid file exists.
   package func resume(_ number: StagedNumber) throws(ByteStoreError) -> BlobWriter? {
     try BlobWriter(self, resuming: number)
   }

@@ -158,7 +158,8 @@ extension ByteStore {
     try takeLock(of: directory, file: StoreFile.lock)
   }
 
-  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener out.
+  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener
+  /// out.
   package static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError)
     -> any DirectoryLock
   {

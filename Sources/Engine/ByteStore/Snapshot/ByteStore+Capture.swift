@@ -6,12 +6,14 @@ package struct FilesInUse {
   /// The end of the last log; nil if there is none to compare with.
   package var logEnd: LogHeader.LogEnd?
   package var table: KeyDirectory
-  /// Commits after the last acknowledged one may be in the log, whole or in part. Only the next open decides about them.
+  /// Commits after the last acknowledged one may be in the log, whole or in part. Only the next open decides
+  /// about them.
   package var isPoisoned: Bool
 }
 
 extension ByteStore {
-  /// Registers a backup for as long as `body` runs. A close waits for it, and ends it early through `isClosing`.
+  /// Registers a backup for as long as `body` runs. A close waits for it, and ends it early through
+  /// `isClosing`.
   package func withBackupInProgress<Result>(
     _ body: () throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -27,8 +29,9 @@ extension ByteStore {
     return try body()
   }
 
-  /// Calls `body` with the state between two commits. Files and blobs that the state names stay readable until `body`
-  /// returns, whatever a flush deletes meanwhile. The WAL is not rotated. A poisoned store shows its acknowledged state.
+  /// Calls `body` with the state between two commits. Files and blobs that the state names stay readable
+  /// until `body` returns, whatever a flush deletes meanwhile. The WAL is not rotated. A poisoned store shows
+  /// its acknowledged state.
   package func withCapture<Result>(
     _ body: (Frozen) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -42,8 +45,8 @@ extension ByteStore {
     return try body(frozen)
   }
 
-  /// Calls `body` with the files as of the last commit. Reads and commits go on; flushes and a close wait until `body`
-  /// returns.
+  /// Calls `body` with the files as of the last commit. Reads and commits go on; flushes and a close wait
+  /// until `body` returns.
   package func withFilesInUse<Result>(
     _ body: (FilesInUse) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {

@@ -120,7 +120,8 @@ final class Publications: Sendable {
   // MARK: Commits
 
   /// Asks the interest filter; to be called before the commit is logged. Returns nil if the filter's lock
-  /// is taken: the commit may then concern every listener. `scratch` is scratch space for the bytes of values.
+  /// is taken: the commit may then concern every listener. `scratch` is scratch space for the bytes of
+  /// values.
   func audience(of changes: [IndexChanges.Change], _ scratch: inout [UInt8]) -> CommitAudience? {
     guard isObserved else { return nil }
     return filter.withLockIfAvailable { filter in

@@ -1,5 +1,5 @@
-// What an index has of one document after the other: they are mostly alike, so that a field is looked for where it was
-// in the document before.
+// What an index has of one document after the other: they are mostly alike, so that a field is looked for
+// where it was in the document before.
 
 struct IndexedFields {
   let definition: IndexDefinition
@@ -14,8 +14,8 @@ struct IndexedFields {
     found = Array(repeating: 0, count: names.count)
   }
 
-  /// Appends the one key of a document, if it has one, and tells what numbers it has then. Of an index with elements of
-  /// arrays, there may be more.
+  /// Appends the one key of a document, if it has one, and tells what numbers it has then. Of an index with
+  /// elements of arrays, there may be more.
   mutating func appendKey(of document: StoredDocument, to key: inout [UInt8]) -> NumberBits {
     let start = key.count
     definition.appendKey(of: document.path, to: &key) { value(ofField: $0, in: document) }

@@ -77,8 +77,8 @@ extension OrderedIndexNode {
       start &+= unsafe heads[start &+ half &- 1] < head ? half : 0
       rest &-= half
     }
-    // Counting takes all lines of memory at once; a bisection would wait for each of them. With arithmetic that wraps,
-    // several heads are compared by one instruction.
+    // Counting takes all lines of memory at once; a bisection would wait for each of them. With arithmetic
+    // that wraps, several heads are compared by one instruction.
     var below: UInt32 = 0
     var index = start
     let end = start &+ rest

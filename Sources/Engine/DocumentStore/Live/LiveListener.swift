@@ -2,8 +2,8 @@
 //
 // Invariants:
 //   - The handler runs on the listener's queue, never twice at once, and without any lock.
-//   - `difference` holds the changes from `delivered` to `next`. A new state replaces one that is still waiting.
-//     So a slow listener keeps two states at most and always receives the last one.
+//   - `difference` holds the changes from `delivered` to `next`. A new state replaces one that is still
+//     waiting. So a slow listener keeps two states at most and always receives the last one.
 //   - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block
 //     that is enqueued after the commit therefore runs after the commit's state was delivered.
 

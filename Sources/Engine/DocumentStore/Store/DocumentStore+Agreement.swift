@@ -3,8 +3,8 @@
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
 //
-// It reads every document once and holds none of them. A module above may compare more of each document during the pass
-// (`RecordComparison`).
+// It reads every document once and holds none of them. A module above may compare more of each document
+// during the pass (`RecordComparison`).
 
 import ByteStore
 

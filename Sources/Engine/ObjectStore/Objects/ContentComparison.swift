@@ -42,8 +42,8 @@ private struct ContentComparison: RecordComparison {
 }
 
 extension DocumentStore {
-  /// Compares indexes with documents, and objects with contents. Throws if a document or a page of an index cannot be
-  /// read.
+  /// Compares indexes with documents, and objects with contents. Throws if a document or a page of an index
+  /// cannot be read.
   package func agreement(
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws(DocumentStoreError) -> StoreAgreement {

@@ -160,8 +160,8 @@ extension ObjectStore {
     state.uploads.isActive(number)
   }
 
-  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `rereadStaged` before
-  /// anything is appended. Nil if nothing is left of it, or if another thread works on it.
+  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `rereadStaged`
+  /// before anything is appended. Nil if nothing is left of it, or if another thread works on it.
   package func resume(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
     do throws(ByteStoreError) {

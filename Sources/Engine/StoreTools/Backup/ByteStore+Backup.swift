@@ -56,8 +56,8 @@ extension ByteStore {
   /// backed up: the backup contains the acknowledged commits. Closing the store ends a backup with
   /// `closed`.
   ///
-  /// Each content that `contentLocator` finds is verified against its digest. Without `contentLocator`, contents
-  /// are copied without verification.
+  /// Each content that `contentLocator` finds is verified against its digest. Without `contentLocator`,
+  /// contents are copied without verification.
   ///
   /// Entries that `undecodableNamer` names are copied and listed in the report.
   ///

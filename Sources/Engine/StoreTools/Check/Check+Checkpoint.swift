@@ -36,8 +36,8 @@ extension Check {
     opened.last = source.header.position
   }
 
-  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a page is told
-  /// elsewhere.
+  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a
+  /// page is told elsewhere.
   func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
     guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
     for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {

@@ -9,11 +9,11 @@ public protocol DataListenable: AnyObject {
 }
 
 extension DataListenable where Self: DataRepresentable, Self: Object {
-  /// Keeps this object as its document is, until it is freed or its `listener` is removed. It listens once: with a
-  /// `listener` already there, nothing changes.
+  /// Keeps this object as its document is, until it is freed or its `listener` is removed. It listens once:
+  /// with a `listener` already there, nothing changes.
   ///
-  /// `completion` gets this object after each change, `(nil, nil)` while the document does not exist, and `(nil,
-  /// error)` if it does not decode, or cannot be listened to any more.
+  /// `completion` gets this object after each change, `(nil, nil)` while the document does not exist, and
+  /// `(nil, error)` if it does not decode, or cannot be listened to any more.
   @discardableResult
   public func listen(
     includeMetadataChanges: Bool = true, completion: ((Self?, (any Error)?) -> Void)? = nil

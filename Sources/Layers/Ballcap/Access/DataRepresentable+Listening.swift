@@ -3,8 +3,8 @@
 public import FirebaseFirestore
 
 extension DataRepresentable where Self: Object {
-  /// Calls `completion` on the callback queue with a new object as the document is, and then each time it changes;
-  /// with `(nil, nil)` while it does not exist. Ends when the disposer is freed.
+  /// Calls `completion` on the callback queue with a new object as the document is, and then each time it
+  /// changes; with `(nil, nil)` while it does not exist. Ends when the disposer is freed.
   public static func listen(
     documentReference: DocumentReference, includeMetadataChanges: Bool = true,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -27,8 +27,8 @@ extension DataRepresentable where Self: Object {
       completion: completion)
   }
 
-  /// Keeps this object as the document is: sets its data, then calls `completion` with it. With `(nil, nil)` while the
-  /// document does not exist; the data stays. The object lives as long as the disposer.
+  /// Keeps this object as the document is: sets its data, then calls `completion` with it. With `(nil, nil)`
+  /// while the document does not exist; the data stays. The object lives as long as the disposer.
   public func listen(
     includeMetadataChanges: Bool = true, completion: @escaping ((Self?, (any Error)?) -> Void)
   ) -> Disposer {

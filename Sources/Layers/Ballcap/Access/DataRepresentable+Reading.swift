@@ -5,8 +5,8 @@ public import FirebaseFirestore
 extension DataRepresentable where Self: Object {
   // MARK: New objects
 
-  /// `(object, nil)`, `(nil, nil)` if the document does not exist, else `(nil, error)`: a `DecodingError` if it does
-  /// not decode. On the callback queue.
+  /// `(object, nil)`, `(nil, nil)` if the document does not exist, else `(nil, error)`: a `DecodingError` if
+  /// it does not decode. On the callback queue.
   public static func get(
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -32,10 +32,11 @@ extension DataRepresentable where Self: Object {
 
   // MARK: This object
 
-  /// Reads the document, and then sets `data`, the times and `snapshot` of this object; `data` is nil if the document
-  /// turns out not to exist, and stays if it cannot be read.
+  /// Reads the document, and then sets `data`, the times and `snapshot` of this object; `data` is nil if the
+  /// document turns out not to exist, and stays if it cannot be read.
   ///
-  /// What the completion gets is not this object but the one that was made from what was read, as in `Self.get`.
+  /// What the completion gets is not this object but the one that was made from what was read, as in
+  /// `Self.get`.
   @discardableResult
   public func get(
     _ cachePolicy: CachePolicy = .cacheElseServer, completion: ((Self?, (any Error)?) -> Void)? = nil
@@ -65,7 +66,8 @@ extension DataRepresentable where Self: Object {
     return error is DecodingError || FirestoreErrorCode.Code.unavailable ~= error
   }
 
-  /// After a completion, in which the database may have been terminated: that is an error then, as for reads under way.
+  /// After a completion, in which the database may have been terminated: that is an error then, as for reads
+  /// under way.
   private func readAgain(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
     do { try documentReference.firestore.checkLiving() } catch { return completion(nil, error) }
     read(source, completion)
@@ -89,8 +91,8 @@ extension DataRepresentable where Self: Object {
 
   // MARK: Async
 
-  /// Nil if the document does not exist; throws if it cannot be read or does not decode. Reads on the caller's thread,
-  /// unless writes that were issued earlier are still under way.
+  /// Nil if the document does not exist; throws if it cannot be read or does not decode. Reads on the
+  /// caller's thread, unless writes that were issued earlier are still under way.
   nonisolated(nonsending) public static func get(
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
@@ -105,8 +107,8 @@ extension DataRepresentable where Self: Object {
     try await get(documentReference: home.document(id), source: source)
   }
 
-  /// Reads the document into this object, as the form with a completion does, and returns this object; nil if the
-  /// document does not exist.
+  /// Reads the document into this object, as the form with a completion does, and returns this object; nil if
+  /// the document does not exist.
   @discardableResult
   nonisolated(nonsending) public func get(
     _ cachePolicy: CachePolicy = .cacheElseServer

@@ -5,8 +5,8 @@ public import FirebaseFirestore
 extension DataRepresentable where Self: Object {
   private var batch: Batch { Batch(firestore: documentReference.firestore) }
 
-  /// Writes the whole model, with `createdAt` and `updatedAt`. `completion` runs on the callback queue once it is
-  /// durable, or with what went wrong: then nothing was written. The write does not keep this object.
+  /// Writes the whole model, with `createdAt` and `updatedAt`. `completion` runs on the callback queue once
+  /// it is durable, or with what went wrong: then nothing was written. The write does not keep this object.
   public func save(completion: (((any Error)?) -> Void)? = nil) {
     save(reference: nil, completion: completion)
   }
@@ -52,7 +52,8 @@ extension DataRepresentable where Self: Object {
     try await batch.save(self, reference: reference).commit()
   }
 
-  /// Writes every field of the model to the document, or to the one at `reference`; throws if it is not there.
+  /// Writes every field of the model to the document, or to the one at `reference`; throws if it is not
+  /// there.
   nonisolated(nonsending) public func update(reference: DocumentReference? = nil) async throws {
     try await batch.update(self, reference: reference).commit()
   }

@@ -2,8 +2,9 @@
 
 public import FirebaseFirestore
 
-/// Objects of a document as it is, and then each time it changes; nil while it does not exist. Each iterator listens
-/// by itself, until it is gone or its task is cancelled. A state that does not decode ends it with its error.
+/// Objects of a document as it is, and then each time it changes; nil while it does not exist. Each iterator
+/// listens by itself, until it is gone or its task is cancelled. A state that does not decode ends it with
+/// its error.
 public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: AsyncSequence {
   public typealias Element = Object?
   public typealias Failure = any Error

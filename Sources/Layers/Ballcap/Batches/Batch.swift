@@ -1,9 +1,10 @@
 // Writes of objects that happen together or not at all.
 //
-//   1. each write is encoded when it is added; the first that cannot be fails the commit, and nothing is written
+//   1. each write is encoded when it is added; the first that cannot be fails the commit, and nothing is
+//      written
 //   2. at the commit, the objects get this machine's time as an estimate of theirs
-//   3. once it is durable, the cache has what the database has; then, on the callback queue, the objects get the
-//      times of the commit, and the completion is called
+//   3. once it is durable, the cache has what the database has; then, on the callback queue, the objects get
+//      the times of the commit, and the completion is called
 //   4. if it failed, the cache stays, and the objects get their times back
 //
 // A batch keeps data and paths, and no object: an object that is released during the commit misses its times.
@@ -45,8 +46,8 @@ public final class Batch {
     return self
   }
 
-  /// Writes the whole model, and the two times where the object wants them. With `merge`, fields that the model has
-  /// not stay.
+  /// Writes the whole model, and the two times where the object wants them. With `merge`, fields that the
+  /// model has not stay.
   @discardableResult
   public func save<T: Documentable>(
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
@@ -60,8 +61,8 @@ public final class Batch {
     return self
   }
 
-  /// Writes every field of the model, and the time of the update where the object wants it, to a document that has
-  /// to be there. Maps are replaced as a whole; other fields stay.
+  /// Writes every field of the model, and the time of the update where the object wants it, to a document
+  /// that has to be there. Maps are replaced as a whole; other fields stay.
   @discardableResult
   public func update<T: Documentable>(
     _ document: T, reference: DocumentReference? = nil

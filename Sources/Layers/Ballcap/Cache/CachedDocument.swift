@@ -18,16 +18,16 @@ struct CachedDocument: @unchecked Sendable {
   private let reference: DocumentReference?
   /// Microseconds since 1970: of the change that led to this state, or of the moment when it became known.
   private let version: Int64
-  /// A remote may still reject what led to this state, or it came beside one of which that is true: the database knows
-  /// better.
+  /// A remote may still reject what led to this state, or it came beside one of which that is true: the
+  /// database knows better.
   private(set) var isProvisional = false
   /// When somebody looked, if this is what the database had then.
   private var lookedUp: Int64?
   /// What it is, nobody said: `version` is when that became so.
   private var isUnknown = false
 
-  /// What was read, at some time. Of what was not there nobody knows since when, or whether it still is not: that is
-  /// for the database to say.
+  /// What was read, at some time. Of what was not there nobody knows since when, or whether it still is not:
+  /// that is for the database to say.
   init(read snapshot: DocumentSnapshot) {
     self.init(snapshot, version: snapshot.version ?? 0)
     isProvisional = !snapshot.exists || snapshot.metadata.hasPendingWrites

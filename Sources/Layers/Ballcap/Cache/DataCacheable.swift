@@ -14,8 +14,8 @@ public protocol DataCacheable: AnyObject {
 }
 
 extension DataCacheable where Self: Object {
-  /// The model as this process last read or committed it, through whichever instance. Nil if it did neither, or does
-  /// not remember, or if it does not decode.
+  /// The model as this process last read or committed it, through whichever instance. Nil if it did neither,
+  /// or does not remember, or if it does not decode.
   public var cache: Model? {
     (try? DocumentCache.shared.get(modelType: Model.self, reference: documentReference)) ?? nil
   }

@@ -12,8 +12,8 @@ private struct PlainDecoder: @unchecked Sendable {
 }
 
 extension DataRepresentable where Self: Object {
-  /// The object of a document that was read. `data` is nil if the document does not exist; throws if it does not
-  /// decode. What was read is in the cache afterwards.
+  /// The object of a document that was read. `data` is nil if the document does not exist; throws if it does
+  /// not decode. What was read is in the cache afterwards.
   public init(snapshot: DocumentSnapshot) throws {
     if snapshot.exists {
       try self.init(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
@@ -47,7 +47,8 @@ extension DataRepresentable where Self: Object {
     return try Self(found: snapshot, at: moment, decoder)
   }
 
-  /// The objects of documents that a query found, and the documents beside them, without those that do not decode.
+  /// The objects of documents that a query found, and the documents beside them, without those that do not
+  /// decode.
   static func objects(
     of documents: [QueryDocumentSnapshot], _ failed: (any Error) -> Void
   ) -> (objects: [Self], found: [QueryDocumentSnapshot]) {
@@ -68,8 +69,8 @@ extension DataRepresentable where Self: Object {
     return (objects, found)
   }
 
-  /// Takes over what a listener was told. Where a moment that the server has not set yet does not decode, it is
-  /// estimated.
+  /// Takes over what a listener was told. Where a moment that the server has not set yet does not decode, it
+  /// is estimated.
   // swift-format-ignore: NoLeadingUnderscores
   func _set(snapshot: DocumentSnapshot) throws {
     self.snapshot = snapshot

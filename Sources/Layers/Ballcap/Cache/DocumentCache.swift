@@ -2,16 +2,16 @@
 //
 // Invariants:
 //   - At most 1000 paths, those that were used last.
-//   - Of a document that is read or committed from two sides, the later state stays; what was deleted does not come back
-//     with a state that was read before.
+//   - Of a document that is read or committed from two sides, the later state stays; what was deleted does
+//     not come back with a state that was read before.
 //   - What was forgotten is as if nobody had read it: any state fills it again, the older ones too.
-//   - That a document turned out not to be there makes the cache ask the database, too: a reading that found nothing has
-//     no version.
-//   - A state with writes that a remote has not answered is looked up in the database when somebody asks for it: what
-//     was rejected is not remembered.
-//   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the journal
-//     into the order of use. The journal keeps the last 1000, which is all that could stay, and some that were read before
-//     them.
+//   - That a document turned out not to be there makes the cache ask the database, too: a reading that found
+//     nothing has no version.
+//   - A state with writes that a remote has not answered is looked up in the database when somebody asks for
+//     it: what was rejected is not remembered.
+//   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the
+//     journal into the order of use. The journal keeps the last 1000, which is all that could stay, and some
+//     that were read before them.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -105,8 +105,8 @@ final class DocumentCache: Sendable {
     }
   }
 
-  /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have read what
-  /// came after it.
+  /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have
+  /// read what came after it.
   func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
     // What is not known now, the database may know when somebody asks.
     let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
@@ -149,7 +149,8 @@ extension DocumentCache.State {
     insert(CachedDocument(read: snapshot), path)
   }
 
-  /// Unless a newer state is known. Whether what is gone came again, or the clocks do not agree, is for the database to say.
+  /// Unless a newer state is known. Whether what is gone came again, or the clocks do not agree, is for the
+  /// database to say.
   fileprivate mutating func insert(_ entry: CachedDocument, _ path: String) {
     let known = entries.value(for: path)
     if let known, known.isNewer(than: entry) {

@@ -1,8 +1,9 @@
 // What was read last, in the order of reading, until somebody asks the cache.
 //
-// A document that was read is several objects, and most are let go of by the reader at once, while they are at hand.
-// Were they kept here, each read would let go of those of a thousand reads ago instead, which nothing remembers but the
-// memory itself. Copies in large pieces cost less; large documents, and those that cannot be copied, are kept as they are.
+// A document that was read is several objects, and most are let go of by the reader at once, while they are
+// at hand. Were they kept here, each read would let go of those of a thousand reads ago instead, which
+// nothing remembers but the memory itself. Copies in large pieces cost less; large documents, and those that
+// cannot be copied, are kept as they are.
 //
 // Invariants:
 //   - `count` is the number of documents in `pieces[start...]` and `open`; what is before `start` is gone.

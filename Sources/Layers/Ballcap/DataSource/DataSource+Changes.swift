@@ -12,9 +12,9 @@ extension DataSource {
   /// }
   /// ```
   ///
-  /// The loop takes the place of `listen`, and needs no callback queue: `documents`, the source and its blocks belong
-  /// to the task of the loop while it runs. An error of the database ends it. A second loop begins where the first
-  /// one did, and is told all documents again.
+  /// The loop takes the place of `listen`, and needs no callback queue: `documents`, the source and its
+  /// blocks belong to the task of the loop while it runs. An error of the database ends it. A second loop
+  /// begins where the first one did, and is told all documents again.
   public var changes: ChangesSequence { ChangesSequence(source: self) }
 
   /// Each iterator listens by itself, until it is gone or its task is cancelled. A source has one at a time.

@@ -1,13 +1,14 @@
 // Documents page by page.
 //
-// The pages begin where the query does, and each behind the last document of the one before. They are not live.
+// The pages begin where the query does, and each behind the last document of the one before. They are not
+// live.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// Reads the first page. `block` is told whether there was nothing, before the documents are there; an error goes to
-  /// `onError`.
+  /// Reads the first page. `block` is told whether there was nothing, before the documents are there; an
+  /// error goes to `onError`.
   @discardableResult
   public func get(_ block: ((Bool) -> Void)? = nil) -> Self { read(query, block) }
 
@@ -49,8 +50,8 @@ extension DataSource {
 
   // MARK: Async
 
-  /// Reads the first page, and returns once its documents are there: true if there was nothing. With `retrieve`, the
-  /// documents may come later; `onChanged` is told.
+  /// Reads the first page, and returns once its documents are there: true if there was nothing. With
+  /// `retrieve`, the documents may come later; `onChanged` is told.
   @discardableResult
   nonisolated(nonsending) public func get() async throws -> Bool { try await read(query) }
 

@@ -41,8 +41,8 @@ extension DataSource {
 
     // MARK: Predicates
 
-    /// Only documents whose dictionaries satisfy the predicate. It is asked here and not by the database: limits and
-    /// cursors count before it, and `query` does not know it. `filter(_:)` has no such limits.
+    /// Only documents whose dictionaries satisfy the predicate. It is asked here and not by the database:
+    /// limits and cursors count before it, and `query` does not know it. `filter(_:)` has no such limits.
     public func filter(using predicate: NSPredicate) -> Query {
       Query(query, from: _originalQuery, dictionaryFilter.adding(predicate))
     }

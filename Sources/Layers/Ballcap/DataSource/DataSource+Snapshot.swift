@@ -24,11 +24,12 @@ extension DataSource {
     /// How many there were, without an array of them.
     var countBefore: Int { content.count + indices.steps.gone.count - indices.steps.come.count }
 
-    /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in both.
+    /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in
+    /// both.
     public var indices: DataSourceIndices { content.indices }
 
-    /// The step as a list takes it: what leaves by its old index, then what comes by its new one. A modification is
-    /// both, and the two are associated.
+    /// The step as a list takes it: what leaves by its old index, then what comes by its new one. A
+    /// modification is both, and the two are associated.
     public var difference: CollectionDifference<Element> {
       var steps: [CollectionDifference<Element>.Change] = []
       for (index, element) in zip(indices.deletions, changes.deletions) {

@@ -20,8 +20,8 @@ public struct DataSourceIndices: Hashable, Sendable {
     self.oldModifications = oldModifications
   }
 
-  /// For lists that know no more than rows that go, by their old index, and rows that come, by their new one: a
-  /// modification is both.
+  /// For lists that know no more than rows that go, by their old index, and rows that come, by their new one:
+  /// a modification is both.
   public var steps: (gone: [Int], come: [Int]) {
     (deletions + oldModifications, insertions + modifications)
   }

@@ -7,7 +7,8 @@ extension DocumentList {
   /// Whether a reference is there more than once. Needs the tree.
   var hasTwins: Bool { rows.hasDuplicates }
 
-  /// Returns the elements of a reference but the last one, which counts. Scans the list only if it has twins at all.
+  /// Returns the elements of a reference but the last one, which counts. Scans the list only if it has twins
+  /// at all.
   func twins(of reference: DocumentReference) -> [Rows.Handle] {
     guard hasTwins, let counted = rows.handle(reference) else { return [] }
     return (0..<rows.count).map { rows.handle(atRow: $0) }

@@ -1,7 +1,7 @@
 // What a snapshot of a data source makes when somebody asks for it, once.
 //
-// It has a copy of the list, which costs nothing unless the snapshot is kept: a list that is changed meanwhile is
-// copied then. What was there before follows from what is there, by undoing what was done.
+// It has a copy of the list, which costs nothing unless the snapshot is kept: a list that is changed
+// meanwhile is copied then. What was there before follows from what is there, by undoing what was done.
 
 import FirebaseFirestore
 

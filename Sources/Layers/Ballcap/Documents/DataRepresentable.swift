@@ -25,7 +25,8 @@ public protocol DataRepresentable: AnyObject, Hashable {
   var shouldIncludedInTimestamp: Bool { get }
 }
 
-// A class that is no `Object` says neither unless it wants to: its documents are where those of its model are.
+// A class that is no `Object` says neither unless it wants to: its documents are where those of its model
+// are.
 extension DataRepresentable {
   public static var collectionReference: CollectionReference { Model.collectionReference }
   public var shouldIncludedInTimestamp: Bool { true }
@@ -37,7 +38,8 @@ extension DataRepresentable where Self: Documentable {
   public var shouldIncludedInTimestamp: Bool { true }
 }
 
-// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its data changes.
+// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its data
+// changes.
 extension Equatable where Self: Object, Self: DataRepresentable {
   public static func == (left: Self, right: Self) -> Bool {
     left.documentReference == right.documentReference && left.data == right.data

@@ -7,11 +7,13 @@ public import FirebaseStorage
 import Foundation
 import LayerKit
 
-/// A document's place, and when it was made and changed. Meant for one thread at a time, that of the callbacks.
+/// A document's place, and when it was made and changed. Meant for one thread at a time, that of the
+/// callbacks.
 open class Object: Documentable {
   open class var name: String { TypeName.lowercased(of: self) }
 
-  /// The enumeration, also in a file that imports Firestore alone, where the bare name is its property wrapper.
+  /// The enumeration, also in a file that imports Firestore alone, where the bare name is its property
+  /// wrapper.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
   public internal(set) var documentReference: DocumentReference! {
@@ -53,8 +55,8 @@ open class Object: Documentable {
     ballcapTimes = DocumentTimes(read: snapshot, at: moment)
   }
 
-  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if it is to
-  /// be made empty and then filled: classes outside of this module know but that way.
+  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if
+  /// it is to be made empty and then filled: classes outside of this module know but that way.
   class func ballcapWhole(
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }

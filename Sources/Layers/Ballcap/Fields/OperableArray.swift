@@ -41,8 +41,8 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
     }
   }
 
-  /// As fields hold them: each element is encoded as if it were a field. What no array can hold is an error of encoding
-  /// here, where somebody can still say which value it was.
+  /// As fields hold them: each element is encoded as if it were a field. What no array can hold is an error
+  /// of encoding here, where somebody can still say which value it was.
   private static func encoded(_ elements: [Element]) throws -> [Any] {
     let encoded = try elements.compactMap { element in
       try Firestore.Encoder().encode(["element": element])["element"]

@@ -3,8 +3,8 @@
 private import FirebaseCore
 import Foundation
 
-/// The bytes of each path, with the generation of the file if it is known. A file that knows that it has another
-/// generation does not get the bytes.
+/// The bytes of each path, with the generation of the file if it is known. A file that knows that it has
+/// another generation does not get the bytes.
 final class FileCache: Sendable {
   static let shared = FileCache()
 

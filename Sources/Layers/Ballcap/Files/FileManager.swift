@@ -3,8 +3,8 @@
 public import FirebaseStorage
 import Foundation
 
-/// The bytes of files that the process keeps, by their paths. A source file that also imports Foundation writes
-/// `Ballcap.FileManager`.
+/// The bytes of files that the process keeps, by their paths. A source file that also imports Foundation
+/// writes `Ballcap.FileManager`.
 public final class FileManager: Sendable {
   /// The file manager of this process.
   public static let shared = FileManager()

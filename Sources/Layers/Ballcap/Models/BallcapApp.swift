@@ -7,8 +7,8 @@ public import FirebaseFirestore
 public final class BallcapApp: Sendable {
   private static let root = Guarded<DocumentReference?>(nil)
 
-  /// From now on, collections that types name are below `rootReference` rather than at the root of the default
-  /// database. Nil is how it begins.
+  /// From now on, collections that types name are below `rootReference` rather than at the root of the
+  /// default database. Nil is how it begins.
   ///
   /// ```swift
   /// BallcapApp.configure(Firestore.firestore().document("version/1"))

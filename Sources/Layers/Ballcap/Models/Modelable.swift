@@ -3,7 +3,8 @@
 public import FirebaseFirestore
 import LayerKit
 
-/// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a default.
+/// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a
+/// default.
 public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible {
   /// The model with its defaults.
   init()
@@ -19,7 +20,8 @@ extension Modelable {
     (["\(Self.name) {"] + propertyLines + ["}"]).joined(separator: "\n")
   }
 
-  /// A line for each property, in the order of their declaration; of a class, those that it inherits come first.
+  /// A line for each property, in the order of their declaration; of a class, those that it inherits come
+  /// first.
   var propertyLines: [String] {
     let mirrors = sequence(first: Mirror(reflecting: self), next: \.superclassMirror)
     return Array(mirrors).reversed().flatMap(\.children).map { "  \($0.label ?? "_"): \($0.value)" }

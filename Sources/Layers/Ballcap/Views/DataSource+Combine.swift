@@ -5,8 +5,8 @@ public import Combine
 import FirebaseFirestore
 
 extension DataSource {
-  /// The changes that `onChanged` is told, from the subscription on, on the callback queue. The source has to listen,
-  /// or to be asked for pages, for there to be any.
+  /// The changes that `onChanged` is told, from the subscription on, on the callback queue. The source has to
+  /// listen, or to be asked for pages, for there to be any.
   public var publisher: AnyPublisher<Snapshot, Never> {
     Deferred { [self] in
       let told = PassthroughSubject<Snapshot, Never>()

@@ -5,8 +5,8 @@ import FirebaseFirestore
 public import UIKit
 
 extension UITableView {
-  /// Shows a change of a data source whose documents are the rows of a section. To be called by `onChanged`. A table that
-  /// has not shown what was there before, since it was not laid out until now, is loaded anew.
+  /// Shows a change of a data source whose documents are the rows of a section. To be called by `onChanged`.
+  /// A table that has not shown what was there before, since it was not laid out until now, is loaded anew.
   ///
   /// ```swift
   /// source.onChanged { [weak tableView] _, change in tableView?.apply(change) }

@@ -3,7 +3,8 @@
 import FirebaseFirestore
 public import Observation
 
-/// A data source that can be observed. It listens from the first look at its documents on, as long as it is kept.
+/// A data source that can be observed. It listens from the first look at its documents on, as long as it is
+/// kept.
 ///
 /// ```swift
 /// let cities = LiveList(Document<City>.order(by: "title"))
@@ -14,8 +15,8 @@ public import Observation
 /// }
 /// ```
 ///
-/// Callbacks change it, so that it belongs to the callback queue: for views that is the main queue, as it is unless
-/// the settings say otherwise.
+/// Callbacks change it, so that it belongs to the callback queue: for views that is the main queue, as it is
+/// unless the settings say otherwise.
 public final class LiveList<T: Object & DataRepresentable>: Observable {
   /// What keeps the documents: for pages, and for changes one by one. Its `onError` belongs to this list.
   public let source: DataSource<T>

@@ -1,11 +1,15 @@
 // The way of a data source's changes from a snapshot into its list.
 //
-//   1. `receive` appends the changes of a snapshot to the queue and creates their objects. An object may take time.
-//   2. Objects and timeouts are events. Any thread posts them, and the receiver handles them on its own queue.
-//   3. The receiver applies changes in arrival order, each when all its objects are there or its timeout has passed.
-//   4. An object that arrives after its changes were applied is late. It is applied alone, unless its document has
-//      changed again.
-//   5. Changes of a one-time read keep the receiver alive until they are applied. Changes of a listener do not.
+//   1. `receive` appends the changes of a snapshot to the queue and creates their objects. An object may take
+//      time.
+//   2. Objects and timeouts are events. Any thread posts them, and the receiver handles them on its own
+//      queue.
+//   3. The receiver applies changes in arrival order, each when all its objects are there or its timeout has
+//      passed.
+//   4. An object that arrives after its changes were applied is late. It is applied alone, unless its
+//      document has changed again.
+//   5. Changes of a one-time read keep the receiver alive until they are applied. Changes of a listener do
+//      not.
 
 package import FirebaseFirestore
 private import Foundation
@@ -66,8 +70,8 @@ package protocol ChangeReceiver<Element>: AnyObject, SendableMetatype {
 }
 
 extension ChangeReceiver {
-  /// Enqueues changes, has `make` create the object of each change but removals, and applies all ready changes.
-  /// `make` calls its closure once, on any thread, with nil to leave the document out.
+  /// Enqueues changes, has `make` create the object of each change but removals, and applies all ready
+  /// changes. `make` calls its closure once, on any thread, with nil to leave the document out.
   package func receive(
     _ changes: PendingChanges<Element>, timeout seconds: Int,
     post: @escaping @Sendable (ChangeEvent<Element>) -> Void,
@@ -121,8 +125,8 @@ extension ChangeReceiver {
     if let element = changes.lateElement(index) { applyLate(change, element, of: changes) }
   }
 
-  /// Returns a closure that any thread may call with an event. The event is handled on `queue`, if the receiver still
-  /// exists.
+  /// Returns a closure that any thread may call with an event. The event is handled on `queue`, if the
+  /// receiver still exists.
   package func events(on queue: DispatchQueue) -> @Sendable (ChangeEvent<Element>) -> Void {
     let receiver = WeakReceiver(receiver: self)
     return { event in queue.async { receiver.receiver?.handle(event) } }

@@ -11,7 +11,8 @@ package final class HeldListener: Sendable {
 
   deinit { remove() }
 
-  /// Removes the registration outside the lock, because the removal can free objects that call `remove` again.
+  /// Removes the registration outside the lock, because the removal can free objects that call `remove`
+  /// again.
   package func remove() {
     let listener = listener.withLock { listener in
       defer { listener = nil }

@@ -1,10 +1,11 @@
 // The changes of one snapshot while their objects are created.
 //
-//   - Each change waits for its object, unless it is a removal. Any thread may deliver an object, once per change.
+//   - Each change waits for its object, unless it is a removal. Any thread may deliver an object, once per
+//     change.
 //   - The changes are ready when no object is missing. They are overdue when the timeout has passed.
 //   - After the changes were applied, each further object is late and is applied alone.
-//   - Changes of a one-time read keep their receiver alive until they are applied. The receiver keeps the changes,
-//     so the two form a reference cycle. The last object or the timeout breaks the cycle.
+//   - Changes of a one-time read keep their receiver alive until they are applied. The receiver keeps the
+//     changes, so the two form a reference cycle. The last object or the timeout breaks the cycle.
 
 private import FirebaseCore
 package import FirebaseFirestore
@@ -74,8 +75,8 @@ package final class PendingChanges<T>: Sendable {
       State(answers: Array(repeating: .waiting, count: changes.count), waiting: changes.count))
   }
 
-  /// Stores the object of one change; only the first call for an index counts. Returns true if the receiver has to
-  /// look at the changes again.
+  /// Stores the object of one change; only the first call for an index counts. Returns true if the receiver
+  /// has to look at the changes again.
   @discardableResult
   package func answer(_ index: Int, _ element: T?) -> Bool {
     let answer = Transferred(element.map(Answer.element) ?? .nothing)

@@ -3,8 +3,8 @@
 package import FirebaseFirestore
 private import Foundation
 
-/// A filter that a layer applies to the result of a query. The database does not know it, so limits and cursors count
-/// documents that it rejects.
+/// A filter that a layer applies to the result of a query. The database does not know it, so limits and
+/// cursors count documents that it rejects.
 package struct DictionaryFilter {
   private var predicates: [NSPredicate] = []
 

@@ -40,7 +40,8 @@ package struct DocumentTimes {
     return Timestamp(date: start)
   }
 
-  /// Takes the times that the fields hold. A field of another type means now; an absent field changes nothing.
+  /// Takes the times that the fields hold. A field of another type means now; an absent field changes
+  /// nothing.
   package mutating func update(from snapshot: DocumentSnapshot) {
     update { snapshot.time(at: $0) }
   }

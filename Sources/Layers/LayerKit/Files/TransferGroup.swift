@@ -4,11 +4,12 @@ private import FirebaseCore
 package import FirebaseStorage
 private import Foundation
 
-/// Calls its completion once, either when all transfers have ended or when the timeout has passed. The error is that
-/// of the first failed transfer in their order. After the call the group keeps no transfer alive.
+/// Calls its completion once, either when all transfers have ended or when the timeout has passed. The error
+/// is that of the first failed transfer in their order. After the call the group keeps no transfer alive.
 package final class TransferGroup: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because of the closure, which is called once, on the callback queue. Any thread may use tasks.
+    // Unchecked, because of the closure, which is called once, on the callback queue. Any thread may use
+    // tasks.
     var waiting: Int
     var failures: [Int: any Error] = [:]
     var tasks: [StorageUploadTask] = []
@@ -21,7 +22,8 @@ package final class TransferGroup: Sendable {
     state = Guarded(State(waiting: count, completion: completion))
   }
 
-  /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep them.
+  /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep
+  /// them.
   package func begin(_ task: StorageUploadTask) {
     let arriving = Transferred(task)
     state.withLock { state in
@@ -44,7 +46,8 @@ package final class TransferGroup: Sendable {
     queue.asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(error) }
   }
 
-  /// Cancels the uploads of this group that are under way, and no others. The completion may start new uploads at once.
+  /// Cancels the uploads of this group that are under way, and no others. The completion may start new
+  /// uploads at once.
   private func expire(_ error: any Error) {
     let end = state.withLock { Self.takeAll(&$0) }
     guard let completion = end.value.completion else { return }

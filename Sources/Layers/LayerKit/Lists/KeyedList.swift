@@ -1,11 +1,12 @@
-// A list in order whose elements are found by key and by row, in logarithmic time. Every list of the layers stands on it.
+// A list in order whose elements are found by key and by row, in logarithmic time. Every list of the layers
+// stands on it.
 //
 // Invariants:
 //   - `tree` has the elements in order. `handles` leads from each key to its element.
 //   - A key that was inserted more than once leads to the element that was inserted last.
 //
-// A copy shares the storage until one of the two changes. The type is inlinable so that the compiler specializes it for
-// the elements of each layer.
+// A copy shares the storage until one of the two changes. The type is inlinable so that the compiler
+// specializes it for the elements of each layer.
 
 package struct KeyedList<Key: Hashable, Element> {
   package typealias Handle = RankTree<Element>.Handle
@@ -42,8 +43,8 @@ package struct KeyedList<Key: Hashable, Element> {
 
   @inlinable package func element(_ handle: Handle) -> Element { tree.element(handle) }
 
-  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to hold for
-  /// all elements after that.
+  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to
+  /// hold for all elements after that.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     try tree.partition(by: isBehind)
   }

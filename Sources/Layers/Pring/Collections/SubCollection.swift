@@ -10,8 +10,8 @@ public import FirebaseStorage
 public import Foundation
 import LayerKit
 
-/// A collection whose members are below the parent, as in a `NestedCollection`. A `ReferenceCollection` has links to
-/// members elsewhere.
+/// A collection whose members are below the parent, as in a `NestedCollection`. A `ReferenceCollection` has
+/// links to members elsewhere.
 open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
 

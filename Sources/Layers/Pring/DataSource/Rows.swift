@@ -1,7 +1,7 @@
 // The objects of a data source in order, found by their ids.
 //
-// A row keeps the values that determine its place: the order that the user asked for, else the key by which the query
-// sorts, and then its number, which grows as rows arrive.
+// A row keeps the values that determine its place: the order that the user asked for, else the key by which
+// the query sorts, and then its number, which grows as rows arrive.
 
 import FirebaseFirestore
 import LayerKit

@@ -17,8 +17,8 @@ struct StoredVariable {
 }
 
 enum ClassLayout {
-  /// Returns the stored properties of a class and its superclasses below `root`, those of superclasses first. Traps
-  /// if the runtime hides properties, because they would silently not be stored.
+  /// Returns the stored properties of a class and its superclasses below `root`, those of superclasses first.
+  /// Traps if the runtime hides properties, because they would silently not be stored.
   static func variables(of type: AnyClass, below root: AnyClass) -> [StoredVariable] {
     checkIsVisible(type, below: root)
     return (recursiveCount(root)..<max(recursiveCount(root), recursiveCount(type))).compactMap {

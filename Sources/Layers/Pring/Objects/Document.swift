@@ -87,15 +87,15 @@ public protocol Batchable {
 }
 
 extension WriteBatch {
-  /// Packs an object with everything that is saved with it, apart from files. A deletion deletes only the document of
-  /// the object; see `deleteWithLoadedMembers(_:)`. The commit of the batch updates the objects.
+  /// Packs an object with everything that is saved with it, apart from files. A deletion deletes only the
+  /// document of the object; see `deleteWithLoadedMembers(_:)`. The commit of the batch updates the objects.
   @discardableResult
   public func add<T: Document>(_ type: BatchType, object: T) -> WriteBatch {
     object.pack(type, batch: self)
   }
 
-  /// Deletes the document of an object, with the documents of loaded and inserted members of its collections. In
-  /// reference collections, the links are deleted and the members stay.
+  /// Deletes the document of an object, with the documents of loaded and inserted members of its collections.
+  /// In reference collections, the links are deleted and the members stay.
   ///
   /// Nothing is read, so members that are not loaded stay, and so do files.
   @discardableResult

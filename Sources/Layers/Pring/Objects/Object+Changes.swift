@@ -1,10 +1,12 @@
 // The changes of an object since its document was last read or written.
 //
 //   1. Construction, reading and writing take a note of each property (`pringRemember`).
-//   2. A property has changed if it differs from its note, was touched (`@Field`), or is owed by a failed update.
+//   2. A property has changed if it differs from its note, was touched (`@Field`), or is owed by a failed
+//      update.
 //   3. An update starts with the changes since the update before it. Later changes belong to the next update.
-//   4. When an update lands, the notes of its start become the notes of the object. They cover all properties, also
-//      those that an earlier update wrote. If that one failed, its paths stay owed until a later update writes them.
+//   4. When an update lands, the notes of its start become the notes of the object. They cover all
+//      properties, also those that an earlier update wrote. If that one failed, its paths stay owed until a
+//      later update writes them.
 
 import FirebaseFirestore
 import FirebaseStorage

@@ -1,7 +1,7 @@
 // The class that models inherit from.
 //
-// An object has its reference, its properties, and notes of them since the last read or write (Object+Changes). Its
-// children (collections, references, files, nested objects) know it weakly.
+// An object has its reference, its properties, and notes of them since the last read or write
+// (Object+Changes). Its children (collections, references, files, nested objects) know it weakly.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -189,8 +189,8 @@ open class Object: NSObject, Document, HasParent {
     return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
   }
 
-  /// Whether both have the same document. Their ids and versions are equal, and their classes are equal or one
-  /// inherits from the other.
+  /// Whether both have the same document. Their ids and versions are equal, and their classes are equal or
+  /// one inherits from the other.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Object else { return false }
     if self === other { return true }

@@ -1,7 +1,7 @@
 // The properties that key paths read.
 //
-// A key path does not know its name on every system. So the properties of an unshared object are changed one after
-// the other, until the value of the key path changes.
+// A key path does not know its name on every system. So the properties of an unshared object are changed one
+// after the other, until the value of the key path changes.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -21,8 +21,8 @@ struct NamedField: Sendable {
 }
 
 enum PropertyNames {
-  /// Returns the field of a key path. Throws for a key path that reads no stored property, or a property whose type
-  /// has neither a stored form nor known values.
+  /// Returns the field of a key path. Throws for a key path that reads no stored property, or a property
+  /// whose type has neither a stored form nor known values.
   static func field<Model: Document>(
     of keyPath: PartialKeyPath<Model>
   ) throws(DocumentError) -> NamedField {

@@ -120,7 +120,8 @@ extension Object {
 }
 
 extension Object {
-  /// In debug builds, logs once for each property of a new document that is not stored although `ignore` lacks it.
+  /// In debug builds, logs once for each property of a new document that is not stored although `ignore`
+  /// lacks it.
   func pringTellWhatIsLeftOut(of fields: [String: Any]) {
     #if DEBUG
     let ignored = Set(ignore)

@@ -11,12 +11,12 @@ import LayerKit
 extension Object {
   // MARK: Saving
 
-  /// Writes a new document with everything that belongs to it: the files first, then all documents together. `block`
-  /// gets the reference and no error once all of it is durable. The tasks are those of the uploads, by the names of
-  /// the properties.
+  /// Writes a new document with everything that belongs to it: the files first, then all documents together.
+  /// `block` gets the reference and no error once all of it is durable. The tasks are those of the uploads,
+  /// by the names of the properties.
   ///
-  /// An object that is saved is to be updated. To save it is a mistake: it traps in debug builds and is an error in
-  /// others.
+  /// An object that is saved is to be updated. To save it is a mistake: it traps in debug builds and is an
+  /// error in others.
   @discardableResult
   public func save(
     _ block: ((DocumentReference?, (any Error)?) -> Void)? = nil
@@ -42,7 +42,8 @@ extension Object {
     }
   }
 
-  /// Of a save; nil if there is none. Applications rely on the difference, so that nothing is updated in silence.
+  /// Of a save; nil if there is none. Applications rely on the difference, so that nothing is updated in
+  /// silence.
   private var refusal: DocumentError? {
     guard isSaved else { return nil }
     let error = DocumentError(
@@ -54,8 +55,8 @@ extension Object {
 
   // MARK: Updating
 
-  /// Writes what has changed, or all of an object that is not saved. Nothing is written if nothing has changed, apart
-  /// from what belongs to this object.
+  /// Writes what has changed, or all of an object that is not saved. Nothing is written if nothing has
+  /// changed, apart from what belongs to this object.
   @discardableResult
   public func update(_ block: (((any Error)?) -> Void)? = nil) -> [String: StorageUploadTask] {
     update(nil, block: block)
@@ -116,8 +117,8 @@ extension Object {
     }
   }
 
-  /// Behind transfers: the user may have ended the database meanwhile, and made no mistake. Then nothing is written, and
-  /// whoever is in the batch learns it.
+  /// Behind transfers: the user may have ended the database meanwhile, and made no mistake. Then nothing is
+  /// written, and whoever is in the batch learns it.
   private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
     batch.commitOrFail { error in
       if let error { (batch.companion as? Packing)?.tell(error) }
@@ -125,12 +126,14 @@ extension Object {
     }
   }
 
-  /// Of one that is not, no object can be packed: those without a place would be given one of another database.
+  /// Of one that is not, no object can be packed: those without a place would be given one of another
+  /// database.
   private func isAlive(_ firestore: Firestore) -> Bool { (try? firestore.checkLiving()) != nil }
 
   // MARK: Async
   //
-  // Without a way over the callback queue, apart from uploads: objects learn how it went where they are awaited.
+  // Without a way over the callback queue, apart from uploads: objects learn how it went where they are
+  // awaited.
 
   /// Returns once everything is durable.
   @discardableResult

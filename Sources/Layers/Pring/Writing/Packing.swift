@@ -6,7 +6,8 @@ private import Foundation
 
 /// One for each batch: who is in it, whom to tell how it fared, and which files go once it is committed.
 final class Packing: BatchCompanion, @unchecked Sendable {
-  // Unchecked, because it belongs to the thread of the objects until the commit, and to the end of that afterwards.
+  // Unchecked, because it belongs to the thread of the objects until the commit, and to the end of that
+  // afterwards.
 
   private struct Visit: Hashable {
     var object: ObjectIdentifier

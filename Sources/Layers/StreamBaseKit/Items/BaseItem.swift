@@ -54,8 +54,8 @@ open class BaseItem: Equatable, BaseItemProtocol {
 
   open func update(_ dict: [String: Any]?) {}
 
-  /// Another instance of the same class, with the same key and what is in `dict`. Objects in there are shared, and
-  /// what is not in there is lost.
+  /// Another instance of the same class, with the same key and what is in `dict`. Objects in there are
+  /// shared, and what is not in there is lost.
   open func clone() -> any BaseItemProtocol {
     let copy = type(of: self).init(key: key)
     copy.update(dict)

@@ -2,8 +2,8 @@
 
 import LayerKit
 
-/// Objects with keys, in any order. Finding one by its index or its key, and appending, take constant time; inserting
-/// and removing take time in proportion to what comes behind.
+/// Objects with keys, in any order. Finding one by its index or its key, and appending, take constant time;
+/// inserting and removing take time in proportion to what comes behind.
 ///
 /// All keys differ, and none is nil; whoever adds an object that breaks this ends the program.
 open class KeyedArray<T: KeyedObject> {

@@ -2,8 +2,8 @@
 
 import FirebaseFirestore
 
-/// For it, the item has the time of the write on this machine, whose clock may be wrong. It is not what is stored, and
-/// not where the query has the record, which is behind all times.
+/// For it, the item has the time of the write on this machine, whose clock may be wrong. It is not what is
+/// stored, and not where the query has the record, which is behind all times.
 struct PendingTime {
   /// What the item made of this machine's time, as bytes that sort; those of null if it keeps none.
   let estimate: [UInt8]
@@ -26,7 +26,8 @@ extension BaseItem {
     }
   }
 
-  /// The time that stands for a field which has `bytes`; nil if there is none, or it has something else by now.
+  /// The time that stands for a field which has `bytes`; nil if there is none, or it has something else by
+  /// now.
   func kitPendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
     kitPendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
   }

@@ -68,7 +68,8 @@ struct SortedItems {
     if rows.remove(key) != nil { array = nil }
   }
 
-  /// Makes `item` the item of a key, if it belongs in the row of the key. Otherwise changes nothing and returns false.
+  /// Makes `item` the item of a key, if it belongs in the row of the key. Otherwise changes nothing and
+  /// returns false.
   mutating func settle(_ key: ExactKey, _ item: BaseItem) -> Bool {
     guard let old = rows.element(key), let row = rows.row(key) else { return false }
     let entry = Entry(item: item, place: order.place(of: item))

@@ -14,15 +14,15 @@ public import Foundation
 /// rooms.create(BaseItem(key: "lobby"))
 /// ```
 ///
-/// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the calls,
-/// and write what it has when they are asked for.
+/// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the
+/// calls, and write what it has when they are asked for.
 open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// Where records are.
   public let firebase: Firestore
   public var errorHandler: ResourceErrorHandler?
 
-  /// The collection that is put into paths whose components do not alternate between collections and documents. It is
-  /// chosen before the first class is registered.
+  /// The collection that is put into paths whose components do not alternate between collections and
+  /// documents. It is chosen before the first class is registered.
   public var paddingCollection = ResourceBase.standardPadding {
     didSet { precondition(paths.isEmpty, "The padding of paths is chosen before the first registration.") }
   }
@@ -76,8 +76,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: For subclasses: creating
 
-  /// Before anything is written. Nothing happens until `done` is called, and with an error nothing will. It may be
-  /// called later, on any thread.
+  /// Before anything is written. Nothing happens until `done` is called, and with an error nothing will. It
+  /// may be called later, on any thread.
   open func willCreateInstance(
     _ instance: any BaseItemProtocol, key: String, context: ResourceContext,
     done: @escaping ResourceDoneHandler
@@ -129,14 +129,15 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: What else subclasses hear
 
-  /// Something is written: `old` is what was there, `new` what will be. For a log that a server works off, for
-  /// instance. `path` is the registered one, resolved, and `extraContext` the objects that it does not use.
+  /// Something is written: `old` is what was there, `new` what will be. For a log that a server works off,
+  /// for instance. `path` is the registered one, resolved, and `extraContext` the objects that it does not
+  /// use.
   open func logAction(
     _ path: String, old: DocumentSnapshot?, new: (any BaseItemProtocol)?, extraContext: ResourceDict
   ) {}
 
-  /// A record was not counted, because the context has no object of the counter's class. In debug builds the standard
-  /// error output is told.
+  /// A record was not counted, because the context has no object of the counter's class. In debug builds the
+  /// standard error output is told.
   open func didSkipCounter(
     _ name: String, of type: any BaseItemProtocol.Type, counting instance: any BaseItemProtocol,
     context: ResourceContext
@@ -151,8 +152,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Paths
 
-  /// "/a/b/c", as a base that is there has registered it: without the collection that was put in. Where none has
-  /// registered anything, it is the whole path.
+  /// "/a/b/c", as a base that is there has registered it: without the collection that was put in. Where none
+  /// has registered anything, it is the whole path.
   open class func refToPath(_ ref: DocumentReference) -> String {
     let components = splitPath(ref.path)
     return "/" + (registered[ref.firestore].components(of: components) ?? components).joined(separator: "/")
@@ -198,8 +199,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Writing
 
-  /// Writes a new record, with a new key if it has none, which sorts behind those made before. If its class is counted,
-  /// or has counters, there may be none with the key yet; else it takes the place of what is there.
+  /// Writes a new record, with a new key if it has none, which sorts behind those made before. If its class
+  /// is counted, or has counters, there may be none with the key yet; else it takes the place of what is
+  /// there.
   open func create(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).create()
   }

@@ -1,19 +1,19 @@
 // What one write changes of the counters.
 //
-// Counters stay exact because they change in the batch of the write that they count, which happens as a whole or not
-// at all, and only if the counted record is what it was taken for:
+// Counters stay exact because they change in the batch of the write that they count, which happens as a whole
+// or not at all, and only if the counted record is what it was taken for:
 //
 //   creating     it is absent
 //   destroying   it is there; and if a predicate decides whether it was counted, it is as it was read
 //   updating     the same; or it is absent, and counted as new
 //
-// A record with writes that a remote has still to confirm is as these make it: where a predicate decides, this one is
-// refused if one of them is, or has changed something else than was read. A time that the server has still to set is
-// this machine's, as items have it.
+// A record with writes that a remote has still to confirm is as these make it: where a predicate decides,
+// this one is refused if one of them is, or has changed something else than was read. A time that the server
+// has still to set is this machine's, as items have it.
 //
-// The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a record
-// does not bring it back. If it could not be read, it has to be there; if it is not, the batch is refused, and tried
-// again.
+// The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a
+// record does not bring it back. If it could not be read, it has to be there; if it is not, the batch is
+// refused, and tried again.
 
 import FirebaseFirestore
 import Foundation

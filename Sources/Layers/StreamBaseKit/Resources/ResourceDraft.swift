@@ -6,8 +6,8 @@ import Foundation
 struct ResourceDraft {
   private var dict: [String: Any]
   private var counted: Set<Int>
-  /// Fields with times that the remote has still to set, for which the item has only this machine's time. That is not
-  /// to be written over them.
+  /// Fields with times that the remote has still to set, for which the item has only this machine's time.
+  /// That is not to be written over them.
   let estimates: Set<String>
   /// What no document can hold is told when it is to be written.
   private(set) var fields: Result<EncodedFields, UserDataError>

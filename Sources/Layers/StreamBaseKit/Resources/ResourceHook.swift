@@ -3,10 +3,11 @@
 private import FirebaseCore
 import Foundation
 
-/// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same thread, the
-/// write goes on there; else on the callback queue.
+/// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same
+/// thread, the write goes on there; else on the callback queue.
 final class ResourceHook: @unchecked Sendable {
-  // Unchecked: what varies is touched under the lock only, and `continuation` is used once, by whoever takes it.
+  // Unchecked: what varies is touched under the lock only, and `continuation` is used once, by whoever takes
+  // it.
   private let lock = NSLock()
   private let queue: DispatchQueue
   private let thread = Thread.current

@@ -2,14 +2,16 @@
 //
 // Invariants:
 //   - The turns of a lane are in the order in which their writes were asked for.
-//   - At most one of them is being read for and issued at a time: what one reads has all that those before it wrote.
-//   - One that is over stays known until all before it are over, so that these can tell what was written behind them.
-//   - Nobody waits for the write of another user, who may be away: it is answered when that user is back. It counts once it
-//     has happened.
+//   - At most one of them is being read for and issued at a time: what one reads has all that those before it
+//     wrote.
+//   - One that is over stays known until all before it are over, so that these can tell what was written
+//     behind them.
+//   - Nobody waits for the write of another user, who may be away: it is answered when that user is back. It
+//     counts once it has happened.
 
-/// Of the writes of one record, each begins when the one before has been issued. One that was refused because of what
-/// others did goes back to its place: before those that wait, and behind nothing that came later and may still happen.
-/// Writes of different records do not wait for each other.
+/// Of the writes of one record, each begins when the one before has been issued. One that was refused because
+/// of what others did goes back to its place: before those that wait, and behind nothing that came later and
+/// may still happen. Writes of different records do not wait for each other.
 final class ResourceLanes: @unchecked Sendable {
   // Unchecked: belongs to the callback queue.
 
@@ -94,8 +96,8 @@ final class ResourceLanes: @unchecked Sendable {
     return turn
   }
 
-  /// Runs `body` when it is the turn's turn, at once if nothing else is. It calls what it is given when the next one may
-  /// begin.
+  /// Runs `body` when it is the turn's turn, at once if nothing else is. It calls what it is given when the
+  /// next one may begin.
   func enter(_ turn: Turn, _ body: @escaping Body) {
     guard var lane = lanes.removeValue(forKey: turn.path) else { return }
     if lane.isTaken {
@@ -138,9 +140,9 @@ final class ResourceLanes: @unchecked Sendable {
     relieve(turn) { !$0.isOfOwner(of: turn) }
   }
 
-  /// It is to be tried again. It waits until it is known what becomes of later ones of its user that are on their way: if
-  /// they were refused too, they come behind it, and if not, they count. Then `whenFree` is called, and `resume` runs
-  /// `body` when it is its turn.
+  /// It is to be tried again. It waits until it is known what becomes of later ones of its user that are on
+  /// their way: if they were refused too, they come behind it, and if not, they count. Then `whenFree` is
+  /// called, and `resume` runs `body` when it is its turn.
   func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
     let later = behind(turn).filter { $0.written != nil && !$0.isOver && $0.isOfOwner(of: turn) }

@@ -5,8 +5,8 @@
 //               | "$" name             the key of the object that the context has under the name
 //               | text
 //
-// The last component is the document, those before it the collection. A collection has an odd number of components;
-// where there are not, another one is put behind them.
+// The last component is the document, those before it the collection. A collection has an odd number of
+// components; where there are not, another one is put behind them.
 
 import Foundation
 

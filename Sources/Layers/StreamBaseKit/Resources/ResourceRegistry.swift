@@ -16,12 +16,13 @@ public protocol ResourceRegistry {
   /// Gets whatever goes wrong.
   var errorHandler: ResourceErrorHandler? { get set }
 
-  /// Records of this class, and not of its subclasses, are at `path`: its components are text, `@` for the key of the
-  /// record, or `$name` for the key of the object that a context has under the name. Each class has one path.
+  /// Records of this class, and not of its subclasses, are at `path`: its components are text, `@` for the
+  /// key of the record, or `$name` for the key of the object that a context has under the name. Each class
+  /// has one path.
   func resource(_ type: any BaseItemProtocol.Type, path: String)
 
-  /// The field `name` of a record of `type` is the number of records of `countingType` that were created and not
-  /// destroyed while the record was in the context. `type` is registered already.
+  /// The field `name` of a record of `type` is the number of records of `countingType` that were created and
+  /// not destroyed while the record was in the context. `type` is registered already.
   func counter(_ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type)
 
   /// The same for those that the predicate accepts.

@@ -5,12 +5,13 @@
 //   3. for updates and ends, what is stored, and the owners of counters that are to be less
 //   4. one batch of the record and the counters
 //   5. the log and the hook after it, while the batch is on its way
-//   6. when the batch is durable or refused, the last hook; but if it was refused because something was not what was
-//      read, everything from 2 on is done again, without 5, and without what later writes have written
+//   6. when the batch is durable or refused, the last hook; but if it was refused because something was not
+//      what was read, everything from 2 on is done again, without 5, and without what later writes have
+//      written
 //
-// Whose write it is is decided when it is asked for. What comes later than that, a first try behind a read or another one,
-// is done while its user is here, and waits if that user is away. Once a write has begun, the database may be terminated at
-// any time: the write fails then.
+// Whose write it is is decided when it is asked for. What comes later than that, a first try behind a read or
+// another one, is done while its user is here, and waits if that user is away. Once a write has begun, the
+// database may be terminated at any time: the write fails then.
 
 import FirebaseFirestore
 import Foundation
@@ -106,7 +107,8 @@ struct ResourceWrite {
     }
   }
 
-  /// Calls `commit`: at once if the write was just asked for, and else if the user is here still, whose write it is.
+  /// Calls `commit`: at once if the write was just asked for, and else if the user is here still, whose write
+  /// it is.
   private func issue(
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
     again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
@@ -309,8 +311,8 @@ struct ResourceWrite {
     }
   }
 
-  /// What is stored, what of the draft is still to be written, and of the owners of counters that will be less, what is
-  /// known. Without the record, or if later writes have covered everything, it ends here.
+  /// What is stored, what of the draft is still to be written, and of the owners of counters that will be
+  /// less, what is known. Without the record, or if later writes have covered everything, it ends here.
   private func read(
     _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void

@@ -3,8 +3,8 @@
 public import FirebaseFirestore
 public import Foundation
 
-/// The items of a stream, each in the section that a function of it says, and in each section in the order of the
-/// stream.
+/// The items of a stream, each in the section that a function of it says, and in each section in the order of
+/// the stream.
 ///
 /// ```swift
 /// let users = StreamBase(type: BaseItem.self, ref: Firestore.firestore().collection("users"))

@@ -102,7 +102,8 @@ struct QuerySource {
     switch cursor {
     case .document(let document):
       key = document.documentID
-      // Of the document itself: there, a time that the remote has still to set is not the null that `data()` has.
+      // Of the document itself: there, a time that the remote has still to set is not the null that `data()`
+      // has.
       bytes = order.child.map(document.sortBytes) ?? []
     case .values(let values):
       key = values.count == (order.child == nil ? 1 : 2) ? values.last as? String : nil
@@ -143,15 +144,17 @@ struct QuerySource {
   func cursor(_ key: String, _ item: BaseItem?) -> Cursor {
     guard let child = order.child, let item else { return .values([key]) }
     let value = item.dict[child]
-    // No query can begin at a time that the remote has still to set; what this machine has for it is somewhere else.
+    // No query can begin at a time that the remote has still to set; what this machine has for it is
+    // somewhere else.
     guard item.kitPendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
       return .values([Self.lastTime])
     }
     return .values([value ?? NSNull(), key])
   }
 
-  /// The place of a document. No query can begin or end at a time that the remote has still to set; descending, those
-  /// are all before the last time that there is. Nil where nothing is between them and what follows.
+  /// The place of a document. No query can begin or end at a time that the remote has still to set;
+  /// descending, those are all before the last time that there is. Nil where nothing is between them and what
+  /// follows.
   func cursor(beside document: DocumentSnapshot) -> Cursor? {
     if ordered.canStart(beside: document) { return .document(document) }
     return order.isAscending ? nil : .values([Self.lastTime])

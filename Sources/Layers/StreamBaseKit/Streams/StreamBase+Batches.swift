@@ -30,8 +30,8 @@ extension StreamBase {
 
   func kitAccepts(_ item: BaseItem) -> Bool { predicate?(item) ?? true }
 
-  /// Whether a changed item stays where it is and is seen there. If its row has to come, go or move, it is pending
-  /// afterwards; if it is pending already, the batch tells what became of it.
+  /// Whether a changed item stays where it is and is seen there. If its row has to come, go or move, it is
+  /// pending afterwards; if it is pending already, the batch tells what became of it.
   func kitSettles(_ key: ExactKey) -> Bool {
     guard let record = kitRecords[key], !kitPending.contains(key) else { return false }
     let isListed = kitVisible.isListed(key)
@@ -57,8 +57,8 @@ extension StreamBase {
 
   // MARK: Batches
 
-  /// Brings the visible items up to date and tells the delegate. What that does to the stream without a delay comes
-  /// as another batch behind it.
+  /// Brings the visible items up to date and tells the delegate. What that does to the stream without a delay
+  /// comes as another batch behind it.
   func kitApplyPending() {
     guard !kitIsAnnouncing else {
       kitHasAnotherRound = true

@@ -4,8 +4,8 @@
 //
 //   1. one read brings the records from the start on, and tells where they end
 //   2. a listener takes over just that range: up to the last of them, or to the end if there are no more
-//   3. if the first listener has a limit, whatever comes would push records out of it that lie before those that were
-//      fetched; so it gives way to one of the range that it had by then, without a limit
+//   3. if the first listener has a limit, whatever comes would push records out of it that lie before those
+//      that were fetched; so it gives way to one of the range that it had by then, without a limit
 //   4. a range ends where a query can: not at a time that the remote has still to set
 //
 // The database may be terminated before an answer comes. What is asked then fails.
@@ -150,7 +150,8 @@ extension StreamBase {
     kitLoadIsDue = true
   }
 
-  /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the limit.
+  /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the
+  /// limit.
   @discardableResult
   func kitFetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
     guard autoFetch, predicate != nil, let source = kitSource, let limit = source.limit, !kitIsFetching,

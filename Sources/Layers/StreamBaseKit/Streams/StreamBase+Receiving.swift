@@ -40,8 +40,8 @@ extension StreamBase {
     return segment
   }
 
-  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place. The database may have
-  /// been terminated since the stream began, and that fails, too.
+  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place. The
+  /// database may have been terminated since the stream began, and that fails, too.
   func kitListen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
     segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }

@@ -21,8 +21,8 @@ import LayerKit
 ///   type: BaseItem.self, ref: Firestore.firestore().collection("notes"), limit: 50, ascending: false)
 /// ```
 ///
-/// It listens from the beginning until it is gone, and holds its delegate weakly. All of it happens on the callback
-/// queue of the database, where it is to be made and used.
+/// It listens from the beginning until it is gone, and holds its delegate weakly. All of it happens on the
+/// callback queue of the database, where it is to be made and used.
 open class StreamBase: StreamBaseProtocol {
   /// Whether an item is shown.
   public typealias Predicate = (BaseItem) -> Bool
@@ -31,8 +31,8 @@ open class StreamBase: StreamBaseProtocol {
   /// Makes the query for a page, from a value to another and of so many items.
   public typealias QueryPager = (_ start: Any?, _ end: Any?, _ limit: Int?) -> Query
 
-  /// By key, or by the value of a field and then by key. Values that are missing or null come first, then false, true,
-  /// numbers and text.
+  /// By key, or by the value of a field and then by key. Values that are missing or null come first, then
+  /// false, true, numbers and text.
   public enum Ordering: Hashable {
     /// By the key.
     case key
@@ -50,8 +50,8 @@ open class StreamBase: StreamBaseProtocol {
   /// Which of two items comes first.
   public let comparator: Comparator
 
-  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
-  /// once.
+  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies
+  /// them at once.
   public var batchDelay: TimeInterval? = 0.1
 
   /// Which of the items are visible; nil is all. Whoever sets it gets what that changes as one batch.
@@ -113,8 +113,8 @@ open class StreamBase: StreamBaseProtocol {
     kitTimer = QueueTimer(.main)
   }
 
-  /// The query asks for one more than `limit`, so that `count > limit` says that there are more. Ascending takes the
-  /// first, descending the last ones.
+  /// The query asks for one more than `limit`, so that `count > limit` says that there are more. Ascending
+  /// takes the first, descending the last ones.
   public convenience init(
     type: BaseItem.Type, ref: CollectionReference, limit: Int? = nil, ascending: Bool = true,
     ordering: Ordering = .key
@@ -142,8 +142,8 @@ open class StreamBase: StreamBaseProtocol {
     if isConnected { kitConnect(source) }
   }
 
-  /// Of items that are there already, in an order, to go through them. No initialiser, since a subclass has those of
-  /// its base only if it knows all of them.
+  /// Of items that are there already, in an order, to go through them. No initialiser, since a subclass has
+  /// those of its base only if it knows all of them.
   static func kitListing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
     let stream = StreamBase()
     stream.kitVisible = VisibleItems(order)
@@ -187,20 +187,20 @@ open class StreamBase: StreamBaseProtocol {
 
   // MARK: More
 
-  /// Whether there may be something behind what was read. It is known once the load is over, and after a `fetchMore` when
-  /// that is done: as long as it brings what it was asked for, there may be more. When there is not, what comes behind the
-  /// last record is followed.
+  /// Whether there may be something behind what was read. It is known once the load is over, and after a
+  /// `fetchMore` when that is done: as long as it brings what it was asked for, there may be more. When there
+  /// is not, what comes behind the last record is followed.
   public var hasMore: Bool { kitFrontier != nil }
 
-  /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one, and keeps
-  /// them up to date. `start` is where to go on in the direction of the stream, so its last item's key, also in a
-  /// descending one. It is meant for the order by keys; in the order by a child, `start` has to be the key of an item
-  /// in the stream, or a value of the child.
+  /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one,
+  /// and keeps them up to date. `start` is where to go on in the direction of the stream, so its last item's
+  /// key, also in a descending one. It is meant for the order by keys; in the order by a child, `start` has
+  /// to be the key of an item in the stream, or a value of the child.
   ///
-  /// `done` is called once: when the records are on their way into the stream, when they could not be read, or at
-  /// once if the stream is empty or another call is under way. Offline, a page can neither begin nor end at a time that
-  /// the remote has still to set: then it is done without a record, and there is more all the same; ask again when the
-  /// stream changes.
+  /// `done` is called once: when the records are on their way into the stream, when they could not be read,
+  /// or at once if the stream is empty or another call is under way. Offline, a page can neither begin nor
+  /// end at a time that the remote has still to set: then it is done without a record, and there is more all
+  /// the same; ask again when the stream changes.
   open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
     guard kitSource != nil, !kitIsFetching, count > 0, !kitRecords.isEmpty else {
       done?()
@@ -209,9 +209,9 @@ open class StreamBase: StreamBaseProtocol {
     kitFetch(count, from: start, to: end, done)
   }
 
-  /// An item has changed, or the stream is to take notice of something that is not stored. If it is in the stream,
-  /// this delivers what is pending, and then the change: as `streamItemsChanged`, or as a batch if it comes, goes or
-  /// moves.
+  /// An item has changed, or the stream is to take notice of something that is not stored. If it is in the
+  /// stream, this delivers what is pending, and then the change: as `streamItemsChanged`, or as a batch if it
+  /// comes, goes or moves.
   open func handleItemChanged(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init), kitRecords[key] != nil else { return }
     guard kitChangedInEvent == nil else {
@@ -223,8 +223,8 @@ open class StreamBase: StreamBaseProtocol {
     if kitSettles(key) { kitAnnounceChanged([key]) }
   }
 
-  /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch. It takes
-  /// time in proportion to all of them.
+  /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch.
+  /// It takes time in proportion to all of them.
   public func batching(_ fn: (KeyedArray<BaseItem>) -> Void) {
     let copy = KeyedArray(rawArray: kitRecords.values.map(\.item))
     fn(copy)

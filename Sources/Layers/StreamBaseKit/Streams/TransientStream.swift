@@ -2,8 +2,8 @@
 
 import LayerKit
 
-/// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and over when
-/// it returns.
+/// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and
+/// over when it returns.
 open class TransientStream: StreamBase {
   public override init() {
     super.init()

@@ -20,7 +20,8 @@ public protocol StreamTable: AnyObject {
 
 /// Keeps a table the way a stream is. The stream does not keep it: whoever makes one has to.
 ///
-/// With a section, all rows of the stream are in that section of the table, so that several streams can share one.
+/// With a section, all rows of the stream are in that section of the table, so that several streams can share
+/// one.
 open class StreamTableAdapter: StreamBaseDelegate {
   private let table: any StreamTable
   private let section: Int?

@@ -11,14 +11,14 @@ import LayerKit
 
 /// The visible items of several streams in the order of the first of them.
 ///
-/// It keeps the streams and takes over their delegates. Where several have the same key, the first of them counts. A
-/// batch costs as much as it changes, however long the streams are. Delayed batches come on the callback queue of the
-/// first stream that has a database, or on the main queue if none has.
+/// It keeps the streams and takes over their delegates. Where several have the same key, the first of them
+/// counts. A batch costs as much as it changes, however long the streams are. Delayed batches come on the
+/// callback queue of the first stream that has a database, or on the main queue if none has.
 open class UnionStream: StreamBaseProtocol {
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
 
-  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies them at
-  /// once.
+  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies
+  /// them at once.
   public var batchDelay: TimeInterval? = 0.1
   package var kitTimer: any BatchTimer
 

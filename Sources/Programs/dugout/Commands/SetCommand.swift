@@ -105,8 +105,8 @@ private struct Change {
     }
   }
 
-  /// Whether the change may create a document or a store. Deletions alone require both, because a name
-  /// may be mistyped.
+  /// Whether the change may create a document or a store. Without FIELDS and increments, both must exist,
+  /// because a name may be mistyped.
   var createsDocument: Bool { fields != nil || !increments.isEmpty }
 
   func mutation(of path: DocumentPath) -> Mutation {

@@ -1,7 +1,8 @@
 // The text form of paths.
 //
 //   path := ["/"] name ("/" name)* ["/"]
-//   name := letters | "`" letters "`"        between backticks, a backslash escapes the next letter; a backtick
+//   name := letters | "`" letters "`"        between backticks, a backslash escapes the next letter; a
+//   backtick
 //                                            in any other place is a letter
 //
 // In a query, a space ends a path. On the command line an argument is a whole path, with or without

@@ -27,8 +27,8 @@
 package import DocumentStore
 
 extension Precondition {
-  /// The precondition that stands for the result of earlier pending writes. Its time 0 is the update time
-  /// of a document with pending writes, and no document at the remote has it.
+  /// A precondition on the result of earlier pending writes. Its time is 0, the update time of a document
+  /// with pending writes, which no remote document has.
   package static let afterPendingWrites = Precondition.updateTime(SnapshotVersion.none.timestamp)
   /// The precondition of a write that is based on these fields, which contain pending writes. The queue
   /// compares the fields when it accepts the write. Valid in this process only.
@@ -121,7 +121,7 @@ extension PendingBatch {
   }
 
   /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the
-  /// remote's answer does not tell.
+  /// remote's answer does not determine that.
   func wasAppliedTo(of known: Precondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
     if replacesDocument(path) { return true }
     for (place, mutation) in mutations(of: path) {

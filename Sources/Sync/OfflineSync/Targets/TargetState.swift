@@ -84,7 +84,7 @@ struct TargetState {
     return undeliveredSubjects.compactMap { refusals[$0] }
   }
 
-  /// The refusals in force that listeners have received.
+  /// The current refusals that listeners have received.
   var refusalsInForce: [RemoteRefusal] {
     var seen: Set<RemoteRefusal.Subject> = []
     return deliveredSubjects.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }
