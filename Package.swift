@@ -293,10 +293,3 @@ if let band = Context.environment["DUGOUT_BAND"] {
   package.targets.removeAll { !targets.contains($0.name) }
   package.products.removeAll { !targets.contains($0.name) }
 }
-
-// `DUGOUT_DEBUG_INFO=none` leaves debug information out of the Swift modules, which shortens a build that only runs tests.
-if Context.environment["DUGOUT_DEBUG_INFO"] == "none" {
-  for target in package.targets where target.type != .system {
-    target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-gnone"])]
-  }
-}

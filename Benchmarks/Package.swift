@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 
-// A package of its own, so that nobody who uses the library builds what it is compared with. A peer
-// whose headers the machine does not have is left out, and the benchmarks say so.
+// A separate package, so that users of the library do not build the engines that it is compared with. A peer
+// whose headers are missing on the machine is left out, and the benchmarks say so.
 
 import Foundation
 import PackageDescription

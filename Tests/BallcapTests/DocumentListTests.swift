@@ -34,7 +34,7 @@ import Testing
           _ = list.insert(listed(id, rank))
           model[id] = rank
         }
-        // Somebody edits what is on the screen, and does not save it.
+        // The user edits an object on the screen and does not save it.
         if rng.roll(10) == 0, list.count > 0 {
           let element = list[rng.roll(list.count)]
           let rank = rng.roll(30)

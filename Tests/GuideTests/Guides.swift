@@ -281,7 +281,7 @@ struct ModellingGuide {
   }
 
   func keepSessionsForAWhile(in directory: String) throws {
-    // The folder of the database, while nobody has it open. What is set stays set.
+    // The directory of the database, while no process has it open. The setting is permanent.
     let store = try DocumentStore.open(directory)
     try store.setTimeToLive(StoredFieldPath(dotted: "expires"), ofCollectionGroup: "sessions")
     try store.close()

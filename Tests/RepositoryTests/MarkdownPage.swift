@@ -21,7 +21,7 @@ struct MarkdownPage {
 
   private(set) var fences: [Fence] = []
   private(set) var links: [Link] = []
-  /// What `#…` may name: slugs of headings and explicit HTML ids.
+  /// The targets of `#…`: slugs of headings and explicit HTML ids.
   private(set) var anchors: Set<String> = []
 
   init(_ text: String) {

@@ -9,9 +9,14 @@ struct ProseCheck {
   private static let openers = ["Of", "The same", "That of", "One that", "What", "Whoever"]
   private static let actors: Set<String> = ["whoever", "nobody", "somebody", "someone"]
 
-  /// Breaches in the comments of all Swift files.
-  static func comments(in tree: RepositoryTree) -> [Violation] {
-    swiftFiles(of: tree).flatMap { path in comments(in: tree.texts[path]!, path) }
+  /// Breaches in the comments of all Swift files, but for those that the list exempts.
+  ///
+  /// `prefix — reason` in the list exempts the files whose paths begin with the prefix.
+  static func comments(in tree: RepositoryTree, exempt list: String = "") -> [Violation] {
+    let prefixes = list.split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .map { $0.split(separator: " ").first ?? "" }
+    return swiftFiles(of: tree).filter { path in !prefixes.contains { path.hasPrefix($0) } }
+      .flatMap { path in comments(in: tree.texts[path]!, path) }
   }
 
   private static func comments(in text: String, _ path: String) -> [Violation] {

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct ProseTests {
   @Test func commentsKeepTheRules() throws {
-    expectNone(ProseCheck.comments(in: try .repository()))
+    let list = try String(contentsOf: Self.words.appendingPathComponent("exempt.txt"), encoding: .utf8)
+    expectNone(ProseCheck.comments(in: try .repository(), exempt: list))
   }
 
   @Test func identifiersHaveNoStemOfTheList() throws {
@@ -36,6 +37,13 @@ import Testing
   ])
   func aSoundCommentPasses(text: String) {
     #expect(ProseCheck.comments(in: RepositoryTree(["A.swift": text])) == [])
+  }
+
+  @Test func anExemptFileIsNotLookedAt() {
+    let tree = RepositoryTree(["Old/A.swift": "// nobody", "New/A.swift": "// nobody"])
+    #expect(
+      ProseCheck.comments(in: tree, exempt: "# a list\nOld/ — replaced soon\n").map(\.path) == ["New/A.swift"]
+    )
   }
 
   @Test func aStemIsFoundAtWordsOfAnIdentifierOnly() {

@@ -327,7 +327,7 @@ extension StreamBaseKitTests {
 
     // MARK: The end
 
-    /// What was asked before the end is answered, and leads to more that is asked.
+    /// A fetch issued before the end is answered, and leads to further fetches.
     @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(resume: Bool) async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1) {

@@ -7,9 +7,9 @@
 //       → an adapter
 //       → a table that refuses every update that a table view would refuse
 //
-// After each commit, rng decide whose delay is over. Now and then all are, and the table is compared with
-// what a fresh computation makes of the records. Between the sections and the adapter somebody meddles: while
-// something is told, it says that items have changed.
+// After each commit, the random source chooses the streams whose delay ends. Now and then all delays end, and
+// the table is compared with a fresh computation from the records. An object between the sections and the
+// adapter interferes: during a notification it reports changed items.
 
 import FirebaseFirestore
 import Foundation
@@ -79,7 +79,7 @@ package struct UnionCampaign {
   private var suppressed: Set<String> = []
   private var limit: Int?
   private var showsHidden = false
-  /// What rng seldom choose is done at the start of every run, however short, and every tenth of it.
+  /// Rare choices are made at the start of every run, however short, and in every tenth of it.
   private static let everyRare = [2, 1, 0]
   private var rare = everyRare
   private var summary = Summary()

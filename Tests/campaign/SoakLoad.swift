@@ -100,7 +100,7 @@ final class SoakLoad: Sendable {
     usleep(200)
   }
 
-  /// What a snapshot says is the same however long it is held.
+  /// A snapshot answers the same for as long as it is held.
   private func look(_ rng: Locked<SeededRandom>) throws {
     var random = rng.withLock { SeededRandom(seed: $0.next()) }
     let snapshot = try store.snapshot()

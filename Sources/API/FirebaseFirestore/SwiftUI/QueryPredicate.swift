@@ -3,7 +3,9 @@
 /// A step of the query of a `FirestoreQueryObservable`, or of `@FirestoreQuery` in SwiftUI.
 ///
 /// ```swift
-/// let predicates: [QueryPredicate] = [.where("capital", isEqualTo: true), .order(by: "name"), .limit(to: 10)]
+/// let predicates: [QueryPredicate] = [
+///   .where("capital", isEqualTo: true), .order(by: "name"), .limit(to: 10),
+/// ]
 /// ```
 public enum QueryPredicate {
   /// The field equals this value.
