@@ -267,8 +267,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
       name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
 }
 
-// `DUGOUT_BAND=engine|api|layers swift test` builds one band of the layers and its tests: what the band stands on, and
-// nothing above it. Without the variable, as for every user, there is the whole package.
+// `DUGOUT_BAND=engine|api|layers swift test` builds one band and its tests: the modules below the band, and
+// nothing above it. Without the variable, as for every user, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "ObjectStore",
