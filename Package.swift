@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 
-// The layers, top to bottom. A module imports only what its row lists; a test reads this table and
-// every `import` line and fails on anything else. System modules are part of the table: nothing
-// below FirebaseCore knows Foundation.
+// The layers, top to bottom. A module imports only what its row lists. A test reads this table and every
+// `import` line and reports violations. The table includes system modules: no module below FirebaseCore
+// imports Foundation.
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
@@ -40,10 +40,10 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Library code: every use of an unsafe construct is marked where it happens.
+/// Settings of library code: every use of an unsafe construct is marked at the use.
 let library: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-/// Code that lends out views of bytes, and tells the compiler how long they live.
+/// Settings of code that returns views of bytes and declares their lifetimes to the compiler.
 let engine: [SwiftSetting] = library + [.enableExperimentalFeature("Lifetimes")]
 
 let package = Package(
@@ -259,7 +259,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The fuzz targets with libFuzzer's own main, which only .ci/libfuzzer asks for: it does not link without.
+// The fuzz targets with libFuzzer's own `main`. Only .ci/libfuzzer sets the variable, because these
+// targets do not link without libFuzzer.
 if Context.environment["DUGOUT_LIBFUZZER"] != nil {
   package.products.append(.executable(name: "libfuzzer", targets: ["libfuzzer"]))
   package.targets.append(
@@ -267,8 +268,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
       name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
 }
 
-// `DUGOUT_BAND=engine|api|layers swift test` builds one band and its tests: the modules below the band, and
-// nothing above it. Without the variable, as for every user, the whole package is built.
+// `DUGOUT_BAND=engine|api|layers swift test` builds one group of layers, the layers below it and its
+// tests. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "ObjectStore",

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 
-// A separate package, so that users of the library do not build the engines that it is compared with. A peer
-// whose headers are missing on the machine is left out, and the benchmarks say so.
+// A separate package, so that users of the library do not build the databases that the benchmarks
+// compare it with. If the machine lacks the headers of a compared database, it is left out and the
+// benchmarks report that.
 
 import Foundation
 import PackageDescription
@@ -30,7 +31,7 @@ let package = Package(
   name: "DugoutBenchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // Named, so that the folder of a clone may be called anything.
+    // Has an explicit name, because the folder of a clone may have any name.
     .package(name: "Dugout", path: "..")
   ],
   targets: [

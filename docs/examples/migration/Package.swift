@@ -6,7 +6,7 @@ let package = Package(
   name: "migration",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // In an app of your own, the place of your checkout.
+    // In your own app, write the path of your checkout.
     .package(name: "Dugout", path: "../../..")
   ],
   targets: [

@@ -1,15 +1,16 @@
-// An offline-first backend: JSON over HTTP on this machine, every answer out of a store in a directory.
+// An offline-first backend: JSON over HTTP on this machine, with all data in a store in a directory.
 //
-//   backend DIRECTORY [PORT]        port 0, the default, is any free one; the first line says which
+//   backend DIRECTORY [PORT]        the default port 0 chooses a free port; the first line of output has
+//   its number
 //
-//   GET /notes             all notes, the newest first; ?tag=TAG those with a tag
-//   GET /notes/ID          one
-//   PUT /notes/ID          makes or replaces one; the body is {"text": "…", "tags": ["…"]}
-//   DELETE /notes/ID       removes it
-//   POST /notes/ID/likes   adds one to its likes, whoever else does so at the same time
+//   GET /notes             all notes, the newest first; with ?tag=TAG, those with the tag
+//   GET /notes/ID          one note
+//   PUT /notes/ID          creates or replaces a note; the body is {"text": "…", "tags": ["…"]}
+//   DELETE /notes/ID       deletes a note
+//   POST /notes/ID/likes   adds one like; concurrent requests are all counted
 //
-// A PUT is answered when the note is on stable storage. SIGTERM and SIGINT let the requests under way end, close the
-// store, and end the program.
+// The server answers a PUT when the note is on stable storage. After SIGTERM or SIGINT it completes the
+// requests in progress, closes the store and exits.
 
 @preconcurrency import Dispatch
 import FirebaseFirestore
@@ -43,7 +44,7 @@ struct Backend {
     show("Good-bye.")
   }
 
-  /// At once, also into a pipe.
+  /// Writes without buffering, so that output to a pipe appears at once.
   private static func show(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 
   private static func fail(_ text: String, _ code: Int32) -> Never {
@@ -52,7 +53,7 @@ struct Backend {
   }
 }
 
-/// Signals as a sequence, in place of their default actions.
+/// Delivers signals as a sequence and disables their default actions.
 enum Signals {
   static func stream(_ signals: [Int32]) -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()

@@ -1,4 +1,4 @@
-// As much of HTTP/1.1 as the example needs, on sockets of the system: one request for each connection.
+// The part of HTTP/1.1 that the example needs, on POSIX sockets: one request per connection.
 
 @preconcurrency import Dispatch
 import Foundation
@@ -35,8 +35,8 @@ struct HTTPResponse: Sendable {
   ]
 }
 
-/// Listens on the loopback interface alone. Each connection has a thread of a queue while bytes come and go, and
-/// none while the answer is made.
+/// Listens on the loopback interface only. A connection occupies a thread of a queue while bytes are
+/// read or written, and no thread while the answer is computed.
 final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -48,7 +48,7 @@ final class HTTPServer: Sendable {
   private let listener: Int32
   private let source: any DispatchSourceRead
   private let connections = DispatchQueue(label: "backend.connections", attributes: .concurrent)
-  /// Of the requests under way.
+  /// Counts the requests in progress.
   private let inProgress = DispatchGroup()
 
   init(port: UInt16, _ handler: @escaping Handler) throws {
@@ -65,7 +65,7 @@ final class HTTPServer: Sendable {
     source.resume()
   }
 
-  /// No connection is taken any more, and those that are there have been answered.
+  /// Stops accepting connections, and returns when all accepted ones have been answered.
   func stop() async {
     source.cancel()
     await withCheckedContinuation { done in inProgress.notify(queue: .global()) { done.resume() } }
@@ -99,10 +99,10 @@ final class HTTPServer: Sendable {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  // MARK: One connection
+  // MARK: Connection
 
   private func serve(_ connection: Int32, _ handler: @escaping Handler) {
-    // Who says nothing for so long is not waited for.
+    // A client that sends nothing for ten seconds is disconnected.
     var patience = timeval(tv_sec: 10, tv_usec: 0)
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -147,7 +147,7 @@ final class HTTPServer: Sendable {
     return .success(request)
   }
 
-  /// By their names in small letters.
+  /// The header fields, by lowercased name.
   private static func headers(_ head: String) -> [String: String] {
     var headers: [String: String] = [:]
     for line in head.split(separator: "\r\n").dropFirst() {
@@ -177,7 +177,8 @@ final class HTTPServer: Sendable {
     return Data(received[start..<start + length])
   }
 
-  /// A body in pieces: the size of each in hexadecimal digits on a line, and at the end one of none.
+  /// Reads a body in chunked encoding: each chunk follows a line with its size in hexadecimal digits,
+  /// and a chunk of size 0 ends the body.
   private static func chunks(
     from start: Int, of received: inout Data, _ connection: Int32
   ) throws(Refusal) -> Data {
@@ -189,7 +190,7 @@ final class HTTPServer: Sendable {
         throw Refusal(response: .problem(400, "A piece of the body does not say its size."))
       }
       guard size <= bodyBytesMax - body.count else { throw tooLong }
-      // What may follow the last one says nothing here.
+      // The trailer fields after the last chunk are ignored.
       guard size > 0 else { return body }
       try receive(upTo: place + size, of: &received, connection)
       body += received[place..<place + size]
@@ -249,7 +250,7 @@ final class HTTPServer: Sendable {
   private static func write(_ data: Data, to connection: Int32) {
     var rest = [UInt8](data)[...]
     while !rest.isEmpty {
-      // Whoever has gone is told nothing, and nobody gets a signal for it.
+      // If the client has disconnected, the answer is dropped and no SIGPIPE is raised.
       let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Self.noSignal) }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)

@@ -1,4 +1,4 @@
-// What the URLs mean. This is all that touches the database.
+// Handlers of the URLs. Only this file uses the database.
 
 import FirebaseFirestore
 import Foundation
@@ -11,7 +11,7 @@ struct Note: Codable, Sendable {
   @ServerTimestamp var made: Timestamp?
 }
 
-/// What a client sends.
+/// The body of a PUT request.
 struct NewNote: Decodable {
   var text: String
   var tags: [String]?
@@ -38,7 +38,7 @@ struct NotesResource: Sendable {
     } catch let error as DecodingError {
       return .problem(400, "A note looks like {\"text\": \"…\"}: \(error)")
     } catch {
-      // Names that no document has, and texts that are too long, are the client's to change.
+      // The client can correct an invalid name or a text that is too long.
       let isMistake = FirestoreErrorCode.invalidArgument ~= error
       return .problem(isMistake ? 400 : 500, error.localizedDescription)
     }
@@ -60,7 +60,7 @@ struct NotesResource: Sendable {
     guard !id.isEmpty, !id.contains("/") else { return .problem(400, "An id is one word.") }
     let new = try JSONDecoder().decode(NewNote.self, from: body)
     let note = Note(text: new.text, tags: new.tags ?? [])
-    // The await returns when the note is on stable storage.
+    // Returns when the note is on stable storage.
     try await notes.document(id).setData(Firestore.Encoder().encode(note))
     return try await get(id)
   }

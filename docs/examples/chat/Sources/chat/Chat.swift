@@ -1,5 +1,5 @@
-// A chat in the terminal: rooms, members with pictures, everything that was said. It needs no network, shows what comes
-// as it comes, and goes on where it was left.
+// A terminal chat: rooms, members with pictures, and all messages. It needs no network, shows changes
+// live, and resumes in the room where the last run ended.
 //
 //   chat [DIRECTORY]
 
@@ -37,7 +37,7 @@ struct Chat {
   private var room: ChatRoom
   private var following: Task<Void, any Error>?
 
-  /// Where this terminal was when it was left.
+  /// Restores the room and the user name of the last run.
   init() async throws {
     let known = try await Document<Seat>.get(id: "terminal")
     seat = known ?? Document<Seat>(id: "terminal", from: Seat(name: Self.userName))
@@ -46,7 +46,7 @@ struct Chat {
     Terminal.show(Self.help)
   }
 
-  /// In a container, a user may have no name.
+  /// The user name, or a default if there is none, as in some containers.
   private static var userName: String {
     let name = NSUserName().filter { isName(String($0)) }
     return name.isEmpty ? "guest" : name
@@ -73,7 +73,7 @@ struct Chat {
     await end()
   }
 
-  /// What can be part of a path.
+  /// Whether the text can be a component of a path.
   private static func isName(_ text: String) -> Bool {
     !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "-" }
   }
@@ -89,14 +89,14 @@ struct Chat {
     follow()
   }
 
-  /// From now on, under this name.
+  /// Stores the user name, and uses it from now on.
   private func sit(as name: String) async throws {
     try await room.enter(name)
     seat[\.name] = name
     try await seat.save()
   }
 
-  /// What is said here is shown as it is said, whoever says it.
+  /// Shows the messages of the room as they are added, including those from other writers.
   private mutating func follow() {
     let room = room
     following = Task { try await room.follow(last: 20) { Terminal.show($0.text) } }
@@ -114,7 +114,7 @@ struct Chat {
     }
   }
 
-  // MARK: People
+  // MARK: Members
 
   private func say(_ text: String) async throws {
     try await room.say(text, as: seat[\.name])
@@ -137,7 +137,7 @@ struct Chat {
     Terminal.show("\(seat[\.name]) has a picture of \(picture.count) bytes.")
   }
 
-  /// Lets what was said last be shown first.
+  /// Allows time for showing the last message.
   private func end() async {
     try? await Task.sleep(for: .milliseconds(300))
     following?.cancel()

@@ -1,14 +1,14 @@
-// One room: what is said in it, by whom, and who is there.
+// One room: its messages, their authors and its members.
 
 import Ballcap
 import FirebaseFirestore
 import Foundation
 
-/// Writes to a room. Each call returns when what it wrote is on disk.
+/// Writes to a room. Each call returns when its write is on disk.
 struct ChatRoom: Sendable {
   let id: String
 
-  /// The room with this name; made if there is none.
+  /// Returns the room with this name, and creates it if it does not exist.
   static func named(_ id: String) async throws -> ChatRoom {
     if try await Room.get(id: id) == nil {
       let room = Room(id: id)
@@ -18,7 +18,7 @@ struct ChatRoom: Sendable {
     return ChatRoom(id: id)
   }
 
-  /// All rooms with the number of messages, the busiest first.
+  /// All rooms with their message counts, the busiest first.
   static func all() async throws -> [(title: String, messages: Int64, members: Int)] {
     let rooms = Room.order(by: "messages", descending: true).dataSource()
     try await rooms.get()
@@ -42,7 +42,7 @@ struct ChatRoom: Sendable {
     try await room.merge(data: ["members": FieldValue.arrayRemove([name])])
   }
 
-  /// The message and the count of them, together or not at all.
+  /// Adds the message and increments the count in one atomic commit.
   func say(_ text: String, as name: String) async throws {
     let room = room
     let place = room.collection(path: .transcripts).document()
@@ -53,7 +53,7 @@ struct ChatRoom: Sendable {
       .commit()
   }
 
-  /// The picture is in the storage before the document names it.
+  /// Uploads the picture before the document refers to it.
   func setAvatar(_ name: String, _ picture: Data, _ type: File.MIMEType) async throws {
     let place = room.collection(path: .members).document(name)
     guard let member = try await Document<Member>.get(documentReference: place) else { return }
@@ -63,7 +63,8 @@ struct ChatRoom: Sendable {
     try await member.update()
   }
 
-  /// Each member who is here, with what is known of the picture. Who left is still known, with the picture.
+  /// One line per member who is present, with the stored details of the picture. Members who left keep
+  /// their document and picture.
   func memberLines() async throws -> [String] {
     let here = Set(try await Room.get(id: id)?[\.members] ?? [])
     let members = room.members.order(by: "name").dataSource()
@@ -80,7 +81,7 @@ struct ChatRoom: Sendable {
     return lines
   }
 
-  /// Calls `show` with the last messages, and then with each that comes, until the task is cancelled.
+  /// Calls `show` with the last messages, and then with each new message, until the task is cancelled.
   func follow(last count: Int, _ show: @Sendable (Line) -> Void) async throws {
     let transcripts = room.transcripts.order(by: "at").limit(toLast: count).dataSource()
     for try await change in transcripts.changes {
@@ -91,7 +92,7 @@ struct ChatRoom: Sendable {
   }
 }
 
-/// A message as it is shown.
+/// A message as shown on the screen.
 struct Line: Sendable {
   let text: String
 

@@ -1,8 +1,8 @@
-// Others in the room, so that something happens at a single terminal.
+// Simulated members, so that a single terminal shows some activity.
 
 import Foundation
 
-/// Someone who answers to everything that is said to them.
+/// A simulated member who answers each message addressed to it.
 struct Friend: Sendable {
   let name: String
   let answers: [String]
@@ -12,7 +12,7 @@ struct Friend: Sendable {
     Friend(name: "bob", answers: ["Hello!", "Back in a minute.", "That is on disk now, by the way."]),
   ]
 
-  /// One of them, by what was said.
+  /// Chooses a friend and an answer by the text of the message.
   static func answering(_ text: String) -> (friend: Friend, answer: String) {
     let number = text.utf8.reduce(0) { $0 &+ Int($1) }
     let friend = all[number % all.count]

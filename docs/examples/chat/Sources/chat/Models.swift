@@ -1,4 +1,4 @@
-// What the chat stores: rooms, and below each of them its members and what was said.
+// The documents of the chat: rooms, with their members and transcripts in subcollections.
 
 import Ballcap
 import FirebaseFirestore
@@ -7,7 +7,7 @@ import FirebaseStorage
 final class Room: Object, DataRepresentable, DataCacheable, HierarchicalStructurable {
   struct Model: Codable, Modelable {
     var title = ""
-    /// Counted by the commits that add transcripts.
+    /// Incremented by each commit that adds a transcript.
     var messages: IncrementableInt = 0
     var members: OperableArray<String> = []
   }
@@ -30,11 +30,11 @@ struct Transcript: Codable, Modelable {
 
 struct Member: Codable, Modelable {
   var name = ""
-  /// A picture, in the storage.
+  /// A picture in Storage.
   var avatar: File?
 }
 
-/// Who sits at this terminal, and where; so that the next start goes on there.
+/// The user name and room of this terminal, stored so that the next start resumes there.
 struct Seat: Codable, Modelable {
   var name = ""
   var room = "lobby"

@@ -1,11 +1,11 @@
-// Lines in, lines out.
+// Input and output of lines.
 
 import Foundation
 
 enum Terminal {
   static let isInteractive = isatty(STDIN_FILENO) == 1
 
-  /// What is typed, line by line, until the end of it. A thread of its own waits for it.
+  /// The lines of standard input until its end. A separate thread reads them, because reading blocks.
   static func lines() -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream<String>.makeStream()
     let thread = Thread {

@@ -1,20 +1,22 @@
-// The documents of a Firestore project, in a store of ours: first imported as they were, then brought to a new form.
+// Migrates the documents of a Firestore project in a local store: first imports them unchanged, then
+// converts them.
 //
-//   dugout import DIRECTORY firestore_export      an export that Firestore's emulator has made, or yours
+//   dugout import DIRECTORY firestore_export      an export written by the Firestore emulator, or your own
 //   migration DIRECTORY
 //
-// Customers get the sum of their orders, and one name in place of two. It can be run as often as one likes, and be
-// ended at any time: each customer is brought to the new form in one commit, and those that have it are left alone.
+// Customers get the sum of their orders, and one name field instead of two. The migration can be
+// repeated and interrupted at any time: it converts each customer in one commit, and skips converted
+// customers.
 
 import FirebaseFirestore
 
-/// As it was.
+/// The old form.
 struct OldCustomer: Codable {
   var first: String
   var last: String
 }
 
-/// As it is to be.
+/// The new form.
 struct Customer: Codable {
   var name: String
   var total: Double
@@ -31,7 +33,7 @@ struct Migration {
   static func main() async {
     guard CommandLine.arguments.count == 2 else { fail("usage: migration DIRECTORY", 2) }
     let folder = URL(fileURLWithPath: CommandLine.arguments[1])
-    // Without this file there is no store, and an open would make one.
+    // Without this file there is no store, and opening would create one.
     guard FileManager.default.fileExists(atPath: folder.appendingPathComponent("MANIFEST").path) else {
       fail("There is no store in \(folder.path).", 1)
     }
@@ -66,7 +68,8 @@ struct Migration {
     try await firestore.terminate()
   }
 
-  /// By the customer's path: references of an export say which project they came from, and paths are the same.
+  /// The sum of the orders by the path of the customer. References of an export contain the exporting
+  /// project, but the paths are unchanged.
   private static func totals(of orders: CollectionReference) async throws -> [String: Double] {
     try await orders.getDocuments().documents.reduce(into: [:]) { totals, document in
       let order = try document.data(as: Order.self)

@@ -1,4 +1,4 @@
-// What a note is, and everything that touches the database.
+// The model of a note, and all code that uses the database.
 
 import FirebaseFirestore
 
@@ -40,13 +40,15 @@ struct NoteBook {
 
   func remove(_ id: String) async throws { try await note(id).delete() }
 
-  /// What is no id would be another path, and a wrong path ends the program.
+  /// Rejects an invalid id, because it would form a different path, and an invalid path ends the
+  /// program.
   private func note(_ id: String) throws -> DocumentReference {
     guard !id.isEmpty, !id.contains("/") else { throw FirestoreErrorCode(.notFound) }
     return notes.document(id)
   }
 
-  /// Calls `body` with all open notes, now and after every change of them, until the task is cancelled.
+  /// Calls `body` with all open notes, first now and then after every change, until the task is
+  /// cancelled.
   func follow(_ body: ([Note]) -> Void) async throws {
     let query = notes.typed(Note.self).where(\.isDone, .equals(false)).order(by: \.made)
     for try await snapshot in query.query.snapshots { body(try query.values(of: snapshot)) }

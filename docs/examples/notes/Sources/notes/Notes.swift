@@ -1,4 +1,4 @@
-// Notes in the terminal: typed, tagged, kept in a directory.
+// Notes in the terminal, with tags, stored in a directory.
 //
 //   notes add TEXT [TAG…]    notes list    notes tagged TAG    notes done ID    notes remove ID    notes follow
 
@@ -14,7 +14,7 @@ struct Notes {
       let folder = URL(fileURLWithPath: environment["NOTES_DIRECTORY"] ?? "notes-data")
       let firestore = try Firestore.open(at: folder)
       try await run(Array(CommandLine.arguments.dropFirst()), NoteBook(firestore))
-      // Lets go of the directory.
+      // Releases the lock of the directory.
       try await firestore.terminate()
     } catch FirestoreErrorCode.notFound {
       fail("There is no such note.", 1)
@@ -51,8 +51,8 @@ struct Notes {
 
   // MARK: The open notes, live
 
-  /// Shows them after every change, and takes lines meanwhile, until there are no more: each is a new note, or
-  /// "done" and the number of one.
+  /// Shows the open notes after every change. Meanwhile reads lines until the end of input: a line adds
+  /// a note, or "done" and a number completes that note.
   private static func follow(_ book: NoteBook) async throws {
     let following = Task { try await book.follow { showNumbered($0) } }
     for await line in lines() where !line.isEmpty {
@@ -68,19 +68,19 @@ struct Notes {
         _ = try await book.add(Note(text: line, tags: []))
       }
     }
-    // Lets what was done last be shown first.
+    // Allows time for showing the last change.
     try await Task.sleep(for: .milliseconds(300))
     following.cancel()
   }
 
-  /// At once, also into a pipe.
+  /// Writes without buffering, so that output to a pipe appears at once.
   private static func showNumbered(_ notes: [Note]) {
     let lines = notes.enumerated().map { "\($0.offset + 1). \($0.element.text)\n" }
     let text = notes.isEmpty ? "nothing\n" : lines.joined()
     FileHandle.standardOutput.write(Data("--\n\(text)".utf8))
   }
 
-  /// What is typed, line by line. A thread of its own waits for it.
+  /// The lines of standard input. A separate thread reads them, because reading blocks.
   private static func lines() -> AsyncStream<String> {
     let (stream, continuation) = AsyncStream<String>.makeStream()
     let thread = Thread {

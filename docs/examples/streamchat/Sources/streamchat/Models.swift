@@ -1,4 +1,4 @@
-// What the chat stores, where, and what is counted.
+// The records of the chat, their paths and their counters.
 
 import FirebaseFirestore
 import Foundation
@@ -6,7 +6,7 @@ import StreamBaseKit
 
 final class Room: BaseItem {
   var title: String?
-  /// Counted by the base.
+  /// Maintained by `ResourceBase`.
   private(set) var messageCount = 0
 
   override func update(_ dict: [String: Any]?) {
@@ -40,7 +40,7 @@ final class Message: BaseItem {
   }
 }
 
-/// Knows the paths, and refuses what is not to be said.
+/// Maps the classes to paths, and rejects messages that are too long.
 final class ChatBase: ResourceBase {
   override init(firebase: Firestore) {
     super.init(firebase: firebase)

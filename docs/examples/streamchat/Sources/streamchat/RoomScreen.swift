@@ -1,10 +1,11 @@
-// One room on the screen: the newest messages at the bottom, and above them a row that fetches more.
+// One room on the screen: the newest messages at the bottom, and above them a row that fetches earlier
+// ones.
 
 import FirebaseFirestore
 import Foundation
 import StreamBaseKit
 
-/// The rows of a room. The stream has the newest message first; the screen is it turned over.
+/// The rows of a room. The stream's first item is the newest message, so the screen reverses the order.
 final class RoomScreen {
   private static let page = 5
 
@@ -18,7 +19,7 @@ final class RoomScreen {
     stream = StreamBase(
       type: Message.self, ref: context.collectionRef(Message.self), limit: Self.page, ascending: false)
     rows = Rows(stream)
-    // The stream does not keep it.
+    // The stream holds no strong reference to the adapter.
     adapter = StreamTableAdapter(table: rows)
     stream.delegate = adapter
   }
@@ -30,22 +31,22 @@ final class RoomScreen {
     context.create(message)
   }
 
-  /// Takes back what was said last.
+  /// Deletes the newest message.
   func unsay() {
     if let last = stream.first { context.destroy(last) }
   }
 
-  /// A tap on the row at the top.
+  /// Handles a tap on the row at the top.
   func fetchMore(_ done: @escaping () -> Void) {
     guard let oldest = stream.last?.key else { return done() }
     stream.fetchMore(Self.page, start: oldest, done: done)
   }
 
-  /// From the top to the bottom.
+  /// The lines of the screen from top to bottom.
   var lines: [String] { rows.lines(hasMore: stream.hasMore) }
 }
 
-/// A table of text. It is kept by the rows that a batch names, as a table view would be.
+/// A table of text. Each batch of updates changes the rows that it names, as in a table view.
 private final class Rows: StreamTable {
   private let stream: StreamBase
   private var texts: [String] = []

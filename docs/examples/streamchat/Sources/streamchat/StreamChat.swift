@@ -1,4 +1,5 @@
-// A chat in the terminal, with streams: rooms that count their messages, and a row that fetches earlier ones.
+// A terminal chat built on streams: rooms count their messages, and a row at the top fetches earlier
+// messages.
 //
 //   streamchat [DIRECTORY]
 
@@ -21,13 +22,14 @@ struct StreamChat {
     let folder = CommandLine.arguments.dropFirst().first ?? "streamchat-data"
     FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: folder)))
     do {
-      // The first read opens the store, and says if that cannot be.
+      // The first read opens the store, and throws if it cannot be opened.
       _ = try Firestore.firestore().document("room/lobby").read()
     } catch {
       FileHandle.standardError.write(Data("\(error.localizedDescription)\n".utf8))
       exit(1)
     }
-    // Streams belong to the main queue, so lines are read in another thread, and the main one runs its queue.
+    // Streams belong to the main queue. So a separate thread reads the lines, and the main thread runs
+    // its queue.
     let reader = Thread {
       let chat = DispatchQueue.main.sync { StreamChat() }
       chat.show { $0.screen.lines }
@@ -39,7 +41,7 @@ struct StreamChat {
     dispatchMain()
   }
 
-  /// Touched on the main queue alone.
+  /// Used on the main queue only.
   private final class State: @unchecked Sendable {
     let home: ResourceContext
     let rooms: StreamBase
@@ -49,7 +51,7 @@ struct StreamChat {
     init() {
       let base = ChatBase(firebase: Firestore.firestore())
       base.errorHandler = { error in
-        // A room that is there already needs no creation.
+        // It is no error if the room already exists.
         guard error.code != FirestoreErrorCode.Code.alreadyExists.rawValue else { return }
         print(error.localizedDescription)
       }
@@ -69,7 +71,7 @@ struct StreamChat {
 
   private let state = State()
 
-  /// Runs what a line asks for, and shows the screen when that is done.
+  /// Runs the command in a line, and shows the screen when the command has completed.
   private func take(_ line: String) {
     let words = line.split(separator: " ", maxSplits: 1).map(String.init)
     switch words.first {
@@ -93,7 +95,7 @@ struct StreamChat {
     show { $0.screen.lines }
   }
 
-  /// What no record can have as its key ends a program that asks for what is under it.
+  /// Rejects names that no record can have as its key: a path with such a name would end the program.
   private static func isRoomName(_ name: String) -> Bool {
     !["", ".", ".."].contains(name) && !name.contains("/")
   }
@@ -104,7 +106,7 @@ struct StreamChat {
     DispatchQueue.main.sync { body(state) }
   }
 
-  /// After the delay of a batch.
+  /// Shows the lines after the delay of a batch.
   private func show(_ lines: @Sendable (State) -> [String]) {
     Thread.sleep(forTimeInterval: 0.4)
     let lines = DispatchQueue.main.sync { lines(state) }

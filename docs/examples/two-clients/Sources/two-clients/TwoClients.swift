@@ -1,4 +1,4 @@
-// Two clients and one authority, all in this process: both edit a shopping list, one of them without a network.
+// Two clients and an authority in one process: both clients edit a shopping list, one of them offline.
 //
 //   two-clients
 
@@ -9,7 +9,8 @@ import OfflineSync
 @main
 struct TwoClients {
   static func main() async throws {
-    // What both agree on in the end. It could lie in a directory; a client's could, too.
+    // The state that both clients converge to. It could be stored in a directory, and so could a
+    // client's store.
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority)
     let ada = Client("Ada", remote)
@@ -29,7 +30,7 @@ struct TwoClients {
 
     try await ada.firestore.enableNetwork()
     try await ada.firestore.waitForPendingWrites()
-    // Both added to the same count, and neither is lost.
+    // Both clients increment the count at the same time, and both increments take effect.
     for client in [ada, bob] {
       try await client.wait(for: "milk", count: 6)
       try await client.wait(for: "bread", count: 1)
@@ -48,14 +49,14 @@ struct TwoClients {
 struct Client {
   let firestore: Firestore
   private let list: CollectionReference
-  /// As long as somebody listens to the list, all of it stays in the cache.
+  /// While a listener on the list exists, the cache keeps the whole list.
   private let following: any ListenerRegistration
 
   init(_ name: String, _ remote: LoopbackRemote) {
     firestore = Firestore.memory()
     let settings = FirestoreSettings()
     settings.remote = remote
-    // An await returns when the write is in the queue, not when the authority has answered.
+    // A write returns when it is in the queue, before the authority has acknowledged it.
     settings.acknowledgement = .local
     settings.dispatchQueue = DispatchQueue(label: name)
     firestore.settings = settings
@@ -81,7 +82,7 @@ struct Client {
       .map { "\($0.documentID): \($0["count"] ?? "")" }
   }
 
-  /// Returns when the authority has said so. A listener is how an app would show it.
+  /// Returns when the authority has confirmed the count. An app would use a listener to show it.
   func wait(for item: String, count: Int) async throws {
     for try await snapshot in list.document(item).snapshots(includeMetadataChanges: true)
     where !snapshot.metadata.hasPendingWrites && snapshot["count"] as? Int == count {
