@@ -1,7 +1,6 @@
 // An offline-first backend: JSON over HTTP on this machine, with all data in a store in a directory.
 //
-//   backend DIRECTORY [PORT]        the default port 0 chooses a free port; the first line of output has
-//   its number
+//   backend DIRECTORY [PORT]        the default port 0 is any free port; the first line of output names it
 //
 //   GET /notes             all notes, the newest first; with ?tag=TAG, those with the tag
 //   GET /notes/ID          one note
