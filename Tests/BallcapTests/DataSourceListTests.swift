@@ -89,7 +89,7 @@ extension BallcapTests {
       #expect(LongestRise.places(in: [1, 2, 3]) == [0, 1, 2])
       #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
       #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
-      // As the long way has it.
+      // Compares the result with a search over all subsets.
       var rng = SeededRNG(seed: 7)
       for _ in 0..<50 {
         var numbers = Array(0..<9)
@@ -316,7 +316,7 @@ extension BallcapTests {
       let first = try #require(try await changes.next())
       #expect(first.before.isEmpty && first.after.keys == ["4", "2", "0"])
       #expect(first.changes.insertions.keys == ["4", "2", "0"] && first.indices.insertions == [0, 1, 2])
-      // A tree has a place of each, and is for changes.
+      // The list has no tree yet, because only changes need one.
       #expect(source.list.rows.count == 0)
       try await save("3", 8)
       #expect(try await changes.next()?.after.keys == ["3", "4", "2", "0"])
@@ -350,7 +350,7 @@ extension BallcapTests {
         for id in 0..<4 {
           batch.save(Document<Item>(id: "\(id * 2)", from: Item(name: "\(step)", rank: rng.roll(30))))
         }
-        // So that something is seen each time.
+        // This document guarantees at least one reported change per step.
         batch.save(Document<Item>(id: "always", from: Item(name: "\(step)", rank: 2 * rng.roll(15))))
         try await batch.commit()
         show(await heard.next())

@@ -41,7 +41,7 @@ import Testing
   }
 }
 
-/// Dice with a seed.
+/// A random source with a seed.
 struct SeededRNG {
   private var state: UInt64
 

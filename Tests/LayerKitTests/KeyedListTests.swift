@@ -1,4 +1,4 @@
-// The list by key and row against an array and a dictionary.
+// Compares the list by key and row with an array and a dictionary.
 
 import LayerKit
 import Testing

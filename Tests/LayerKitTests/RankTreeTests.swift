@@ -90,7 +90,7 @@ import Testing
   }
 }
 
-/// Dice with a seed.
+/// A random source with a seed.
 private struct SeededRNG {
   private var state: UInt64
 

@@ -278,7 +278,8 @@ extension StreamBaseKitTests {
       return stream
     }
 
-    /// The story: no query can begin or end at what was just sent, and the program ended where a page did.
+    /// The bug: no query can begin or end at a pending item whose time is not set yet. A page that ended
+    /// at one crashed the program.
     @Test func aPageContinuesAfterMoreThanOnePageOfJustSentItems() async throws {
       let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000), ("c", 4_102_444_800)])
       let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]

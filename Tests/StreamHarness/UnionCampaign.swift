@@ -54,7 +54,7 @@ package struct UnionCampaign {
     var group = 0
     var isHidden = false
     var text = 0
-    /// Not stored.
+    /// Whether the predicate of the third stream rejects the item. The value is not stored.
     var isSuppressed = false
 
     override func update(_ dict: [String: Any]?) {
@@ -74,7 +74,7 @@ package struct UnionCampaign {
   private let items: Int
   private var random: SeededRandom
   private var rows: [[String: Row]] = [[:], [:], [:]]
-  /// Keys in an order that rng can point into.
+  /// The keys as arrays, so that a random index selects one.
   private var keys: [[String]] = [[], [], []]
   private var suppressed: Set<String> = []
   private var limit: Int?

@@ -1,5 +1,6 @@
-// Code as it was written for the original, with nothing but its two imports: every call of the layer that needs no
-// files, which FileSurface has. It compiles in Swift 5 mode and in Swift 6 mode; nobody runs it.
+// Code as written for the original Ballcap, changed only in its two imports. It uses every call of the
+// layer that does not concern files; FileSurface has the others. It must compile in Swift 5 and Swift 6
+// mode, and is never run.
 
 import Ballcap
 import FirebaseFirestore
@@ -29,7 +30,7 @@ private struct Article: Codable, Modelable {
   var published: ServerTimestamp = .pending
 }
 
-/// Inside a class of objects, the name is Ballcap's as well, however deep.
+/// In nested types of an object class, `ServerTimestamp` also means Ballcap's type.
 private final class Visit: Object, DataRepresentable {
   struct Model: Codable, Modelable {
     var seen: ServerTimestamp = .pending
@@ -47,7 +48,7 @@ private final class Visit: Object, DataRepresentable {
   }
 }
 
-/// Beside Ballcap's, Firestore's wrapper has its whole name.
+/// Firestore's wrapper needs its full name here, beside Ballcap's type.
 private struct Stamped: Codable, Modelable {
   @FirebaseFirestore.ServerTimestamp var at: Timestamp?
   var seen: Ballcap.ServerTimestamp = .pending
@@ -163,7 +164,7 @@ private func hierarchy() {
   _ = (query, article)
 }
 
-/// Only below others, and without a model.
+/// A class whose objects exist only below other objects, and that has no model.
 private final class Folder: Object, HierarchicalStructurable {
   enum CollectionKeys: String { case pages }
 }

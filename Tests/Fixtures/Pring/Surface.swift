@@ -1,5 +1,5 @@
-// Code as it was written for the original, without what Objective-C's runtime needs: every call of the layer. It
-// compiles in Swift 5 mode and in Swift 6 mode; nobody runs it.
+// Code as written for the original Pring, without the parts that need Objective-C's runtime. It uses
+// every call of the layer. It must compile in Swift 5 and Swift 6 mode, and is never run.
 
 import FirebaseFirestore
 import FirebaseStorage

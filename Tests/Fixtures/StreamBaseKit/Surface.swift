@@ -1,5 +1,5 @@
-// Code as it was written for the original, apart from what Swift itself has renamed: every call of the layer. It
-// compiles in Swift 5 mode and in Swift 6 mode; nobody runs it.
+// Code as written for the original StreamBaseKit, except for names that Swift itself has changed. It
+// uses every call of the layer. It must compile in Swift 5 and Swift 6 mode, and is never run.
 
 import FirebaseFirestore
 import Foundation

@@ -1,6 +1,7 @@
 // Notes in the terminal, with tags, stored in a directory.
 //
-//   notes add TEXT [TAG…]    notes list    notes tagged TAG    notes done ID    notes remove ID    notes follow
+//   notes add TEXT [TAG…]    notes list              notes tagged TAG
+//   notes done ID            notes remove ID         notes follow
 
 import FirebaseFirestore
 
