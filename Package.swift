@@ -294,3 +294,12 @@ if let band = Context.environment["DUGOUT_BAND"] {
   package.targets.removeAll { !targets.contains($0.name) }
   package.products.removeAll { !targets.contains($0.name) }
 }
+
+// `DUGOUT_DEBUG_INFO=none` leaves debug information out of debug builds, which then compile and link
+// faster. .ci/run sets it, because no debugger looks at its programs.
+if Context.environment["DUGOUT_DEBUG_INFO"] == "none" {
+  let noDebugInformation = SwiftSetting.unsafeFlags(["-gnone"], .when(configuration: .debug))
+  for target in package.targets where target.type != .system {
+    target.swiftSettings = (target.swiftSettings ?? []) + [noDebugInformation]
+  }
+}
