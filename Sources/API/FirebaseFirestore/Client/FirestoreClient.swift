@@ -11,6 +11,7 @@
 //   - No operation with a completion runs on the threads of Swift's tasks, because callers waiting for the
 //     completion may block all of them.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
@@ -40,7 +41,7 @@ package final class FirestoreClient: Sendable {
   private let works = DispatchGroup()
   /// Requests that wait for the remote and whose time limit is not the engine's.
   let questions = OpenQuestions()
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State {
     var use: StoreUse?

@@ -1,7 +1,7 @@
 // The result of one request to a remote. Only the first answer counts, and a timeout ends the wait.
 
+import ByteStore
 import Dispatch
-import FirebaseCore
 import OfflineSync
 
 /// Delivers timeouts. Its priority differs from that of the waiting queues, because those may occupy all
@@ -12,14 +12,14 @@ private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .u
 final class FirstAnswer<Value: Sendable>: Sendable {
   typealias Answer = Result<Value, RemoteError>
 
-  private let waiting: Guarded<(@Sendable (Answer) -> Void)?>
+  private let waiting: Locked<(@Sendable (Answer) -> Void)?>
 
   /// The error for a request that timed out.
   static var unanswered: RemoteError { .unanswered }
 
   /// Calls `end` once: with the first answer, or with `unanswered` after the timeout.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Answer) -> Void) {
-    waiting = Guarded(end)
+    waiting = Locked(end)
     // Retained until the timeout, because the caller may already have released this object.
     timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
       take(.failure(Self.unanswered))
@@ -58,13 +58,13 @@ final class Patience: Sendable {
   }
 
   private let secondsEach: Double
-  private let state: Guarded<State>
+  private let state: Locked<State>
   private let ended = DispatchSemaphore(value: 0)
 
   /// Creates a time limit; `each` limits a single request.
   init(seconds: Double, each: Double = 60) {
     secondsEach = each
-    state = Guarded(State(left: seconds))
+    state = Locked(State(left: seconds))
   }
 
   var isOver: Bool { state.withLock { $0.end != nil || $0.left <= 0 } }

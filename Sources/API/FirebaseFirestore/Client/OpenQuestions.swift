@@ -1,7 +1,7 @@
 // The requests that wait for a remote. When the client ends, each of them fails.
 
+import ByteStore
 import Dispatch
-import FirebaseCore
 import OfflineSync
 
 /// A set of open requests. Any thread may use it.
@@ -12,7 +12,7 @@ final class OpenQuestions: Sendable {
     var isOver = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Registers a request. `endAll` calls `end` unless the request was closed before. After `endAll`, this
   /// calls `end` at once.
@@ -44,7 +44,7 @@ final class OpenQuestions: Sendable {
     on queue: DispatchQueue, _ done: @escaping FirestoreClient.Answer<Value>,
     givingUp giveUp: @escaping @Sendable () -> Void = {}
   ) -> FirestoreClient.Answer<Value> {
-    let waiting = Guarded<FirestoreClient.Answer<Value>?>(done)
+    let waiting = Locked<FirestoreClient.Answer<Value>?>(done)
     let tell: FirestoreClient.Answer<Value> = { result in
       let done = waiting.withLock { waiting in
         defer { waiting = nil }

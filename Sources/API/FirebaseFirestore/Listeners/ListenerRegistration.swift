@@ -1,6 +1,6 @@
 // Registrations, which end the listening.
 
-import FirebaseCore
+import ByteStore
 public import Foundation
 
 /// The result of `addSnapshotListener`. It removes the listener.
@@ -16,7 +16,7 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 /// A listener that is registered with the store, or about to be. It stays active until removed, even if the
 /// caller drops the registration.
 final class Listening: NSObject, ListenerRegistration {
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let onRemoval: @Sendable (Listening) -> Void
   /// User callbacks in progress.
   private let calls = DispatchGroup()

@@ -1,7 +1,7 @@
 // The implementation of a transaction, by the store or by a remote.
 
+import ByteStore
 import DocumentStore
-import FirebaseCore
 import Foundation
 import OfflineSync
 
@@ -22,7 +22,7 @@ final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
   private let patience: Patience
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State: Sendable {
     /// The version of each document that was read; `.none` if it was absent.
@@ -94,7 +94,7 @@ final class RemoteTransaction: TransactionBase {
   private func wait<Value: Sendable>(
     _ ask: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
   ) throws -> Value {
-    let answer = Guarded<Result<Value, RemoteError>?>(nil)
+    let answer = Locked<Result<Value, RemoteError>?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
     let first = FirstAnswer<Value>(patience) { result in
       answer.withLock { $0 = result }
