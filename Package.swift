@@ -7,16 +7,16 @@
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
 // | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
-// | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore | Foundation Dispatch Synchronization Observation Apple |
+// | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
-// | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore        | Foundation Dispatch Synchronization Apple |
-// | StreamBaseKit          | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore        | Foundation Dispatch Synchronization Apple |
-// | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore   | Foundation Dispatch       |
+// | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
+// | StreamBaseKit          | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
+// | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore ByteStore | Foundation Dispatch |
 // | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
-// | FirebaseFirestore      | OfflineSync DocumentStore FirebaseCore                        | Foundation Dispatch Synchronization Observation Apple |
+// | FirebaseFirestore      | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
-// | FirebaseCore           | DocumentStore OfflineSync                                     | Foundation Dispatch Synchronization |
+// | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore CDigest       | libc Dispatch Synchronization |
 // | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
 // | ObjectStore            | DocumentStore StoreTools ByteStore                            | libc Dispatch Synchronization |
@@ -102,10 +102,10 @@ let package = Package(
 
     // API
     .target(
-      name: "FirebaseCore", dependencies: ["DocumentStore", "OfflineSync"], path: "Sources/API/FirebaseCore",
-      swiftSettings: library),
+      name: "FirebaseCore", dependencies: ["OfflineSync", "DocumentStore", "ByteStore"],
+      path: "Sources/API/FirebaseCore", swiftSettings: library),
     .target(
-      name: "FirebaseFirestore", dependencies: ["OfflineSync", "DocumentStore", "FirebaseCore"],
+      name: "FirebaseFirestore", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
       path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
@@ -124,21 +124,24 @@ let package = Package(
     // Layers
     .target(
       name: "LayerKit",
-      dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "DocumentStore"],
+      dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "DocumentStore", "ByteStore"],
       path: "Sources/Layers/LayerKit", swiftSettings: library),
     .target(
       name: "BallcapFields", dependencies: ["FirebaseFirestore"], path: "Sources/Layers/BallcapFields",
       swiftSettings: library),
     .target(
       name: "Ballcap",
-      dependencies: ["BallcapFields", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      dependencies: [
+        "BallcapFields", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "ByteStore",
+      ],
       path: "Sources/Layers/Ballcap", swiftSettings: library),
     .target(
-      name: "Pring", dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      name: "Pring",
+      dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "ByteStore"],
       path: "Sources/Layers/Pring", swiftSettings: library),
     .target(
       name: "StreamBaseKit",
-      dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "ByteStore"],
       path: "Sources/Layers/StreamBaseKit", swiftSettings: library),
 
     // Programs
@@ -202,7 +205,8 @@ let package = Package(
         "OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness", "CAllocations",
       ],
       swiftSettings: strict),
-    .testTarget(name: "FirebaseCoreTests", dependencies: ["FirebaseCore"], swiftSettings: strict),
+    .testTarget(
+      name: "FirebaseCoreTests", dependencies: ["FirebaseCore", "ByteStore"], swiftSettings: strict),
     .testTarget(
       name: "FirebaseFirestoreTests",
       dependencies: [
@@ -236,8 +240,7 @@ let package = Package(
       name: "PringTests",
       dependencies: [
         "Pring", "Ballcap", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync",
-        "Harness",
-        "LayerHarness",
+        "ByteStore", "Harness", "LayerHarness",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,6 @@
 // Configuring, finding and deleting apps. Tests of the default app run in their own process (exit tests).
 
+import ByteStore
 import FirebaseCore
 import Testing
 
@@ -281,7 +282,7 @@ import Testing
 
 /// Lines in order, appended by any thread.
 private final class Log: Sendable {
-  private let guarded = Guarded<[String]>([])
+  private let guarded = Locked<[String]>([])
 
   var lines: [String] { guarded.withLock { $0 } }
 

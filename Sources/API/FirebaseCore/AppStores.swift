@@ -1,5 +1,6 @@
 // The registry of open stores: one per location, shared by all users in the process.
 
+import ByteStore
 package import DocumentStore
 import Foundation
 package import OfflineSync
@@ -15,8 +16,8 @@ package enum StoreAddress: Hashable, Sendable {
 package final class AppStores: Sendable {
   package static let shared = AppStores()
 
-  private let stores = Guarded<[StoreAddress: SharedStore]>([:])
-  private let opened = Guarded<Set<String>>([])
+  private let stores = Locked<[StoreAddress: SharedStore]>([:])
+  private let opened = Locked<Set<String>>([])
 
   private init() {}
 
@@ -63,7 +64,7 @@ private final class SharedStore: Sendable {
   }
 
   private let place: StoreAddress
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   init(_ place: StoreAddress) { self.place = place }
 
@@ -154,7 +155,7 @@ private final class SharedStore: Sendable {
 package final class StoreUse: Sendable {
   package let view: LocalView
   private let store: SharedStore
-  private let isActive = Guarded(true)
+  private let isActive = Locked(true)
 
   fileprivate init(of store: SharedStore, view: LocalView) {
     self.store = store

@@ -4,6 +4,7 @@
 // leaving one, under which no app is found and none can be configured. The name is free again when all
 // teardowns have run, which is before the completion of `delete`.
 
+import ByteStore
 import Dispatch
 public import Foundation
 
@@ -22,7 +23,7 @@ public final class FirebaseApp: NSObject, Sendable {
   public let name: String
 
   private let values: FirebaseOptions.Values
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State: Sendable {
     var isDataCollectionDefaultEnabled = true
@@ -31,7 +32,7 @@ public final class FirebaseApp: NSObject, Sendable {
     var isTornDown = false
   }
 
-  private static let registry = Guarded(Registry())
+  private static let registry = Locked(Registry())
 
   private struct Registry: Sendable {
     var apps: [String: FirebaseApp] = [:]

@@ -1,5 +1,6 @@
 // The configuration of an app.
 
+import ByteStore
 public import Foundation
 
 /// The settings of a ``FirebaseApp``: its project, and the location of its stores.
@@ -14,15 +15,15 @@ public import Foundation
 /// Usable from any thread. An app keeps the values with which it was configured; later changes to the
 /// options do not affect it. Two options are equal if all properties are equal.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
-  private let guarded: Guarded<Values>
+  private let guarded: Locked<Values>
 
   init(_ values: Values) {
-    guarded = Guarded(values)
+    guarded = Locked(values)
   }
 
   /// Creates options as existing code does; neither value has an effect.
   public init(googleAppID: String, gcmSenderID: String) {
-    guarded = Guarded(Values(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
+    guarded = Locked(Values(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
   }
 
   /// Creates options for an app whose stores are below `directory`, with one directory per app name,
@@ -43,7 +44,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
       let plist = try? unsafe PropertyListSerialization.propertyList(from: data, format: nil),
       let dictionary = plist as? [String: Any]
     else { return nil }
-    guarded = Guarded(Values(propertyList: dictionary))
+    guarded = Locked(Values(propertyList: dictionary))
   }
 
   /// Reads GoogleService-Info.plist in the main bundle, again with each call. Returns nil if there is none.

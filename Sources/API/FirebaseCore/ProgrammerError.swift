@@ -1,5 +1,7 @@
 // The reaction to misuse of the API: the only trap in the API modules. Tests can replace it.
 
+import ByteStore
+
 /// Ends a program that violates a rule of the API with an invalid path, an invalid argument or a call in a
 /// wrong state.
 ///
@@ -26,7 +28,7 @@
 package enum ProgrammerError {
   package typealias Hook = @Sendable (String) -> Never
 
-  private static let current = Guarded<Hook>({ message in fatalError(message) })
+  private static let current = Locked<Hook>({ message in fatalError(message) })
 
   /// The function that ends the process, or at least the thread. The default writes the message to standard
   /// error as a fatal error, also in release builds, and traps.

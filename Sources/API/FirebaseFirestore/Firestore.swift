@@ -1,5 +1,6 @@
 // The database API: it creates references and owns the open store.
 
+private import ByteStore
 private import DocumentStore
 public import FirebaseCore
 public import Foundation
@@ -21,7 +22,7 @@ public final class Firestore: NSObject, Sendable {
 
   /// The store's address, for an instance opened without an app.
   private let place: StoreAddress?
-  private let state: Guarded<State>
+  private let state: Locked<State>
   /// Entered during termination and left when the store is closed. Callers that need a closed store wait
   /// for it.
   let ending = DispatchGroup()
@@ -53,7 +54,7 @@ public final class Firestore: NSObject, Sendable {
     self.app = app
     self.databaseID = databaseID
     self.place = place
-    state = Guarded(State())
+    state = Locked(State())
   }
 
   // MARK: Settings

@@ -1,5 +1,6 @@
 // The API of a bucket: it creates references and owns the open store.
 
+private import ByteStore
 public import FirebaseCore
 public import Foundation
 
@@ -18,7 +19,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
   /// Empty for an instance that accepts URLs of all buckets.
   let bucket: String
   let client: StorageClient
-  private let settings: Guarded<Settings>
+  private let settings: Locked<Settings>
 
   private struct Settings: Sendable {
     var maxUploadRetryTime: TimeInterval = 600
@@ -34,7 +35,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     self.app = app
     self.bucket = bucket
     self.client = client
-    settings = Guarded(Settings())
+    settings = Locked(Settings())
   }
 
   // MARK: Settings

@@ -1,6 +1,7 @@
 // The faults of the original Pring in writing. Each test shows the correct behaviour. The numbers are
 // those of docs/pring.md.
 
+import ByteStore
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation

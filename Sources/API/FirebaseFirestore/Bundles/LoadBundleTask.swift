@@ -1,5 +1,6 @@
 // The progress of loading a bundle.
 
+private import ByteStore
 private import FirebaseCore
 public import Foundation
 
@@ -50,7 +51,7 @@ public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
 /// A task that loads a bundle. Observers are called on the callback queue: once for each document read, and
 /// once at the end, before the completion.
 public final class LoadBundleTask: NSObject, Sendable {
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State {
     var observers: [Int: Callback<LoadBundleTaskProgress>] = [:]

@@ -17,6 +17,7 @@
 //              come after the registration of a listener
 //   indexes    creates the indexes of reads and listeners, one after the other, and then runs their queries
 
+import ByteStore
 package import DocumentStore
 import FirebaseCore
 import Foundation
@@ -35,7 +36,7 @@ package final class ClientStore: Sendable {
   private let indexes = DispatchQueue(label: "dugout.firestore.indexes")
   /// All long operations, from the call on.
   private let works = DispatchGroup()
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State {
     var use: StoreUse?

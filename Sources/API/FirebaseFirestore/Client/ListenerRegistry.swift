@@ -1,5 +1,6 @@
 // The listeners of a client, which all end with it.
 
+import ByteStore
 import FirebaseCore
 
 /// Any thread may use it.
@@ -10,7 +11,7 @@ final class ListenerRegistry: Sendable {
     var listeners: [ObjectIdentifier: Listening] = [:]
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Creates a listener that stays registered until it is removed.
   func add(onRemoval: @escaping @Sendable (Listening) -> Void = { _ in }) -> Listening {

@@ -1,12 +1,13 @@
 // A listener, which stays active until it is removed.
 
+import ByteStore
 import FirebaseCore
 import Foundation
 
 /// A listener that is registered with the store, or about to be. It stays active until removed, even if the
 /// caller drops the registration.
 package final class Listening: NSObject, Sendable {
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let onRemoval: @Sendable (Listening) -> Void
   /// User callbacks in progress.
   private let calls = DispatchGroup()

@@ -9,6 +9,7 @@
 //   4. A commit puts the states of all listeners on their queues. After the last of them, each in-sync
 //      listener is called once for the commit.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
@@ -243,7 +244,7 @@ private final class SyncAnnouncements: Sendable {
     var announced: Set<ObjectIdentifier> = []
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   func add(_ listening: Listening, on queue: DispatchQueue, _ call: @escaping @Sendable () -> Void) {
     state.withLock { state in

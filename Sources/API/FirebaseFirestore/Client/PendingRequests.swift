@@ -1,5 +1,6 @@
 // The requests that wait for a remote. When the client ends, each of them fails.
 
+import ByteStore
 import Dispatch
 import FirebaseCore
 import OfflineSync
@@ -12,7 +13,7 @@ final class PendingRequests: Sendable {
     var isOver = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Registers a request. `endAll` calls `end` unless the request was closed before. After `endAll`, this
   /// calls `end` at once.
@@ -44,7 +45,7 @@ final class PendingRequests: Sendable {
     on queue: DispatchQueue, _ done: @escaping Answer<Value>,
     cancelling cancel: @escaping @Sendable () -> Void = {}
   ) -> Answer<Value> {
-    let waiting = Guarded<Answer<Value>?>(done)
+    let waiting = Locked<Answer<Value>?>(done)
     let deliver: Answer<Value> = { result in
       let done = waiting.withLock { waiting in
         defer { waiting = nil }

@@ -2,6 +2,7 @@
 //
 // Calls reach the driver through the write queue, so the driver processes them in the order of the calls.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 import Foundation
@@ -25,11 +26,11 @@ final class RemoteClient: FirestoreClient {
   /// Requests that wait for the remote and whose time limit is not the engine's.
   private let requests = PendingRequests()
   /// The driver of the open store; nil before the store is opened, and after it is closed.
-  private let attached: Guarded<SyncDriver?>
+  private let attached: Locked<SyncDriver?>
 
   init(_ place: StoreAddress, _ durability: StoreDurability, _ choice: ClientRemote) {
     self.choice = choice
-    let attached = Guarded<SyncDriver?>(nil)
+    let attached = Locked<SyncDriver?>(nil)
     self.attached = attached
     store = ClientStore(place, durability) { use throws(DocumentStoreError) in
       let driver = try use.attach(

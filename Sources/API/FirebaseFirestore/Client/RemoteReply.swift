@@ -1,5 +1,6 @@
 // The reply to one request to a remote. Only the first reply counts, and a timeout ends the wait.
 
+import ByteStore
 import Dispatch
 import FirebaseCore
 import OfflineSync
@@ -12,14 +13,14 @@ private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .u
 final class RemoteReply<Value: Sendable>: Sendable {
   typealias Reply = Result<Value, RemoteError>
 
-  private let waiting: Guarded<(@Sendable (Reply) -> Void)?>
+  private let waiting: Locked<(@Sendable (Reply) -> Void)?>
 
   /// The error for a request that timed out.
   static var unanswered: RemoteError { .unanswered }
 
   /// Calls `end` once: with the first reply, or with `unanswered` after the timeout.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Reply) -> Void) {
-    waiting = Guarded(end)
+    waiting = Locked(end)
     // Retained until the timeout, because the caller may already have released this object.
     timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
       take(.failure(Self.unanswered))
@@ -58,13 +59,13 @@ final class RemoteTimeLimit: Sendable {
   }
 
   private let secondsEach: Double
-  private let state: Guarded<State>
+  private let state: Locked<State>
   private let ended = DispatchSemaphore(value: 0)
 
   /// Creates a time limit; `each` limits a single request.
   init(seconds: Double, each: Double = 60) {
     secondsEach = each
-    state = Guarded(State(left: seconds))
+    state = Locked(State(left: seconds))
   }
 
   var isOver: Bool { state.withLock { $0.end != nil || $0.left <= 0 } }

@@ -1,5 +1,6 @@
 // The attempts of one transaction, by the store or by a remote.
 
+import ByteStore
 package import DocumentStore
 import FirebaseCore
 import Foundation
@@ -52,7 +53,7 @@ final class RemoteTransactionAttempts: TransactionAttempts {
   private let remote: any Remote
   private let user: String?
   private let limit: RemoteTimeLimit
-  private let backoff: Guarded<Backoff>
+  private let backoff: Locked<Backoff>
   private let requests: PendingRequests
   private let request: UInt64
 
@@ -68,7 +69,7 @@ final class RemoteTransactionAttempts: TransactionAttempts {
     // Skip the first pause, which is zero, because other clients use the remote too. The second attempt
     // already waits.
     _ = backoff.next()
-    self.backoff = Guarded(backoff)
+    self.backoff = Locked(backoff)
   }
 
   func begin() -> any TransactionBase { RemoteTransaction(remote, as: user, limit) }
@@ -87,7 +88,7 @@ final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
   private let limit: RemoteTimeLimit
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State: Sendable {
     /// The version of each document that was read; `.none` if it was absent.
@@ -159,7 +160,7 @@ final class RemoteTransaction: TransactionBase {
   private func wait<Value: Sendable>(
     _ request: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
   ) throws -> Value {
-    let answer = Guarded<Result<Value, RemoteError>?>(nil)
+    let answer = Locked<Result<Value, RemoteError>?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
     let reply = RemoteReply<Value>(limit) { result in
       answer.withLock { $0 = result }

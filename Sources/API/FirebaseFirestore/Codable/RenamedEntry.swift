@@ -1,5 +1,6 @@
 // The fields of a map under the names that a key strategy gives them. The values are not read.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 
@@ -41,7 +42,7 @@ struct RenamedEntry {
     return renamed
   }
 
-  private static let knownNames = Guarded(KnownNames())
+  private static let knownNames = Locked(KnownNames())
 
   /// A cache of conversions, because documents of one kind repeat their names.
   private struct KnownNames {

@@ -1,5 +1,6 @@
 // Creates, caches and opens instances.
 
+private import ByteStore
 public import FirebaseCore
 private import Foundation
 
@@ -9,7 +10,7 @@ extension Firestore {
     var database: String
   }
 
-  private static let instances = Guarded<[Key: Firestore]>([:])
+  private static let instances = Locked<[Key: Firestore]>([:])
 
   /// The default database of the default app.
   public class func firestore() -> Firestore { firestore(app: defaultApp, database: defaultDatabase) }

@@ -1,5 +1,6 @@
 // The progress of the outbox, for display.
 
+private import ByteStore
 private import DocumentStore
 private import FirebaseCore
 public import Foundation
@@ -72,7 +73,7 @@ extension FirestoreClient {
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<WriteQueueProgress, any Error>) -> Void
   ) -> Listening {
     listenToDriver(on: queue, withoutRemote: .nothing, handler) { driver, tell in
-      let start = Guarded<QueueProgress?>(nil)
+      let start = Locked<QueueProgress?>(nil)
       let id = driver.listenToQueue { result in
         tell(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))
       }
@@ -86,7 +87,7 @@ extension WriteQueueProgress {
     pendingCount: 0, sentCount: 0, acceptedCount: 0, rejectedCount: 0, cancelledCount: 0, oldest: nil)
 
   /// Counts answers relative to `start`, the first progress of the current user.
-  fileprivate init(_ progress: QueueProgress, since start: Guarded<QueueProgress?>) {
+  fileprivate init(_ progress: QueueProgress, since start: Locked<QueueProgress?>) {
     let base = start.withLock { start in
       // The counts start again when the user changes.
       if start?.user != .some(progress.user) { start = progress }

@@ -6,8 +6,8 @@
 //   - The cost of a step does not depend on the number of earlier steps. Queries that were built from each
 //     other share one array of steps, and each of them uses the first `count`.
 
+import ByteStore
 import DocumentStore
-import FirebaseCore
 
 struct QueryExcess: Sendable {
   private enum Step: Sendable, Equatable {
@@ -88,9 +88,9 @@ struct QueryExcess: Sendable {
   // MARK: Shared steps
 
   private final class Steps: Sendable {
-    private let all: Guarded<[Step]>
+    private let all: Locked<[Step]>
 
-    init(_ steps: [Step] = []) { all = Guarded(steps) }
+    init(_ steps: [Step] = []) { all = Locked(steps) }
 
     /// Returns the first `count` steps and `step`. Appends to this object, unless another query has already
     /// appended to it.

@@ -1,5 +1,6 @@
 // The results of a query at one point in time.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -14,7 +15,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// The number of documents.
   public let count: Int
 
-  private let content: Guarded<Content>
+  private let content: Locked<Content>
   /// The changes; nil for a single read, where every document is new.
   private let changes: [DocumentChange]?
   let knowsMetadataChanges: Bool
@@ -36,7 +37,7 @@ public final class QuerySnapshot: NSObject, Sendable {
       hasPendingWrites: viewed.documents.contains(where: \.hasPendingWrites),
       isFromCache: viewed.isFromCache)
     count = viewed.documents.count
-    content = Guarded(
+    content = Locked(
       .documents(
         viewed.documents.map { document in
           QueryDocumentSnapshot(DocumentReference(query.firestore, document.path.segments), document)
@@ -52,7 +53,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     let isFromCache = options.source == .cache
     metadata = SnapshotMetadata.of(hasPendingWrites: false, isFromCache: isFromCache)
     count = live.documents.count
-    content = Guarded(.live(live.documents))
+    content = Locked(.live(live.documents))
     changes = live.changes.map { change in
       DocumentChange(
         DocumentChangeType(change.kind),
@@ -68,7 +69,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     self.query = query
     metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
     count = view.documents.count
-    content = Guarded(.view(view.documents))
+    content = Locked(.view(view.documents))
     let placed = view.placedChanges
     metadataChanges = Set(placed.indices.filter { placed[$0].change.kind == .metadata })
     changes = placed.compactMap { placed in
@@ -91,7 +92,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     self.query = query
     self.metadata = metadata
     count = documents.count
-    content = Guarded(.documents(documents))
+    content = Locked(.documents(documents))
     self.changes = changes
     self.metadataChanges = metadataChanges
     self.knowsMetadataChanges = knowsMetadataChanges

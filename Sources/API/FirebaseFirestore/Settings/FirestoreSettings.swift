@@ -1,5 +1,6 @@
 // The settings of a database, which an app can change before the first use.
 
+import ByteStore
 private import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -36,7 +37,7 @@ public enum FirestoreAcknowledgement: Hashable, Sendable {
 public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   static let hostDefault = "firestore.googleapis.com"
 
-  private let guarded: Guarded<Values>
+  private let guarded: Locked<Values>
 
   struct Values: Equatable {
     var host = FirestoreSettings.hostDefault
@@ -71,7 +72,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
 
   public override convenience init() { self.init(Values()) }
 
-  init(_ values: Values) { guarded = Guarded(values) }
+  init(_ values: Values) { guarded = Locked(values) }
 
   /// A consistent copy of all settings.
   var values: Values { guarded.withLock { $0 } }

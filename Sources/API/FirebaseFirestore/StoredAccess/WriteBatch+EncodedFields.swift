@@ -3,6 +3,7 @@
 // They accept encoded fields, report errors where the public calls trap, and return a result before the
 // callback queue runs.
 
+private import ByteStore
 import DocumentStore
 private import FirebaseCore
 private import Foundation

@@ -1,5 +1,6 @@
 // Reads and writes that take effect atomically, at one point in the order of all commits.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -11,8 +12,8 @@ public final class Transaction: NSObject, Sendable {
   private let firestore: Firestore
   private let transaction: any TransactionBase
   /// The error of the first invalid write; the commit throws it.
-  private let failure = Guarded<(any Error)?>(nil)
-  private let isOver = Guarded(false)
+  private let failure = Locked<(any Error)?>(nil)
+  private let isOver = Locked(false)
 
   init(_ firestore: Firestore, _ transaction: any TransactionBase) {
     self.firestore = firestore

@@ -1,5 +1,6 @@
 // The options of a transaction.
 
+import ByteStore
 import FirebaseCore
 public import Foundation
 
@@ -7,7 +8,7 @@ public import Foundation
 public final class TransactionOptions: NSObject, NSCopying, Sendable {
   static let maxAttemptsDefault = 5
 
-  private let attempts = Guarded(maxAttemptsDefault)
+  private let attempts = Locked(maxAttemptsDefault)
 
   public override init() {}
 

@@ -10,6 +10,7 @@
 // The method observes only what the type does during decoding, so it supports coding keys and property
 // wrappers.
 
+private import ByteStore
 import DocumentStore
 private import FirebaseCore
 
@@ -22,7 +23,7 @@ struct PropertyField {
 
 enum FieldNames {
   /// A cache, because each search decodes the type once per field.
-  private static let known = Guarded(Known())
+  private static let known = Locked(Known())
 
   private struct Known: @unchecked Sendable {
     // Unchecked, because key paths are not declared `Sendable`. They never change.

@@ -1,5 +1,6 @@
 // A batch of writes that commit atomically.
 
+import ByteStore
 import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -18,7 +19,7 @@ public import Foundation
 /// document cannot accept fails the commit.
 public final class WriteBatch: NSObject, Sendable {
   let firestore: Firestore
-  let state = Guarded(State())
+  let state = Locked(State())
 
   struct State {
     var mutations: [Mutation] = []

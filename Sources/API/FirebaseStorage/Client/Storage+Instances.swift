@@ -1,5 +1,6 @@
 // The instances of `Storage`, one for each app and bucket.
 
+import ByteStore
 import FirebaseCore
 import Foundation
 
@@ -15,7 +16,7 @@ extension Storage {
     var clients: [String: StorageClient] = [:]
   }
 
-  private static let instances = Guarded(Instances())
+  private static let instances = Locked(Instances())
 
   /// Returns the bucket that the options of the default app name.
   public class func storage() -> Storage { storage(app: defaultApp) }

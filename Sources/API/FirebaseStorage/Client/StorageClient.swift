@@ -21,8 +21,8 @@ package final class StorageClient: Sendable {
   private let operations = DispatchQueue(label: "dugout.storage.operations")
   private let remoteOperations = DispatchQueue(label: "dugout.storage.operations.remote")
   /// Held while the store is opened.
-  private let opening = Guarded(0)
-  private let state = Guarded(State())
+  private let opening = Locked(0)
+  private let state = Locked(State())
   /// All work that uses the store.
   private let work = DispatchGroup()
   /// Cleanup after cancelled transfers: it removes their partial data or hands it to the sync.

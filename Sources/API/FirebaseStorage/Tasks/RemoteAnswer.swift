@@ -1,6 +1,6 @@
 // Passes a remote's answer to the worker of a transfer.
 
-import FirebaseCore
+import ByteStore
 
 /// The progress of a request and its single answer. Any thread may use it.
 final class RemoteAnswer<Value: Sendable>: Sendable {
@@ -14,7 +14,7 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
     var wake: (@Sendable () -> Void)?
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   var value: Value? { state.withLock { $0.value } }
   var bytes: UInt64 { state.withLock { $0.bytes } }

@@ -10,6 +10,7 @@
 //   - Only a transfer with a slot of its lane prepares, advances and finishes. A transfer returns its slot
 //     while it is paused or waits for a remote.
 
+import ByteStore
 import FirebaseCore
 import Foundation
 
@@ -26,7 +27,7 @@ final class Transfer: Sendable {
   private let callbackQueue: DispatchQueue
   private let client: StorageClient
   private let worker: any TransferWorker
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   private struct State: Sendable {
     var machine: TransferMachine
@@ -57,7 +58,7 @@ final class Transfer: Sendable {
     /// Whether the handler is the completion of the call that created the task. `removeObserver` does not
     /// remove it.
     let isCompletion: Bool
-    private let removed = Guarded(false)
+    private let removed = Locked(false)
 
     init(_ status: StorageTaskStatus, _ handler: Callback<StorageTaskSnapshot>, isCompletion: Bool) {
       self.status = status
@@ -78,7 +79,7 @@ final class Transfer: Sendable {
     self.worker = worker
     self.client = client
     self.callbackQueue = callbackQueue
-    state = Guarded(
+    state = Locked(
       State(machine: TransferMachine(pausesAtOnce: worker.pausesAtOnce), metadata: metadata))
   }
 

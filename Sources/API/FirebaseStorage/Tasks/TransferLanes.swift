@@ -1,5 +1,6 @@
 // The threads of all transfers, and the limit of concurrent transfers.
 
+import ByteStore
 import Foundation
 
 /// A fixed number of threads for all transfers. The system limits the threads of a process, and transfers
@@ -11,7 +12,7 @@ package enum TransferLanes {
   }
   private static let laneCount = 16
   private static let placesMax = 8
-  private static let made = Guarded(0)
+  private static let made = Locked(0)
 
   /// Returns the slots of each lane for a limit of open files; a negative limit means none. A transfer has
   /// up to three files open, and the store and the rest of the process also need some.
@@ -33,7 +34,7 @@ package enum TransferLanes {
 /// in order.
 final class TransferLane: Sendable {
   let queue: DispatchQueue
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   private struct State: Sendable {
     var places: Int
@@ -42,7 +43,7 @@ final class TransferLane: Sendable {
 
   init(_ label: String, places: Int) {
     queue = DispatchQueue(label: label)
-    state = Guarded(State(places: places))
+    state = Locked(State(places: places))
   }
 
   /// Calls `body` on the queue once a slot is free. `leave` returns the slot.

@@ -1,4 +1,4 @@
-// The lock of the engine: state that is only reachable while the lock is held.
+// The lock of all modules: state that is only reachable while the lock is held.
 
 #if canImport(Darwin)
 public import Darwin

@@ -13,7 +13,7 @@
 //     journal into the order of use. The journal keeps the last 1000, which is all that could stay, and some
 //     that were read before them.
 
-private import FirebaseCore
+private import ByteStore
 import FirebaseFirestore
 import Foundation
 
@@ -27,7 +27,7 @@ final class DocumentCache: Sendable {
     var journal = ReadJournal(countMax: DocumentCache.countMax)
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   // MARK: Reading
 

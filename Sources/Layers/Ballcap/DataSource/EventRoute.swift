@@ -4,7 +4,7 @@
 // - After the loop, its remaining events and all later ones go to the callback queue. So a page is reported
 //   even if its objects arrive after the end of the loop that asked for it.
 
-private import FirebaseCore
+private import ByteStore
 import FirebaseFirestore
 import LayerKit
 
@@ -18,7 +18,7 @@ final class EventRoute<T>: Sendable {
     var number = 0
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   func post(_ event: ChangeEvent<T>, otherwise: (ChangeEvent<T>) -> Void) {
     let wake = state.withLock { state in

@@ -1,6 +1,6 @@
 // Observations that end together.
 
-private import FirebaseCore
+private import ByteStore
 
 /// Disposes of its contents when it is freed.
 public final class DisposeBag: Sendable {
@@ -11,7 +11,7 @@ public final class DisposeBag: Sendable {
     var isDisposed = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// Creates an empty bag.
   public init() {}

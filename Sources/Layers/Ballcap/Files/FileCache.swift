@@ -1,6 +1,6 @@
 // The bytes of the files that the process used last, up to 256 MiB.
 
-private import FirebaseCore
+private import ByteStore
 import Foundation
 
 /// The bytes of each path, with the generation of the file if it is known. A file that knows that it has
@@ -15,7 +15,7 @@ final class FileCache: Sendable {
     var generation: Int64?
   }
 
-  private let entries = Guarded(
+  private let entries = Locked(
     RecentValues<String, Entry>(countMax: 100_000, costMax: FileCache.byteCountMax))
 
   func get(_ path: String, generation: Int64? = nil) -> Data? {

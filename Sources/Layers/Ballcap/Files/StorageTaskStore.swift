@@ -1,5 +1,6 @@
 // The transfers under way, by the paths of their files.
 
+import ByteStore
 import FirebaseCore
 import FirebaseStorage
 
@@ -18,7 +19,7 @@ final class RunningTransfers<Transfer: StorageObservableTask>: Sendable {
     var tasks: [String: Transfer] = [:]
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   subscript(path: String) -> Transfer? {
     get { state.withLock { $0.tasks[path] } }

@@ -1,11 +1,11 @@
 // The document that all collections are below, if an app wants one.
 
-private import FirebaseCore
+private import ByteStore
 public import FirebaseFirestore
 
 /// Where the collections of models and objects are.
 public final class BallcapApp: Sendable {
-  private static let root = Guarded<DocumentReference?>(nil)
+  private static let root = Locked<DocumentReference?>(nil)
 
   /// From now on, collections that types name are below `rootReference` rather than at the root of the
   /// default database. Nil is how it begins.

@@ -1,13 +1,13 @@
 // The disposer core: one listener registration, tied to a lifetime.
 
-private import FirebaseCore
+import ByteStore
 package import FirebaseFirestore
 
 /// Removes a registration once, either on request or when this object is freed.
 package final class HeldListener: Sendable {
-  private let listener: Guarded<(any ListenerRegistration)?>
+  private let listener: Locked<(any ListenerRegistration)?>
 
-  package init(_ listener: (any ListenerRegistration)?) { self.listener = Guarded(listener) }
+  package init(_ listener: (any ListenerRegistration)?) { self.listener = Locked(listener) }
 
   deinit { remove() }
 

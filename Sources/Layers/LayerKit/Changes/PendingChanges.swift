@@ -7,6 +7,7 @@
 //   - Changes of a one-time read keep their receiver alive until they are applied. The receiver keeps the
 //     changes, so the two form a reference cycle. The last object or the timeout breaks the cycle.
 
+private import ByteStore
 private import FirebaseCore
 package import FirebaseFirestore
 
@@ -65,13 +66,13 @@ package final class PendingChanges<T>: Sendable {
   package let changes: [Change]
   /// Whether a listener delivered the changes. False for a one-time read.
   package let isLive: Bool
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   package init(_ source: QuerySnapshot?, _ changes: [Change], isLive: Bool = false) {
     self.source = source
     self.changes = changes
     self.isLive = isLive
-    state = Guarded(
+    state = Locked(
       State(answers: Array(repeating: .waiting, count: changes.count), waiting: changes.count))
   }
 

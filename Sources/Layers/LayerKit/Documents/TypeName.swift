@@ -1,6 +1,6 @@
 // The default name of a model type.
 
-private import FirebaseCore
+private import ByteStore
 // The default name of a type.
 
 private import Foundation
@@ -17,5 +17,5 @@ package enum TypeName {
     return name
   }
 
-  private static let known = Guarded<[ObjectIdentifier: String]>([:])
+  private static let known = Locked<[ObjectIdentifier: String]>([:])
 }

@@ -1,5 +1,6 @@
 // Uploads of files, and transfers that complete together.
 
+private import ByteStore
 private import FirebaseCore
 package import FirebaseStorage
 private import Foundation
@@ -16,10 +17,10 @@ package final class TransferGroup: Sendable {
     var completion: (((any Error)?) -> Void)?
   }
 
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   package init(count: Int, _ completion: @escaping ((any Error)?) -> Void) {
-    state = Guarded(State(waiting: count, completion: completion))
+    state = Locked(State(waiting: count, completion: completion))
   }
 
   /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep

@@ -1,12 +1,13 @@
 // The registration of a listener whose query is invalid.
 
+private import ByteStore
 private import FirebaseCore
 import FirebaseFirestore
 import Foundation
 
 /// Passes its error to the listener once, on the callback queue, unless it is removed before.
 final class FailedListening: NSObject, ListenerRegistration {
-  private let isRemoved = Guarded(false)
+  private let isRemoved = Locked(false)
 
   init(_ error: DocumentError, _ queue: DispatchQueue, _ listener: @escaping FIRQuerySnapshotBlock) {
     super.init()

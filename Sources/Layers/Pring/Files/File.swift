@@ -3,7 +3,7 @@
 // A file is new (it waits for an upload), uploaded (it has a download URL), or marked for deletion. Its
 // object, its property and its name determine its path.
 
-private import FirebaseCore
+private import ByteStore
 public import FirebaseStorage
 public import Foundation
 
@@ -132,7 +132,7 @@ public final class File: NSObject {
     }
   }
 
-  private static let lastTime = Guarded(0)
+  private static let lastTime = Locked(0)
 }
 
 // MARK: As a property

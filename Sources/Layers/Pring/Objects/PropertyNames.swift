@@ -3,6 +3,7 @@
 // A key path does not know its name on every system. So the properties of an unshared object are changed one
 // after the other, until the value of the key path changes.
 
+private import ByteStore
 private import FirebaseCore
 import FirebaseFirestore
 
@@ -44,7 +45,7 @@ enum PropertyNames {
     var keyPath: AnyKeyPath
   }
 
-  private static let known = Guarded<[Key: NamedField]>([:])
+  private static let known = Locked<[Key: NamedField]>([:])
 
   private static func search(_ keyPath: AnyKeyPath, _ object: Object) -> NamedField? {
     switch type(of: keyPath).valueType {

@@ -1,6 +1,6 @@
 // The properties of a class of objects, determined once.
 
-private import FirebaseCore
+private import ByteStore
 import Foundation
 
 /// The stored properties of a class.
@@ -10,7 +10,7 @@ final class Schema: Sendable {
   let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
   /// Names that were reported as not stored.
-  private let told = Guarded<Set<String>>([])
+  private let told = Locked<Set<String>>([])
 
   private init(_ type: Object.Type) {
     let variables = ClassLayout.variables(of: type, below: Object.self)
@@ -25,7 +25,7 @@ final class Schema: Sendable {
   /// Returns whether this is the first call with this name.
   func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
 
-  private static let known = Guarded<[ObjectIdentifier: Schema]>([:])
+  private static let known = Locked<[ObjectIdentifier: Schema]>([:])
 
   static func of(_ type: Object.Type) -> Schema {
     let key = ObjectIdentifier(type)

@@ -5,7 +5,7 @@
 // The time is in milliseconds. If it is not later than that of the last key, the key has the random digits of
 // the last key plus one.
 
-import FirebaseCore
+import ByteStore
 import Foundation
 
 struct ChronologicalID: Sendable {
@@ -13,7 +13,7 @@ struct ChronologicalID: Sendable {
     "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz".utf8)
   private static let randomCount = 12
 
-  private static let shared = Guarded(ChronologicalID())
+  private static let shared = Locked(ChronologicalID())
 
   /// Returns a key that sorts after all keys that this process has created.
   static func next() -> String {

@@ -1,6 +1,6 @@
 // Objects that are shared by the users of one database.
 
-private import FirebaseCore
+private import ByteStore
 import FirebaseFirestore
 
 /// Creates one value per database and holds it weakly, so a value lives as long as its users.
@@ -9,7 +9,7 @@ final class PerDatabase<Value: AnyObject & Sendable>: Sendable {
     weak var value: Value?
   }
 
-  private let known = Guarded<[ObjectIdentifier: Known]>([:])
+  private let known = Locked<[ObjectIdentifier: Known]>([:])
   private let make: @Sendable () -> Value
 
   init(_ make: @escaping @Sendable () -> Value) { self.make = make }

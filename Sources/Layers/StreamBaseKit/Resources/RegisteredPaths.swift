@@ -1,6 +1,6 @@
 // From places back to paths as they were registered.
 
-private import FirebaseCore
+private import ByteStore
 
 /// The paths that the bases of a database have registered, with their paddings.
 final class RegisteredPaths: Sendable {
@@ -9,7 +9,7 @@ final class RegisteredPaths: Sendable {
     let padding: String
   }
 
-  private let entries = Guarded<[Entry]>([])
+  private let entries = Locked<[Entry]>([])
 
   func add(_ path: ResourcePath, padding: String) {
     entries.withLock { $0.append(Entry(path: path, padding: padding)) }

@@ -1,42 +1,43 @@
-// What runs before a write, and may take its time.
+// A hook that runs before a write and may complete later.
 
+private import ByteStore
 private import FirebaseCore
 import Foundation
 
-/// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same
-/// thread, the write goes on there; else on the callback queue.
-final class ResourceHook: @unchecked Sendable {
-  // Unchecked: what varies is touched under the lock only, and `continuation` is used once, by whoever takes
-  // it.
-  private let lock = NSLock()
+/// The `done` of one hook: only its first call counts.
+///
+/// If `done` is called on the hook's thread before the hook returns, the write continues there. Otherwise it
+/// continues on the callback queue.
+final class ResourceHook: Sendable {
+  private struct State: @unchecked Sendable {
+    // Unchecked, because of the closure. It is called once, by the call that takes it out of the state.
+    var hasReturned = false
+    var continuation: ((NSError?) -> Void)?
+  }
+
   private let queue: DispatchQueue
-  private let thread = Thread.current
-  private var hasReturned = false
-  private var continuation: ((NSError?) -> Void)?
+  private let thread = ObjectIdentifier(Thread.current)
+  private let state: Locked<State>
 
   /// Runs `hook`, and `continuation` once it is done.
   static func run(
     on queue: DispatchQueue, _ hook: (@escaping ResourceDoneHandler) -> Void,
     then continuation: @escaping (NSError?) -> Void
   ) {
-    let state = ResourceHook(queue, continuation)
-    hook { error in state.done(error) }
-    state.lock.lock()
-    state.hasReturned = true
-    state.lock.unlock()
+    let run = ResourceHook(queue, continuation)
+    hook { error in run.done(error) }
+    run.state.withLock { $0.hasReturned = true }
   }
 
   private init(_ queue: DispatchQueue, _ continuation: @escaping (NSError?) -> Void) {
     self.queue = queue
-    self.continuation = continuation
+    state = Locked(State(continuation: continuation))
   }
 
   private func done(_ error: NSError?) {
-    lock.lock()
-    let taken = continuation
-    continuation = nil
-    let isInside = !hasReturned && Thread.current === thread
-    lock.unlock()
+    let (taken, isInside) = state.withLock { state in
+      (state.continuation.take(), !state.hasReturned && ObjectIdentifier(Thread.current) == thread)
+    }
     guard let taken else { return }
     if isInside { return taken(error) }
     let handed = Transferred((taken, error))

@@ -1,6 +1,6 @@
 // The number of operations under way, for a network activity indicator.
 
-import FirebaseCore
+import ByteStore
 import Foundation
 
 /// An operation that is under way as long as this object lives.
@@ -14,7 +14,7 @@ open class Inflight {
     var handler: (@Sendable (Int) -> Void)?
   }
 
-  private static let state = Guarded(State())
+  private static let state = Locked(State())
 
   /// Counts an operation until this object is freed.
   public init() { Self.add(1) }
