@@ -3,8 +3,8 @@
 enum LongestRise {
   /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.
   static func places(in numbers: [Int]) -> [Int] {
-    // `ends` has, for each length, the index where the lowest subsequence of that length ends. `previous`
-    // has the index before each index.
+    // For each length, `ends` has the index of the last element of a subsequence of that length: the one with
+    // the lowest last number. `previous` has the preceding index for each index.
     var ends: [Int] = []
     var previous = Array(repeating: -1, count: numbers.count)
     for place in numbers.indices {
