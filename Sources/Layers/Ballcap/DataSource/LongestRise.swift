@@ -3,8 +3,8 @@
 enum LongestRise {
   /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.
   static func places(in numbers: [Int]) -> [Int] {
-    // For each length, `ends` has the index of the last element of a subsequence of that length: the one with
-    // the lowest last number. `previous` has the preceding index for each index.
+    // `ends[k]` is the index of the smallest number that ends a subsequence of length k + 1. `previous[i]` is
+    // the index before `i` in its subsequence.
     var ends: [Int] = []
     var previous = Array(repeating: -1, count: numbers.count)
     for place in numbers.indices {

@@ -93,7 +93,7 @@ public final class File: Storable {
   /// The last part of the path.
   public var name: String { storageReference.name }
 
-  /// Whether this object knows that the bucket has the file.
+  /// Whether this object has uploaded the file or read its metadata.
   public var isUploaded: Bool { storageMetadata != nil }
 
   /// A description for debugging.

@@ -119,7 +119,7 @@ public final class StorageBatch {
   }
 
   /// Starts all transfers and returns the files when all transfers have ended. Throws the first error in the
-  /// order of the files.
+  /// order of the files, or `timeout` if the timeout has passed.
   @discardableResult
   nonisolated(nonsending) public func commit() async throws -> [File] {
     try await awaitCompletion { done in commit { done((), $0) } }
