@@ -8,8 +8,8 @@ public import FirebaseStorage
 import Foundation
 import LayerKit
 
-/// A document's reference, and its creation and update times. Use an object on one thread at a time, which is
-/// the thread of the callbacks.
+/// A document's reference, and its creation and update times. An object is not thread-safe, and callbacks
+/// change it on the callback queue.
 open class Object: Documentable {
   open class var name: String { TypeName.lowercased(of: self) }
 
