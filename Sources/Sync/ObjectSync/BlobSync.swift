@@ -17,16 +17,9 @@
 
 internal import ByteStore
 package import DocumentStore
+import Libc
 package import ObjectStore
 package import OfflineSync
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 package indirect enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)

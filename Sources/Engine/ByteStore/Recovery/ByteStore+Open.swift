@@ -12,13 +12,7 @@
 //
 // No other bytes are written to an old log, and nothing is deleted before step 6.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// The result of an open, from which the store is created.
 package struct Opened {

@@ -14,14 +14,7 @@
 // not reported a thousand times.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Checks a store that is not open. Nothing on disk changes except the lock.
