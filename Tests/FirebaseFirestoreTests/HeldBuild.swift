@@ -16,7 +16,7 @@ final class HeldBuild: Sendable {
 
   /// Requires that the database is open and that no index build is in progress.
   init(in firestore: Firestore) throws {
-    store = try #require(firestore.client().openView).store
+    store = try #require(firestore.client().store.openView).store
     // As if one were being made all the time.
     store.building.withLock { $0.running += 1 }
     // Limits the wait, even if the test fails before it calls `release()`.

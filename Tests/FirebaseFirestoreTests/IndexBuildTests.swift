@@ -86,7 +86,7 @@ import Testing
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
     let resume = DispatchSemaphore(value: 0)
     // Blocks the queue of the writes.
-    firestore.client().work(
+    firestore.client().store.work(
       after: 0,
       inTurn: { _ in
         _ = resume.wait(timeout: .now() + 30)

@@ -132,7 +132,7 @@ import Testing
     #expect(!held.isReleased)
     held.release()
     // Waits until the index builder has dropped the build that is no longer needed.
-    await withCheckedContinuation { done in firestore.client().prepare { done.resume() } }
+    await withCheckedContinuation { done in firestore.client().store.prepareIndexes { done.resume() } }
     await settle()
     #expect(told.count == 0)
     #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
@@ -166,7 +166,8 @@ import Testing
     let told = Counter()
     let query = StructuredQuery(.collection(try CollectionPath(["a"])))
     let listening = client.listen(
-      to: .success(query), SnapshotListenOptions(), on: queue, live: { _ in 1 }, viewed: { _ in 1 }
+      to: .success(query), ListenRules(), on: queue,
+      making: SnapshotMaker(live: { _ in 1 }, viewed: { _ in 1 })
     ) { (_: Result<Int, any Error>) in told.add() }
     #expect(listening.isRemoved)
     await settle()

@@ -147,7 +147,7 @@ import Testing
     let past = StoredValue.timestamp(try #require(StoredTimestamp(microseconds: 1_000_000)))
     let store = try DocumentStore.openInMemory()
     try store.setTimeToLive(field, ofCollectionGroup: "rooms")
-    let driver = try LocalView(over: store).attach(remote, as: nil)
+    let driver = try store.attach(remote)
     await withCheckedContinuation { done in
       driver.send(.disableNetwork)
       driver.write([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap([("until", past)]))], .local) {

@@ -38,7 +38,8 @@ import Testing
     }
     let query = StructuredQuery(.collection(try CollectionPath(["rooms"])))
     let listening = firestore.client().listen(
-      to: .success(query), SnapshotListenOptions(), on: queue, live: { _ in made() }, viewed: { _ in made() }
+      to: .success(query), ListenRules(), on: queue,
+      making: SnapshotMaker(live: { _ in made() }, viewed: { _ in made() })
     ) { (_: Result<Int, any Error>) in told.add() }
     try await comes(begun)
     await away { listening.remove() }

@@ -20,7 +20,7 @@ import Testing
     let settings = FirestoreSettings()
     settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
     settings.remote = remote
-    settings.remotePatience = 1.2
+    settings.remoteTimeLimit = 1.2
     firestore.settings = settings
     try authority.commit([.set(DocumentPath(["rooms", "eros"]), StoredMap([("n", .integer(1))]))])
   }
@@ -92,7 +92,7 @@ import Testing
 
   /// Termination during a commit leaves its outcome unknown.
   @Test func aTransactionWhoseCommitIsCutOffByTerminationIsNotRetried() throws {
-    setPatience(600)
+    setTimeLimit(600)
     defer { firestore.terminate(completion: nil) }
     remote.losesCommits = true
     let document = firestore.document("rooms/eros")
@@ -113,9 +113,9 @@ import Testing
     #expect(codes.withLock { $0 } == [4] && attempts.withLock { $0 } == 1)
   }
 
-  private func setPatience(_ seconds: Double) {
+  private func setTimeLimit(_ seconds: Double) {
     let settings = firestore.settings
-    settings.remotePatience = seconds
+    settings.remoteTimeLimit = seconds
     firestore.settings = settings
   }
 
@@ -136,7 +136,7 @@ import Testing
 
   /// Starts more transactions than the pool has worker threads. Their own timeout would be much longer.
   @Test func sixtyTransactionsWaitConcurrentlyAndEndWithTheDatabase() throws {
-    setPatience(600)
+    setTimeLimit(600)
     defer { firestore.terminate(completion: nil) }
     remote.isSilent = true
     let codes = Locked<[Int]>([])
@@ -156,7 +156,7 @@ import Testing
 
   /// A pool has at most 255 threads, and these transactions occupy all of their pool.
   @Test func threeHundredWaitingTransactionsLeaveThreadsForOtherDatabases() throws {
-    setPatience(600)
+    setTimeLimit(600)
     remote.isSilent = true
     let isOver = DispatchSemaphore(value: 0)
     defer {
@@ -178,7 +178,7 @@ import Testing
 
   /// Covers both forms of the call. Without the termination, the remote would be retried for a minute.
   @Test func terminationEndsAWaitingAggregate() async throws {
-    setPatience(600)
+    setTimeLimit(600)
     remote.isSilent = true
     let count = firestore.collection("rooms").count
     let heard = Locked<[Int]>([])
@@ -202,7 +202,7 @@ import Testing
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     remote.isSilent = true
-    setPatience(600)
+    setTimeLimit(600)
     let settings = firestore.settings
     let first = try Firestore.open(at: folder, settings: settings)
     let second = try Firestore.open(at: folder, settings: settings)
@@ -245,14 +245,14 @@ import Testing
 
   @Test func allAttemptsOfATransactionShareOneTimeout() throws {
     remote.isSilent = true
-    let patience = Patience(seconds: 0.02, each: 0.01)
+    let limit = RemoteTimeLimit(seconds: 0.02, each: 0.01)
     let path = try DocumentPath(["rooms", "eros"])
-    for _ in 0..<10 where !patience.isOver {
-      #expect(throws: OfflineSyncError.remote(FirstAnswer<Void>.unanswered)) {
-        _ = try RemoteTransaction(remote, as: nil, patience).document(at: path)
+    for _ in 0..<10 where !limit.isOver {
+      #expect(throws: OfflineSyncError.remote(RemoteReply<Void>.unanswered)) {
+        _ = try RemoteTransaction(remote, as: nil, limit).document(at: path)
       }
     }
-    #expect(patience.isOver && patience.secondsForOne == 0)
+    #expect(limit.isOver && limit.secondsForOne == 0)
   }
 }
 

@@ -14,8 +14,7 @@ import Testing
       try store.commit(half.map { .set($0, fields) })
     }
     let authority = try DocumentStore.openInMemory()
-    let driver = try LocalView(over: store).attach(
-      try LoopbackRemote(authority: authority), as: nil, .upload)
+    let driver = try store.attach(try LoopbackRemote(authority: authority), .upload)
     await withCheckedContinuation { done in driver.waitForPendingWrites { _ in done.resume() } }
     for path in paths { #expect(try authority.document(at: path)?.fields == fields) }
     #expect(try store.document(at: DocumentPath(unchecked: ["__sync__", "upload"])) == nil)

@@ -23,7 +23,7 @@ import Testing
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
-    #expect(throws: DocumentStoreError.self) { try LocalView(over: store).checkIsNotCache() }
+    #expect(throws: DocumentStoreError.self) { try store.checkIsNotCache() }
     try store.close()
   }
 

@@ -58,6 +58,8 @@ package final class AppStores: Sendable {
 private final class SharedStore: Sendable {
   private struct State {
     var view: LocalView?
+    /// The client of a remote; nil without one.
+    var driver: SyncDriver?
     var users = 0
   }
 
@@ -94,8 +96,23 @@ private final class SharedStore: Sendable {
       state.users -= 1
       guard state.users == 0, let view = state.view else { return }
       // Closed under the lock, so that the next use of this location finds it unlocked.
+      state.driver?.stop()
+      state.driver = nil
       state.view = nil
       try view.close()
+    }
+  }
+
+  /// Returns the client of the store's remote. The first call creates the client with `make`.
+  func driver(
+    _ make: (DocumentStore) throws(DocumentStoreError) -> SyncDriver
+  ) throws(DocumentStoreError) -> SyncDriver {
+    try state.withLock { state throws(DocumentStoreError) in
+      if let driver = state.driver { return driver }
+      guard let view = state.view else { throw .failedPrecondition("The store is closed.") }
+      let driver = try make(view.store)
+      state.driver = driver
+      return driver
     }
   }
 
@@ -146,6 +163,17 @@ package final class StoreUse: Sendable {
   }
 
   deinit { try? end() }
+
+  /// Returns the client of a remote over this store, shared by all users of the store. The first call
+  /// creates it and decides about its options.
+  package func attach(
+    _ remote: any Remote, _ attachment: RemoteAttachment, collector: LocalStore.Collector,
+    options: SyncEngine.Options
+  ) throws(DocumentStoreError) -> SyncDriver {
+    try store.driver { store throws(DocumentStoreError) in
+      try store.attach(remote, attachment, collector: collector, options: options)
+    }
+  }
 
   /// Ends this use; the last one closes the store. Further calls have no effect.
   package func end() throws(DocumentStoreError) {

@@ -37,7 +37,7 @@ public final class Firestore: NSObject, Sendable {
       didSet { callbackQueue = Self.serial(settings.dispatchQueue) }
     }
     private(set) var callbackQueue = DispatchQueue.main
-    var client: FirestoreClient?
+    var client: (any FirestoreClient)?
     var isTerminated = false
     /// The app's teardown of this instance, until the instance has ended.
     var teardown: FirebaseApp.Teardown?
@@ -122,7 +122,7 @@ public final class Firestore: NSObject, Sendable {
   // MARK: The store
 
   /// Returns the open database. After the first call, the settings are fixed.
-  package func client() -> FirestoreClient {
+  package func client() -> any FirestoreClient {
     guard let client = try? livingClient() else { Self.trapTerminated() }
     return client
   }
@@ -132,7 +132,7 @@ public final class Firestore: NSObject, Sendable {
   package func checkLiving() throws { _ = try livingClient() }
 
   /// Returns the open database, or throws after the termination instead of trapping.
-  func livingClient() throws -> FirestoreClient {
+  func livingClient() throws -> any FirestoreClient {
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
       if let existing { return existing }
@@ -148,14 +148,16 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  private func makeClient(_ settings: FirestoreSettings.Values) -> FirestoreClient {
+  private func makeClient(_ settings: FirestoreSettings.Values) -> any FirestoreClient {
     guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else {
       ProgrammerError.trap(
         "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
     }
-    return FirestoreClient(
-      place: place(settings), durability: settings.durability == .synced ? .synced : .buffered,
-      remote: settings.clientRemote(of: self))
+    let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
+    guard let remote = settings.clientRemote(of: self) else {
+      return LocalClient(place(settings), durability)
+    }
+    return RemoteClient(place(settings), durability, remote)
   }
 
   private func place(_ settings: FirestoreSettings.Values) -> StoreAddress {

@@ -362,8 +362,8 @@ import Testing
 
       let client = LocalView(over: try DocumentStore.openInMemory())
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
-      let driver = try client.attach(remote, as: nil)
-      #expect(throws: DocumentStoreError.self) { try client.load(bundle) }
+      let driver = try client.store.attach(remote)
+      #expect(throws: DocumentStoreError.self) { try client.load(bundle, through: driver) }
       let failed = Locked<OfflineSyncError?>(nil)
       driver.send(.collect(threshold: .max, percentile: 0)) { error in failed.withLock { $0 = error } }
       driver.stop()

@@ -33,17 +33,12 @@ public final class AggregateQuery: NSObject, Sendable {
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
-    let tell = query.firestore.told(completion)
     let client = query.firestore.client()
-    let read = Result { try startReading(source) }
-    switch read {
-    case .failure(let error): client.inOrderOfReads(tell) { throw error }
-    case .success(let read):
-      client.aggregate(
-        fields.map(\.aggregate), over: read.structured, source: source, after: read.lastWrite
-      ) { [self] values in
-        tell(values.map { AggregateQuerySnapshot(self, $0) })
-      }
+    let runnable = Result { try query.runnable }
+    client.read(query.firestore.told(completion)) { [self] write in
+      let values = try await client.aggregate(
+        fields.map(\.aggregate), over: try runnable.get(), source: source.readSource, after: write)
+      return AggregateQuerySnapshot(self, values)
     }
   }
 
@@ -72,7 +67,7 @@ public final class AggregateQuery: NSObject, Sendable {
   /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var query: AggregateQuery
-    var client: FirestoreClient
+    var client: any FirestoreClient
     var structured: StructuredQuery
     var source: AggregateSource
     var lastWrite: UInt64
@@ -81,7 +76,7 @@ public final class AggregateQuery: NSObject, Sendable {
       AggregateQuerySnapshot(
         query,
         try await client.aggregate(
-          query.fields.map(\.aggregate), over: structured, source: source, after: lastWrite))
+          query.fields.map(\.aggregate), over: structured, source: source.readSource, after: lastWrite))
     }
   }
 
@@ -90,6 +85,15 @@ public final class AggregateQuery: NSObject, Sendable {
     return Read(
       query: self, client: client, structured: try query.runnable, source: source,
       lastWrite: client.lastIssuedWrite)
+  }
+}
+
+extension AggregateSource {
+  fileprivate var readSource: ReadSource {
+    switch self {
+    case .server: .server
+    case .cache: .cache
+    }
   }
 }
 

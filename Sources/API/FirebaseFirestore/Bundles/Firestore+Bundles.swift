@@ -80,7 +80,7 @@ extension Firestore {
 
   private func query(named name: String, _ done: @escaping @Sendable (Result<Query, any Error>) -> Void) {
     let client = client()
-    client.work(
+    client.store.work(
       after: client.lastIssuedWrite,
       { [self] view in
         guard let text = try view.namedQuery(name),
@@ -98,7 +98,7 @@ private struct BundleLoad: Sendable {
   let firestore: Firestore
   let task: LoadBundleTask
   let source: Source
-  let client: FirestoreClient
+  let client: any FirestoreClient
 
   enum Source: Sendable {
     case data(Data)
@@ -119,13 +119,13 @@ private struct BundleLoad: Sendable {
   func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {
     let lastWrite = client.lastIssuedWrite
     let begin: @Sendable (Data?) -> Void = { data in
-      client.work(after: lastWrite, { view in try load(data, into: view) }, done)
+      client.store.work(after: lastWrite, { view in try load(data, into: view) }, done)
     }
     switch source {
     case .data(let data): begin(data)
     case .stream(let stream):
       // Reading the stream may block for a long time or for ever, so termination does not wait for it.
-      FirestoreClient.waitingPlace().async { begin(stream.value.everything) }
+      ClientStore.waitingQueue().async { begin(stream.value.everything) }
     }
   }
 
@@ -173,7 +173,7 @@ private struct BundleLoad: Sendable {
       throw BundleError(
         "The bundle has \(progress.documentsLoaded) documents, and announces \(totalDocuments).")
     }
-    try view.load(bundle)
+    try client.load(bundle, into: view)
   }
 
   private func read(

@@ -38,7 +38,7 @@ enum FirestoreErrors {
   /// Translates the engine's errors and returns all others unchanged.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }
-    if error is UnansweredCommit { return translate(.remote(FirstAnswer<Void>.unanswered)) }
+    if error is UnansweredCommit { return translate(.remote(RemoteReply<Void>.unanswered)) }
     return (error as? OfflineSyncError).map { translate($0) } ?? error
   }
 

@@ -11,37 +11,35 @@ struct RemoteAggregate: Sendable {
   let query: StructuredQuery
   let remote: any Remote
   let user: String?
-  let patience: Patience
+  let limit: RemoteTimeLimit
   let attemptsMax: Int
   let done: @Sendable (Result<[StoredValue], any Error>) -> Void
-  /// A separate queue, because blocked operations may occupy all threads of the global queue.
-  let pauses = DispatchQueue(label: "dugout.firestore.aggregate")
 
   static var unavailable: any Error {
     FirestoreErrors.make(.unavailable, "Failed to get result from server.")
   }
 
-  func ask() {
+  func send() {
     var backoff = Backoff(seed: .random(in: 0...UInt64.max))
     // Skip the first pause, which is zero, so that the second attempt waits.
     _ = backoff.next()
-    ask(attempt: 1, backoff)
+    send(attempt: 1, backoff)
   }
 
-  private func ask(attempt: Int, _ backoff: Backoff) {
+  private func send(attempt: Int, _ backoff: Backoff) {
     // The time limit may have ended during the pause.
-    if patience.isOver { return take(patience.unanswered, attempt, backoff) }
-    let answer = FirstAnswer<[StoredValue]>(patience) { result in
+    if limit.isOver { return retry(after: limit.unanswered, attempt, backoff) }
+    let reply = RemoteReply<[StoredValue]>(limit) { result in
       switch result {
       case .success(let values):
         if let refusal = refusal(of: values) {
           return done(.failure(FirestoreErrors.translate(.refused(refusal))))
         }
         done(.success(values))
-      case .failure(let error): take(error, attempt, backoff)
+      case .failure(let error): retry(after: error, attempt, backoff)
       }
     }
-    remote.aggregate(aggregates, over: query, as: user) { answer.take($0) }
+    remote.aggregate(aggregates, over: query, as: user) { reply.take($0) }
   }
 
   /// Returns a refusal if the values cannot be results of the aggregates.
@@ -55,15 +53,15 @@ struct RemoteAggregate: Sendable {
     return nil
   }
 
-  private func take(_ error: RemoteError, _ attempt: Int, _ backoff: Backoff) {
-    guard !error.code.isPermanent, attempt < attemptsMax, !patience.isOver else {
-      let isAway = error.code == .unavailable || error == FirstAnswer<Void>.unanswered
+  private func retry(after error: RemoteError, _ attempt: Int, _ backoff: Backoff) {
+    guard !error.code.isPermanent, attempt < attemptsMax, !limit.isOver else {
+      let isAway = error.code == .unavailable || error == RemoteReply<Void>.unanswered
       return done(.failure(isAway ? Self.unavailable : FirestoreErrors.translate(.remote(error))))
     }
     var backoff = backoff
     let pause = backoff.next()
-    pauses.asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
-      ask(attempt: attempt + 1, backoff)
+    ClientStore.waitingQueue().asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
+      send(attempt: attempt + 1, backoff)
     }
   }
 }

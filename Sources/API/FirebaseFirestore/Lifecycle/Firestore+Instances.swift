@@ -85,7 +85,7 @@ extension Firestore {
     let instance = Firestore(
       app: .unregistered(name: path), databaseID: defaultDatabase, place: .directory(path))
     instance.settings = settings
-    try instance.client().open()
+    try instance.client().store.open()
     return instance
   }
 

@@ -39,11 +39,12 @@ extension DocumentReference: Listenable {
     _ handler: @escaping @Sendable (Result<DocumentSnapshot, any Error>) -> Void
   ) -> Listening {
     firestore.client().listen(
-      to: Result { StructuredQuery(.document(try storedPath)) }, options, on: queue,
-      live: { [self] in
-        DocumentSnapshot(
-          self, $0.documents.first.map(DocumentRecord.init), isFromCache: options.source == .cache)
-      },
-      viewed: { [self] in DocumentSnapshot(self, $0) }, handler)
+      to: Result { StructuredQuery(.document(try storedPath)) }, options.rules, on: queue,
+      making: SnapshotMaker(
+        live: { [self] in
+          DocumentSnapshot(
+            self, $0.documents.first.map(DocumentRecord.init), isFromCache: options.source == .cache)
+        },
+        viewed: { [self] in DocumentSnapshot(self, $0) }), handler)
   }
 }

@@ -2,6 +2,7 @@
 
 private import FirebaseCore
 public import Foundation
+import OfflineSync
 
 /// The source of a listener's snapshots. Without a remote, the database is both server and cache, and the
 /// source only changes a snapshot's metadata.
@@ -50,5 +51,9 @@ public final class SnapshotListenOptions: NSObject, Sendable, EqualByValue {
 }
 
 extension SnapshotListenOptions {
+  var rules: ListenRules {
+    ListenRules(includesMetadataChanges: includeMetadataChanges, isCacheOnly: source == .cache)
+  }
+
   static func metadata(_ include: Bool) -> SnapshotListenOptions { SnapshotListenOptions(.default, include) }
 }

@@ -32,24 +32,3 @@ extension Listenable {
     }
   }
 }
-
-extension FirestoreClient {
-  /// Listens to a query and converts its states for the API. The states come from the store or, with a
-  /// remote, from the driver. An invalid query is delivered as an error.
-  func listen<Snapshot: Sendable>(
-    to query: Result<StructuredQuery, any Error>, _ options: SnapshotListenOptions, on queue: DispatchQueue,
-    live: @escaping @Sendable (LiveSnapshot) -> Snapshot,
-    viewed: @escaping @Sendable (ViewSnapshot) -> Snapshot,
-    _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
-  ) -> Listening {
-    switch query {
-    case .failure(let error):
-      let listening = Listening { _ in }
-      queue.async { listening.call { handler(.failure(error)) } }
-      return listening
-    case .success(let query):
-      guard remote == nil else { return listen(to: query, options, on: queue, made: viewed, handler) }
-      return listen(to: query, on: queue, made: live, handler)
-    }
-  }
-}

@@ -1,6 +1,5 @@
 // Registrations, which end the listening.
 
-import ByteStore
 public import Foundation
 
 /// The result of `addSnapshotListener`. It removes the listener.
@@ -13,87 +12,4 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
   func remove()
 }
 
-/// A listener that is registered with the store, or about to be. It stays active until removed, even if the
-/// caller drops the registration.
-final class Listening: NSObject, ListenerRegistration {
-  private let state = Locked(State())
-  private let onRemoval: @Sendable (Listening) -> Void
-  /// User callbacks in progress.
-  private let calls = DispatchGroup()
-
-  private struct State {
-    var isRemoved = false
-    /// The thread that runs a callback, or is about to.
-    var caller: ObjectIdentifier?
-    var registration: (@Sendable () -> Void)?
-    var onEnd: (@Sendable () -> Void)?
-  }
-
-  init(onRemoval: @escaping @Sendable (Listening) -> Void) { self.onRemoval = onRemoval }
-
-  var isRemoved: Bool { state.withLock { $0.isRemoved } }
-
-  /// Runs `body` unless the listener was removed, and returns whether it ran. `body` should only call the
-  /// user's closure: long work belongs before this call, because `remove` waits for `body`.
-  @discardableResult
-  func call(_ body: () -> Void) -> Bool {
-    let begins = state.withLock { state in
-      guard !state.isRemoved else { return false }
-      state.caller = ObjectIdentifier(Thread.current)
-      calls.enter()
-      return true
-    }
-    guard begins else { return false }
-    body()
-    state.withLock { $0.caller = nil }
-    calls.leave()
-    return true
-  }
-
-  /// Stores `registration`, which ends the listening in the store. Calls it at once if the listener was
-  /// removed.
-  func attach(_ registration: @escaping @Sendable () -> Void) {
-    let isLate = state.withLock { state in
-      if !state.isRemoved { state.registration = registration }
-      return state.isRemoved
-    }
-    if isLate { registration() }
-  }
-
-  /// Calls `body` when the listener is removed, for any reason. Calls it at once if it already was.
-  func atEnd(_ body: @escaping @Sendable () -> Void) {
-    let isLate = state.withLock { state in
-      if !state.isRemoved { state.onEnd = body }
-      return state.isRemoved
-    }
-    if isLate { body() }
-  }
-
-  func remove() {
-    stop()
-    onRemoval(self)
-  }
-
-  /// Ends the listening without calling `onRemoval`.
-  func stop() {
-    let (registration, onEnd) = state.withLock { state in
-      state.isRemoved = true
-      defer {
-        state.registration = nil
-        state.onEnd = nil
-      }
-      return (state.registration, state.onEnd)
-    }
-    registration?()
-    onEnd?()
-    waitForHandler()
-  }
-
-  /// Waits for a callback in another thread to return. The state only shows that the thread is in `call`,
-  /// not whether it has reached the user's code.
-  private func waitForHandler() {
-    let caller = state.withLock { $0.caller }
-    guard let caller, caller != ObjectIdentifier(Thread.current) else { return }
-    _ = calls.wait(timeout: .now() + .milliseconds(10))
-  }
-}
+extension Listening: ListenerRegistration {}

@@ -39,8 +39,9 @@ extension Query: Listenable {
     _ handler: @escaping @Sendable (Result<QuerySnapshot, any Error>) -> Void
   ) -> Listening {
     firestore.client().listen(
-      to: Result { try runnable }, options, on: queue,
-      live: { [self] in QuerySnapshot(self, $0, options) },
-      viewed: { [self] in QuerySnapshot(self, $0, options) }, handler)
+      to: Result { try runnable }, options.rules, on: queue,
+      making: SnapshotMaker(
+        live: { [self] in QuerySnapshot(self, $0, options) },
+        viewed: { [self] in QuerySnapshot(self, $0, options) }), handler)
   }
 }

@@ -25,9 +25,7 @@ extension Firestore {
   /// Returns the size of the database. Reads index pages, but no documents. Throws `dataLoss` if damage
   /// prevents counting the documents.
   nonisolated(nonsending) public func statistics() async throws -> FirestoreStatistics {
-    let client = client()
-    await client.wait(for: client.lastIssuedWrite)
-    return try await client.performed { view throws(DocumentStoreError) in
+    try await client().performedAfterWrites { view throws(DocumentStoreError) in
       let contentBytes = try view.store.contentByteCount()
       return FirestoreStatistics(
         documentCount: try view.store.documentCount(), byteCount: view.store.byteCount + contentBytes,
@@ -49,9 +47,9 @@ extension Firestore {
       throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")
     }
     let path = try Self.localPath(of: directory)
-    let client = client()
-    await client.wait(for: client.lastIssuedWrite)
-    try await client.performed { view throws(DocumentStoreError) in try view.store.backup(to: path) }
+    try await client().performedAfterWrites { view throws(DocumentStoreError) in
+      try view.store.backup(to: path)
+    }
   }
 
   /// Deletes the documents of a collection that were last changed before `date`, and returns their count.
@@ -69,42 +67,6 @@ extension Firestore {
       if date < Date() { return 0 }
       throw FirestoreErrors.make(.invalidArgument, problem)
     }
-    let limit = Timestamp(date: date).stored
-    let client = client()
-    await client.wait(for: client.lastIssuedWrite)
-    if let driver = try await client.openedDriver() {
-      return try await client.inspected(driver) { engine throws(DocumentStoreError) in
-        try engine.evict(query, before: limit)
-      }
-    }
-    return try await client.performed { view in Result { try view.store.evict(query, before: limit) } }.get()
-  }
-}
-
-extension DocumentStore {
-  private static let evictedAtOnce = 500
-
-  fileprivate func evict(_ query: StructuredQuery, before limit: StoredTimestamp) throws -> Int {
-    do {
-      var count = 0
-      var rest = try records(query).filter { $0.updateTime < limit }.map(\.path)[...]
-      while !rest.isEmpty {
-        let chunk = rest.prefix(Self.evictedAtOnce)
-        rest = rest.dropFirst(chunk.count)
-        count += try transaction { transaction in
-          var old: [DocumentPath] = []
-          for path in chunk {
-            if let document = try transaction.document(at: path), document.updateTime < limit {
-              old.append(path)
-            }
-          }
-          for path in old { try transaction.write(.delete(path)) }
-          return old.count
-        }
-      }
-      return count
-    } catch let error as DocumentStoreError {
-      throw FirestoreErrors.translate(error)
-    }
+    return try await client().evict(query, before: Timestamp(date: date).stored)
   }
 }

@@ -72,7 +72,7 @@ extension Firestore {
   /// meanwhile. Does nothing if the index exists.
   nonisolated(nonsending) public func createIndex(_ index: FirestoreIndex) async throws {
     let definition = try index.definition
-    _ = try await client().performed { view throws(DocumentStoreError) in
+    _ = try await client().store.performed { view throws(DocumentStoreError) in
       try view.store.createIndex(definition)
     }
   }
@@ -82,14 +82,14 @@ extension Firestore {
   @discardableResult
   nonisolated(nonsending) public func dropIndex(_ index: FirestoreIndex) async throws -> Bool {
     let definition = try index.definition
-    return try await client().performed { $0.store.dropIndex(definition) }
+    return try await client().store.performed { $0.store.dropIndex(definition) }
   }
 
   /// Returns all indexes as text, in the order of their creation. Indexes that a query created are marked
   /// as automatic. An index is marked as lost if a full disk or a damaged page has destroyed its keys. The
   /// next query of its collections rebuilds it.
   nonisolated(nonsending) public func indexes() async throws -> [String] {
-    try await client().performed { view in
+    try await client().store.performed { view in
       view.store.indexList.map { index in
         "\(index.definition)" + (index.isAutomatic ? " (automatic)" : index.isLost ? " (lost)" : "")
       }

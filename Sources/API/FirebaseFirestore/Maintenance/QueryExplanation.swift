@@ -40,8 +40,8 @@ extension Query {
   nonisolated(nonsending) public func explain() async throws -> FirestoreQueryExplanation {
     let query = try runnable
     let client = firestore.client()
-    await client.wait(for: client.lastIssuedWrite)
-    let explanation = try await client.performed { view throws(DocumentStoreError) in
+    await client.store.wait(for: client.lastIssuedWrite)
+    let explanation = try await client.store.performed { view throws(DocumentStoreError) in
       try view.store.explain(query)
     }
     return FirestoreQueryExplanation(explanation)

@@ -35,14 +35,8 @@ extension Firestore {
   /// Returns the current user's writes that the remote has not answered, in order. Without a remote, the
   /// list is empty.
   nonisolated(nonsending) public func pendingWrites() async throws -> [PendingWrite] {
-    let client = client()
-    await client.wait(for: client.lastIssuedWrite)
-    guard let driver = try await client.openedDriver() else { return [] }
-    return try await client.inspected(driver) { engine throws(DocumentStoreError) in
-      let sentCount = engine.progress.sentCount
-      return engine.pendingBatches.enumerated().map { place, batch in
-        PendingWrite(batch.id, batch.paths, batch.time, isSent: place < sentCount)
-      }
+    try await client().pendingWrites().map {
+      PendingWrite($0.batch.id, $0.batch.paths, $0.batch.time, isSent: $0.isSent)
     }
   }
 

@@ -2,7 +2,7 @@
 
 import DocumentStore
 private import Foundation
-private import OfflineSync
+import OfflineSync
 
 extension Query {
   /// Runs the query once. `completion` runs on the callback queue.
@@ -14,15 +14,15 @@ extension Query {
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
-    let tell = firestore.told(completion)
-    let client = firestore.client()
-    let read = Result { try startReading(source) }
-    switch read {
-    case .failure(let error): client.inOrderOfReads(tell) { throw error }
-    case .success(let read):
-      client.documents(read.structured, source: read.source, after: read.lastWrite) { [self] viewed in
-        tell(viewed.map { QuerySnapshot(self, $0) })
-      }
+    read(source.readSource, through: firestore.client(), firestore.told(completion))
+  }
+
+  func read(
+    _ source: ReadSource, through client: any FirestoreClient, _ done: @escaping Answer<QuerySnapshot>
+  ) {
+    let query = Result { try runnable }
+    client.read(done) { [self] write in
+      QuerySnapshot(self, try await client.documents(try query.get(), source: source, after: write))
     }
   }
 
@@ -38,7 +38,7 @@ extension Query {
   /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var query: Query
-    var client: FirestoreClient
+    var client: any FirestoreClient
     var structured: StructuredQuery
     var source: ReadSource
     var lastWrite: UInt64

@@ -1,6 +1,6 @@
 // The options of a read.
 
-import OfflineSync
+import DocumentStore
 
 /// The source of a read. Without a remote, the database is both server and cache.
 public enum FirestoreSource: UInt, Sendable {

@@ -1,6 +1,6 @@
 // Reads a single document.
 
-private import DocumentStore
+import DocumentStore
 private import Foundation
 import OfflineSync
 
@@ -18,35 +18,22 @@ extension DocumentReference {
   }
 
   func read(
-    _ source: ReadSource, through client: FirestoreClient,
+    _ source: ReadSource, through client: any FirestoreClient,
     _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
-    read(through: client, completion) { path, write, done in
-      client.document(at: path, source: source, after: write, done)
+    let path = Result { try storedPath }
+    client.read(firestore.told(completion)) { [self] write in
+      DocumentSnapshot(self, try await client.document(at: try path.get(), source: source, after: write))
     }
   }
 
   /// Reads the document for a write that depends on its contents.
   func readKnown(
-    through client: FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
+    through client: any FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
-    read(through: client, completion) { path, write, done in
-      client.knownDocument(at: path, after: write, done)
-    }
-  }
-
-  private func read(
-    through client: FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void,
-    _ find: (DocumentPath, UInt64, @escaping FirestoreClient.Answer<ViewedDocument>) -> Void
-  ) {
-    let tell = firestore.told(completion)
-    do {
-      // The read sees the writes that were issued before this call.
-      find(try storedPath, client.lastIssuedWrite) { [self] viewed in
-        tell(viewed.map { DocumentSnapshot(self, $0) })
-      }
-    } catch {
-      client.inOrderOfReads(tell) { throw error }
+    let path = Result { try storedPath }
+    client.read(firestore.told(completion)) { [self] write in
+      DocumentSnapshot(self, try await client.knownDocument(at: try path.get(), after: write))
     }
   }
 
@@ -61,7 +48,7 @@ extension DocumentReference {
   /// A read that sees the writes issued before it, and waits for no others.
   private struct Read: Sendable {
     var reference: DocumentReference
-    var client: FirestoreClient
+    var client: any FirestoreClient
     var path: DocumentPath
     var source: ReadSource
     var lastWrite: UInt64

@@ -50,7 +50,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var acknowledgement = FirestoreAcknowledgement.server
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: ConflictChoice?
-    var remotePatience: Double = 60
+    var remoteTimeLimit: Double = 60
     /// Whether each of the two ways to choose a cache was used.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
@@ -61,7 +61,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
-        && left.remotePatience == right.remotePatience
+        && left.remoteTimeLimit == right.remoteTimeLimit
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -125,9 +125,9 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   }
 
   /// The time limit for one request to the remote, in seconds. Tests set a shorter one.
-  package var remotePatience: Double {
-    get { values.remotePatience }
-    set { guarded.withLock { $0.remotePatience = newValue } }
+  package var remoteTimeLimit: Double {
+    get { values.remoteTimeLimit }
+    set { guarded.withLock { $0.remoteTimeLimit = newValue } }
   }
 
   /// Decides about pending writes whose document other clients have changed at the remote. Without a
@@ -225,7 +225,7 @@ extension FirestoreSettings.Values {
     guard let remote else { return nil }
     var options = SyncEngine.Options()
     options.resolver = conflicts?.resolver(for: firestore)
-    options.silence = Int64(remotePatience * 1_000_000) / 12
+    options.silence = Int64(remoteTimeLimit * 1_000_000) / 12
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {
@@ -234,7 +234,7 @@ extension FirestoreSettings.Values {
     }
     return ClientRemote(
       remote: remote.remote, attachment: remoteAttachment,
-      acknowledgement: acknowledgement == .local ? .local : .server, patience: remotePatience,
+      acknowledgement: acknowledgement == .local ? .local : .server, timeLimit: remoteTimeLimit,
       collector: cache == .memoryEager ? .eager : .lru, options: options)
   }
 }

@@ -45,7 +45,7 @@ extension Firestore {
   private func setIndexConfiguration(
     _ json: Data?, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    client().work(
+    client().store.work(
       after: 0,
       // Serial, so that after two concurrent calls exactly the later configuration is in effect.
       inTurn: { $0.indexConfiguration },

@@ -14,15 +14,15 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   init(_ firestore: Firestore) { self.firestore = firestore }
 
   /// Lets queries create the indexes they need. This is the default.
-  public func enableIndexAutoCreation() { firestore.client().createsIndexes(true) }
+  public func enableIndexAutoCreation() { firestore.client().store.createsIndexes(true) }
 
   /// Stops the creation of indexes. Queries use existing indexes, or scan all documents.
-  public func disableIndexAutoCreation() { firestore.client().createsIndexes(false) }
+  public func disableIndexAutoCreation() { firestore.client().store.createsIndexes(false) }
 
   /// Drops all indexes, including declared ones.
   public func deleteAllIndexes() {
     // In turn with earlier declarations, so that the indexes they create are dropped too.
-    firestore.client().work(
+    firestore.client().store.work(
       after: 0, inTurn: { $0.indexConfiguration },
       { view in
         for index in view.store.indexList { view.store.dropIndex(index.definition) }

@@ -55,12 +55,14 @@ extension DocumentReference {
   /// if the document cannot be read, the store is not open yet, or the instance is terminated.
   package func publishedSnapshot() -> DocumentSnapshot? {
     // Must not open the store: the end of a commit may wait for the callback that calls this.
-    guard let view = try? firestore.livingClient().openView, let path = try? storedPath else { return nil }
+    guard let view = try? firestore.livingClient().store.openView, let path = try? storedPath else {
+      return nil
+    }
     return (try? view.record(at: path)).map { DocumentSnapshot(self, $0) }
   }
 }
 
 extension Firestore {
   /// Whether a remote can reject what is committed here.
-  package var hasRemote: Bool { (try? livingClient())?.remote != nil }
+  package var hasRemote: Bool { (try? livingClient())?.hasRemote ?? false }
 }

@@ -31,20 +31,7 @@ extension Firestore {
     }
     listening.atEnd { tell(.failure(Self.ended)) }
     guard let client else { return listening.stop() }
-    guard client.remote != nil else { return tell(.success(nil)) }
-    client.remember(listening)
-    // Termination does not end a listening that is remembered after it.
-    guard (try? checkLiving()) != nil else { return listening.remove() }
-    client.inOrderOfDriver { driver in
-      switch driver {
-      case .failure(let error): tell(.failure(error))
-      case .success(let driver):
-        let id = driver.listenToQueue { progress in
-          tell(progress.map(\.user).mapError(FirestoreErrors.translate))
-        }
-        listening.attach { driver.unlistenToQueue(id) }
-      }
-    }
+    client.followUser(listening, while: { (try? checkLiving()) != nil }, tell)
   }
 
   fileprivate static var ended: any Error {
@@ -76,14 +63,7 @@ extension Query {
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let tell = firestore.told(completion)
     guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
-    do {
-      let structured = try runnable
-      client.documents(structured, source: .default, after: client.lastIssuedWrite) { [self] viewed in
-        tell(viewed.map { QuerySnapshot(self, $0) })
-      }
-    } catch {
-      client.inOrderOfReads(tell) { throw error }
-    }
+    read(.default, through: client, tell)
   }
 
   /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives the error and the
@@ -98,9 +78,10 @@ extension Query {
     let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }
     let options = SnapshotListenOptions()
     return client.listen(
-      to: Result { try runnable }, options, on: firestore.callbackQueue,
-      live: { [self] in QuerySnapshot(self, $0, options) },
-      viewed: { [self] in QuerySnapshot(self, $0, options) }
+      to: Result { try runnable }, options.rules, on: firestore.callbackQueue,
+      making: SnapshotMaker(
+        live: { [self] in QuerySnapshot(self, $0, options) },
+        viewed: { [self] in QuerySnapshot(self, $0, options) })
     ) { (result: Result<QuerySnapshot, any Error>) in
       switch result {
       case .success(let snapshot): callback((snapshot, nil))

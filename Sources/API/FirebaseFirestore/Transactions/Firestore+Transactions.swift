@@ -66,7 +66,7 @@ private struct TransactionRun: @unchecked Sendable {
   private let firestore: Firestore
   private let maxAttempts: Int
   private let block: (Transaction) throws -> Any?
-  private let client: Result<FirestoreClient, any Error>
+  private let client: Result<any FirestoreClient, any Error>
   private let lastWrite: UInt64
 
   init(
@@ -85,56 +85,21 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {
-    let client: FirestoreClient
+    let client: any FirestoreClient
     do { client = try self.client.get() } catch { return done(.failure(error)) }
-    client.work(after: lastWrite, { try result(client, $0) }, done)
+    client.store.work(after: lastWrite, { try result(client, $0) }, done)
   }
 
-  private func result(_ client: FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {
-    guard let remote = client.remote, let driver = client.openDriver else {
-      return try run {
-        try view.store.beginTransaction()
-      } waiting: { attempt in
-        view.store.waitBeforeAttempt(attempt)
-        return true
-      }
-    }
-    let state = try driver.inspectNow { engine throws(DocumentStoreError) in
-      (isOnline: engine.isNetworkEnabled, user: engine.local.user)
-    }
-    guard state.isOnline else {
-      throw FirestoreErrors.make(
-        .unavailable, "A transaction needs the remote, and the network is disabled.")
-    }
-    var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-    // Skip the first pause, which is zero, because other clients use the remote too. The second attempt
-    // already waits.
-    _ = backoff.next()
-    let patience = Patience(seconds: remote.patience * Self.patienceOfAll, each: remote.patience)
-    // Terminating the database does not wait for a remote that may not answer.
-    let question = client.questions.open { patience.end(with: OpenQuestions.terminated) }
-    defer { client.questions.close(question) }
-    return try run {
-      RemoteTransaction(remote.remote, as: state.user, patience)
-    } waiting: { _ in
-      patience.pause(Double(backoff.next()) / 1_000_000)
-    }
-  }
-
-  /// The time limit for all waits together, as a multiple of that for one answer: 270 seconds instead of
-  /// 60.
-  private static let patienceOfAll = 4.5
-
-  private func run(
-    _ begin: () throws -> any TransactionBase, waiting: (_ attempt: Int) -> Bool
-  ) throws -> Transferred<Any?> {
+  private func result(_ client: any FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {
+    let attempts = try client.beginTransactions(view)
+    defer { attempts.end() }
     var attempt = 1
     while true {
       do {
-        return Transferred(try self.attempt(begin))
+        return Transferred(try self.attempt(attempts.begin))
       } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
         attempt += 1
-        guard waiting(attempt) else { throw FirestoreErrors.translate(any: error) }
+        guard attempts.wait(beforeAttempt: attempt) else { throw FirestoreErrors.translate(any: error) }
       } catch {
         throw FirestoreErrors.translate(any: error)
       }

@@ -132,7 +132,7 @@ public final class WriteBatch: NSObject, Sendable {
   public func commit(completion: (((any Error)?) -> Void)?) { commit(through: nil, completion) }
 
   /// Commits through `client`. If it is nil, uses the database's client and traps after the termination.
-  func commit(through client: FirestoreClient?, _ completion: (((any Error)?) -> Void)?) {
+  func commit(through client: (any FirestoreClient)?, _ completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
     let companion = companion
@@ -161,7 +161,7 @@ public final class WriteBatch: NSObject, Sendable {
   }
 
   func send(
-    through client: FirestoreClient? = nil,
+    through client: (any FirestoreClient)? = nil,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     let collected = state.withLock { state -> Result<[Mutation], any Error>? in

@@ -40,7 +40,7 @@ enum StoreAccess {
 
   /// Whether a store is the cache of a remote, with a queue of pending writes.
   static func isCache(_ store: DocumentStore) throws(DocumentStoreError) -> Bool {
-    try LocalView(over: store).isClientCache()
+    try store.isClientCache()
   }
 
   /// Refuses direct writes to a cache. They bypass the queue, so the remote would never receive them, and

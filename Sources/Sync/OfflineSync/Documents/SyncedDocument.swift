@@ -72,8 +72,3 @@ package struct SyncedDocument: Sendable, Equatable {
       pending: version == .none ? .local : isCommitted ? .committed : .none)
   }
 }
-
-extension StoredDocument {
-  /// Whether a document read from the store of local views has a pending write.
-  package var isPending: Bool { updateTime.microseconds == 0 }
-}

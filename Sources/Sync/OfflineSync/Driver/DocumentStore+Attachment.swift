@@ -1,6 +1,5 @@
 // Attaches a remote to a store, which then becomes a client's cache and write queue for good.
 
-internal import ByteStore
 package import DocumentStore
 
 /// The treatment of a store's existing documents, which the remote does not know, when a remote is attached.
@@ -13,73 +12,65 @@ public enum RemoteAttachment: Sendable, Hashable {
   case discard
 }
 
-extension LocalView {
+extension DocumentStore {
   private static let documentsPerBatch = 100
   private static let uploadBytesMax = 4 << 20
 
-  /// Returns the client of a remote over this store. The first call creates it; later calls return that
-  /// client. Throws `failedPrecondition` if the store has documents that the remote does not know and
-  /// `attachment` is `.refuse`.
+  /// Creates the client of a remote over this store. A store has at most one client at a time. Throws
+  /// `failedPrecondition` if the store has documents that the remote does not know and `attachment` is
+  /// `.refuse`.
   package func attach(
-    _ remote: any Remote, as user: String?, _ attachment: RemoteAttachment = .refuse,
-    _ collector: LocalStore.Collector = .lru, _ options: SyncEngine.Options = SyncEngine.Options()
+    _ remote: any Remote, _ attachment: RemoteAttachment = .refuse, user: String? = nil,
+    collector: LocalStore.Collector = .lru, options: SyncEngine.Options = SyncEngine.Options()
   ) throws(DocumentStoreError) -> SyncDriver {
-    try attached.withLock { attached throws(DocumentStoreError) in
-      if let driver = attached { return driver }
-      let isUpload = try prepare(attachment)
-      store.disableTimeToLive()
-      let local = try LocalStore(store, user: user, collector: collector, client: Self.newClient())
-      if isUpload { try upload(local) }
-      var options = options
-      options.seed = UInt64.random(in: 0...UInt64.max)
-      let driver = SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
-      attached = driver
-      return driver
-    }
+    let isUpload = try prepare(attachment)
+    disableTimeToLive()
+    let local = try LocalStore(self, user: user, collector: collector, client: Self.newClientName())
+    if isUpload { try upload(local) }
+    var options = options
+    options.seed = UInt64.random(in: 0...UInt64.max)
+    return SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
   }
-
-  /// The client, if a remote is attached.
-  package var driver: SyncDriver? { attached.withLock { $0 } }
 
   /// Throws if the store belongs to a client, because a cache may be incomplete and stale.
   package func checkIsNotCache() throws(DocumentStoreError) {
     guard try isClientCache() else { return }
     throw .failedPrecondition(
-      "The database in \(store.path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
+      "The database in \(path) is a cache of a remote. Name the remote in FirestoreSettings.remote.")
   }
 
   /// Whether the store belongs to a client of a remote and contains its write queue.
   package func isClientCache() throws(DocumentStoreError) -> Bool {
-    try store.document(at: CacheKeys.globals) != nil
+    try document(at: CacheKeys.globals) != nil
   }
 
-  private static func newClient() -> String {
+  private static func newClientName() -> String {
     let word = UInt64.random(in: 0...UInt64.max)
     return "c" + String(word, radix: 36)
   }
 
-  // MARK: Documents of its own
+  // MARK: Existing documents
 
   /// Returns true if existing documents have to be uploaded.
   private func prepare(_ attachment: RemoteAttachment) throws(DocumentStoreError) -> Bool {
-    if try store.document(at: CacheKeys.upload) != nil { return true }
-    guard try store.document(at: CacheKeys.globals) == nil else { return false }
-    let paths = try store.userPaths()
+    if try document(at: CacheKeys.upload) != nil { return true }
+    guard try document(at: CacheKeys.globals) == nil else { return false }
+    let paths = try userPaths()
     guard !paths.isEmpty else { return false }
     switch attachment {
     case .refuse:
       throw .failedPrecondition(
-        "The database in \(store.path) has \(paths.count) documents that the remote does not know. Say what is to "
+        "The database in \(path) has \(paths.count) documents that the remote does not know. Say what is to "
           + "become of them: FirestoreSettings.remoteAttachment is .refuse, and can be .upload or .discard.")
     case .discard:
       for start in stride(from: 0, to: paths.count, by: Self.documentsPerBatch) {
-        try store.commit(paths[start...].prefix(Self.documentsPerBatch).map { Mutation.delete($0) })
+        try commit(paths[start...].prefix(Self.documentsPerBatch).map { Mutation.delete($0) })
       }
       return false
     case .upload:
       // As long as this marker exists, the documents at their own paths are local ones.
       let time = SnapshotVersion.none.timestamp
-      try store.commit([
+      try commit([
         .place(
           StoredDocument(path: CacheKeys.upload, createTime: time, updateTime: time, fields: StoredMap()))
       ])
@@ -90,8 +81,8 @@ extension LocalView {
   private func upload(_ local: LocalStore) throws(DocumentStoreError) {
     var batch: [Mutation] = []
     var bytes = 0
-    for path in try store.userPaths() where !local.queue.hasWrites(path) {
-      guard let document = try store.document(at: path) else { continue }
+    for path in try userPaths() where !local.queue.hasWrites(path) {
+      guard let document = try document(at: path) else { continue }
       let mutation = Mutation.set(path, document.fields)
       if batch.count == Self.documentsPerBatch || bytes + mutation.commitBytes > Self.uploadBytesMax {
         try local.write(uploading: batch)
@@ -101,6 +92,6 @@ extension LocalView {
       bytes += mutation.commitBytes
     }
     try local.write(uploading: batch)
-    try store.commit([.delete(CacheKeys.upload)])
+    try commit([.delete(CacheKeys.upload)])
   }
 }

@@ -2,10 +2,11 @@
 
 import ByteStore
 import Dispatch
+import FirebaseCore
 import OfflineSync
 
 /// A set of open requests. Any thread may use it.
-final class OpenQuestions: Sendable {
+final class PendingRequests: Sendable {
   private struct State {
     var ends: [UInt64: @Sendable () -> Void] = [:]
     var count: UInt64 = 0
@@ -39,13 +40,13 @@ final class OpenQuestions: Sendable {
   }
 
   /// Returns a closure that calls `done` once: with the result, or on `queue` with an error if the client
-  /// ends first. In the latter case it also calls `giveUp`, which stops the request.
+  /// ends first. In the latter case it also calls `cancel`, which stops the request.
   func once<Value: Sendable>(
-    on queue: DispatchQueue, _ done: @escaping FirestoreClient.Answer<Value>,
-    givingUp giveUp: @escaping @Sendable () -> Void = {}
-  ) -> FirestoreClient.Answer<Value> {
-    let waiting = Locked<FirestoreClient.Answer<Value>?>(done)
-    let tell: FirestoreClient.Answer<Value> = { result in
+    on queue: DispatchQueue, _ done: @escaping Answer<Value>,
+    cancelling cancel: @escaping @Sendable () -> Void = {}
+  ) -> Answer<Value> {
+    let waiting = Locked<Answer<Value>?>(done)
+    let deliver: Answer<Value> = { result in
       let done = waiting.withLock { waiting in
         defer { waiting = nil }
         return waiting
@@ -53,12 +54,12 @@ final class OpenQuestions: Sendable {
       done?(result)
     }
     let number = open {
-      queue.async { tell(.failure(FirestoreErrors.translate(.remote(Self.terminated)))) }
-      giveUp()
+      queue.async { deliver(.failure(FirestoreErrors.translate(.remote(Self.terminated)))) }
+      cancel()
     }
     return { [self] result in
       close(number)
-      tell(result)
+      deliver(result)
     }
   }
 

@@ -1,7 +1,8 @@
-// The result of one request to a remote. Only the first answer counts, and a timeout ends the wait.
+// The reply to one request to a remote. Only the first reply counts, and a timeout ends the wait.
 
 import ByteStore
 import Dispatch
+import FirebaseCore
 import OfflineSync
 
 /// Delivers timeouts. Its priority differs from that of the waiting queues, because those may occupy all
@@ -9,16 +10,16 @@ import OfflineSync
 private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .userInteractive)
 
 /// A one-shot result with a timeout. Any thread may use it.
-final class FirstAnswer<Value: Sendable>: Sendable {
-  typealias Answer = Result<Value, RemoteError>
+final class RemoteReply<Value: Sendable>: Sendable {
+  typealias Reply = Result<Value, RemoteError>
 
-  private let waiting: Locked<(@Sendable (Answer) -> Void)?>
+  private let waiting: Locked<(@Sendable (Reply) -> Void)?>
 
   /// The error for a request that timed out.
   static var unanswered: RemoteError { .unanswered }
 
-  /// Calls `end` once: with the first answer, or with `unanswered` after the timeout.
-  init(within seconds: Double = 60, _ end: @escaping @Sendable (Answer) -> Void) {
+  /// Calls `end` once: with the first reply, or with `unanswered` after the timeout.
+  init(within seconds: Double = 60, _ end: @escaping @Sendable (Reply) -> Void) {
     waiting = Locked(end)
     // Retained until the timeout, because the caller may already have released this object.
     timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
@@ -27,34 +28,34 @@ final class FirstAnswer<Value: Sendable>: Sendable {
   }
 
   /// Starts one of several requests that share a time limit.
-  convenience init(_ patience: Patience, _ end: @escaping @Sendable (Answer) -> Void) {
+  convenience init(_ limit: RemoteTimeLimit, _ end: @escaping @Sendable (Reply) -> Void) {
     let begin = DispatchTime.now()
-    self.init(within: patience.secondsForOne) { answer in
-      patience.spend(Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9)
-      guard case .failure(FirstAnswer<Void>.unanswered) = answer else { return end(answer) }
-      end(.failure(patience.unanswered))
+    self.init(within: limit.secondsForOne) { reply in
+      limit.spend(Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9)
+      guard case .failure(RemoteReply<Void>.unanswered) = reply else { return end(reply) }
+      end(.failure(limit.unanswered))
     }
-    patience.follow { [weak self] in self?.take(.failure(Self.unanswered)) }
+    limit.follow { [weak self] in self?.take(.failure(Self.unanswered)) }
   }
 
-  func take(_ answer: Answer) {
+  func take(_ reply: Reply) {
     let end = waiting.withLock { waiting in
       defer { waiting = nil }
       return waiting
     }
-    end?(answer)
+    end?(reply)
   }
 }
 
 /// The time limit for one call of a user, shared by all its requests to a remote. Only waiting for the
 /// remote counts, not the user's own code.
-final class Patience: Sendable {
+final class RemoteTimeLimit: Sendable {
   private struct State {
     var left: Double
     /// The reason for an early end.
     var end: RemoteError?
     /// Cancels the most recent request.
-    var giveUp: (@Sendable () -> Void)?
+    var cancel: (@Sendable () -> Void)?
   }
 
   private let secondsEach: Double
@@ -72,18 +73,18 @@ final class Patience: Sendable {
   var secondsForOne: Double { state.withLock { $0.end != nil ? 0 : min(secondsEach, max(0, $0.left)) } }
 
   /// The error for a request that timed out.
-  var unanswered: RemoteError { state.withLock { $0.end } ?? FirstAnswer<Void>.unanswered }
+  var unanswered: RemoteError { state.withLock { $0.end } ?? RemoteReply<Void>.unanswered }
 
   func spend(_ seconds: Double) { state.withLock { $0.left -= seconds } }
 
-  /// Calls `giveUp` if the limit ends early, unless a later call has replaced it. Calls it at once if the
+  /// Calls `cancel` if the limit ends early, unless a later call has replaced it. Calls it at once if the
   /// limit has already ended.
-  func follow(_ giveUp: @escaping @Sendable () -> Void) {
+  func follow(_ cancel: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
-      state.giveUp = giveUp
+      state.cancel = cancel
       return state.end != nil
     }
-    if hasEnded { giveUp() }
+    if hasEnded { cancel() }
   }
 
   /// Pauses for `seconds`, which do not count, and returns whether any time is left. An early end also ends
@@ -93,14 +94,14 @@ final class Patience: Sendable {
     return !isOver
   }
 
-  /// Ends the limit early: `error` becomes the answer to the current request and to all later ones.
+  /// Ends the limit early: `error` becomes the reply to the current request and to all later ones.
   func end(with error: RemoteError) {
-    let giveUp = state.withLock { state in
+    let cancel = state.withLock { state in
       state.end = state.end ?? error
-      defer { state.giveUp = nil }
-      return state.giveUp
+      defer { state.cancel = nil }
+      return state.cancel
     }
     ended.signal()
-    giveUp?()
+    cancel?()
   }
 }

@@ -26,12 +26,13 @@ extension LocalView {
   /// commit records the bundle and its named queries. If an earlier commit fails, the bundle can be
   /// loaded again.
   ///
-  /// With a remote, the documents enter the cache like watch events, and pending writes stay applied on
-  /// top. The named queries count as complete up to their read time, so a listener of one only receives
-  /// the remote's later changes.
-  ///
   /// Throws `invalidArgument`, and loads nothing, if a part of the bundle exceeds the limits.
-  public func load(_ bundle: BundleContents) throws {
+  public func load(_ bundle: BundleContents) throws { try load(bundle, through: nil) }
+
+  /// With a driver, the documents enter the cache like watch events, and pending writes stay applied on top.
+  /// The named queries count as complete up to their read time, so a listener of one only receives the
+  /// remote's later changes.
+  package func load(_ bundle: BundleContents, through driver: SyncDriver?) throws {
     try RemoteLimits.check(bundle)
     let memories = Self.memories(of: bundle)
     for memory in memories {

@@ -1,19 +1,85 @@
-// The implementation of a transaction, by the store or by a remote.
+// The attempts of one transaction, by the store or by a remote.
 
 import ByteStore
-import DocumentStore
+package import DocumentStore
+import FirebaseCore
 import Foundation
 import OfflineSync
 
-protocol TransactionBase: Sendable {
+/// One attempt.
+package protocol TransactionBase: Sendable {
   func document(at path: DocumentPath) throws -> StoredDocument?
   func write(_ mutation: Mutation) throws
   func commitWrites() throws
   func end()
 }
 
+/// Begins attempts until one succeeds.
+package protocol TransactionAttempts: Sendable {
+  func begin() throws -> any TransactionBase
+
+  /// Waits before another attempt, and returns whether any time is left for it. Blocks.
+  func wait(beforeAttempt attempt: Int) -> Bool
+
+  /// Must be called after the last attempt.
+  func end()
+}
+
+// MARK: The store
+
 extension StoreTransaction: TransactionBase {
-  func commitWrites() throws { try commit() }
+  package func commitWrites() throws { try commit() }
+}
+
+struct LocalTransactionAttempts: TransactionAttempts {
+  let store: DocumentStore
+
+  func begin() throws -> any TransactionBase { try store.beginTransaction() }
+
+  func wait(beforeAttempt attempt: Int) -> Bool {
+    store.waitBeforeAttempt(attempt)
+    return true
+  }
+
+  func end() {}
+}
+
+// MARK: A remote
+
+final class RemoteTransactionAttempts: TransactionAttempts {
+  /// The time limit for all waits together, as a multiple of that for one reply: 270 seconds instead of 60.
+  private static let limitOfAll = 4.5
+
+  private let remote: any Remote
+  private let user: String?
+  private let limit: RemoteTimeLimit
+  private let backoff: Locked<Backoff>
+  private let requests: PendingRequests
+  private let request: UInt64
+
+  init(remote: any Remote, user: String?, timeLimit: Double, _ requests: PendingRequests) {
+    self.remote = remote
+    self.user = user
+    self.requests = requests
+    let limit = RemoteTimeLimit(seconds: timeLimit * Self.limitOfAll, each: timeLimit)
+    self.limit = limit
+    // Terminating the database does not wait for a remote that may not reply.
+    request = requests.open { limit.end(with: PendingRequests.terminated) }
+    var backoff = Backoff(seed: .random(in: 0...UInt64.max))
+    // Skip the first pause, which is zero, because other clients use the remote too. The second attempt
+    // already waits.
+    _ = backoff.next()
+    self.backoff = Locked(backoff)
+  }
+
+  func begin() -> any TransactionBase { RemoteTransaction(remote, as: user, limit) }
+
+  func wait(beforeAttempt attempt: Int) -> Bool {
+    let pause = backoff.withLock { $0.next() }
+    return limit.pause(Double(pause) / 1_000_000)
+  }
+
+  func end() { requests.close(request) }
 }
 
 /// A transaction at the remote. It reads there, and the commit checks that no document has changed since it
@@ -21,7 +87,7 @@ extension StoreTransaction: TransactionBase {
 final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
-  private let patience: Patience
+  private let limit: RemoteTimeLimit
   private let state = Locked(State())
 
   private struct State: Sendable {
@@ -30,10 +96,10 @@ final class RemoteTransaction: TransactionBase {
     var mutations: [Mutation] = []
   }
 
-  init(_ remote: any Remote, as user: String?, _ patience: Patience) {
+  init(_ remote: any Remote, as user: String?, _ limit: RemoteTimeLimit) {
     self.remote = remote
     self.user = user
-    self.patience = patience
+    self.limit = limit
   }
 
   func document(at path: DocumentPath) throws -> StoredDocument? {
@@ -78,11 +144,11 @@ final class RemoteTransaction: TransactionBase {
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
     // The commit has certainly not been sent yet.
-    if patience.isOver { throw OfflineSyncError.remote(patience.unanswered) }
+    if limit.isOver { throw OfflineSyncError.remote(limit.unanswered) }
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }
     } catch OfflineSyncError.remote(let error)
-      where error.code == .deadlineExceeded || error == OpenQuestions.terminated
+      where error.code == .deadlineExceeded || error == PendingRequests.terminated
     {
       // The remote may have committed the transaction, so another attempt could commit it twice.
       throw UnansweredCommit()
@@ -92,15 +158,15 @@ final class RemoteTransaction: TransactionBase {
   func end() {}
 
   private func wait<Value: Sendable>(
-    _ ask: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
+    _ request: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
   ) throws -> Value {
     let answer = Locked<Result<Value, RemoteError>?>(nil)
     let isAnswered = DispatchSemaphore(value: 0)
-    let first = FirstAnswer<Value>(patience) { result in
+    let reply = RemoteReply<Value>(limit) { result in
       answer.withLock { $0 = result }
       isAnswered.signal()
     }
-    ask { first.take($0) }
+    request { reply.take($0) }
     isAnswered.wait()
     guard let result = answer.withLock({ $0 }) else { throw OfflineSyncError.remote(RemoteError(.unknown)) }
     return try result.mapError { OfflineSyncError.remote($0) }.get()

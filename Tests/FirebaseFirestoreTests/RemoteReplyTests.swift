@@ -7,7 +7,7 @@ import Testing
 
 @testable import FirebaseFirestore
 
-struct FirstAnswerTests {
+struct RemoteReplyTests {
   private final class Heard: Sendable {
     let answers = Locked<[Result<Int, RemoteError>]>([])
 
@@ -20,9 +20,9 @@ struct FirstAnswerTests {
     var count: Int { answers.withLock { $0.count } }
   }
 
-  @Test func onlyTheFirstAnswerCounts() {
+  @Test func onlyTheRemoteReplyCounts() {
     let heard = Heard()
-    let answer = FirstAnswer<Int> { heard.note($0) }
+    let answer = RemoteReply<Int> { heard.note($0) }
     answer.take(.success(1))
     answer.take(.success(2))
     answer.take(.failure(RemoteError(.unknown)))
@@ -32,7 +32,7 @@ struct FirstAnswerTests {
   @Test func aMissingAnswerIsAFailure() {
     let heard = Heard()
     // Without a reference to it, the answer still times out.
-    _ = FirstAnswer<Int>(within: 0.01) { heard.note($0) }
+    _ = RemoteReply<Int>(within: 0.01) { heard.note($0) }
     guard case .failure(let error)? = heard.first else {
       Issue.record("an answer out of nothing")
       return
@@ -46,29 +46,29 @@ struct FirstAnswerTests {
     for _ in 0..<400 { DispatchQueue.global().async { resume.wait() } }
     defer { for _ in 0..<400 { resume.signal() } }
     let isTold = DispatchSemaphore(value: 0)
-    _ = FirstAnswer<Int>(within: 0.01) { _ in isTold.signal() }
+    _ = RemoteReply<Int>(within: 0.01) { _ in isTold.signal() }
     #expect(isTold.wait(timeout: .now() + 10) == .success)
   }
 
-  @Test func endingThePatienceEndsTheRequestAndThePause() {
+  @Test func endingTheTimeLimitEndsTheRequestAndThePause() {
     let heard = Heard()
-    let patience = Patience(seconds: 600, each: 600)
-    let answer = FirstAnswer<Int>(patience) { heard.note($0) }
-    patience.end(with: OpenQuestions.terminated)
-    #expect(heard.first == .failure(OpenQuestions.terminated))
-    #expect(!patience.pause(600) && patience.isOver && patience.secondsForOne == 0)
+    let limit = RemoteTimeLimit(seconds: 600, each: 600)
+    let answer = RemoteReply<Int>(limit) { heard.note($0) }
+    limit.end(with: PendingRequests.terminated)
+    #expect(heard.first == .failure(PendingRequests.terminated))
+    #expect(!limit.pause(600) && limit.isOver && limit.secondsForOne == 0)
     answer.take(.success(1))
     #expect(heard.count == 1)
     let late = Heard()
-    let never = FirstAnswer<Int>(patience) { late.note($0) }
-    #expect(late.first == .failure(OpenQuestions.terminated))
+    let never = RemoteReply<Int>(limit) { late.note($0) }
+    #expect(late.first == .failure(PendingRequests.terminated))
     never.take(.success(1))
     #expect(late.count == 1)
   }
 
   @Test func aLateAnswerIsIgnored() {
     let heard = Heard()
-    let answer = FirstAnswer<Int>(within: 0.001) { heard.note($0) }
+    let answer = RemoteReply<Int>(within: 0.001) { heard.note($0) }
     _ = heard.first
     answer.take(.success(1))
     #expect(heard.count == 1)

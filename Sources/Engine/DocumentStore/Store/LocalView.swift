@@ -5,9 +5,7 @@
 // Without a remote, the store is server and cache in one. No document is pending or unknown, so the view
 // equals the store.
 
-internal import ByteStore
 package import Dispatch
-public import DocumentStore
 
 /// The places where a read may look.
 public enum ReadSource: Sendable {
@@ -59,7 +57,6 @@ public struct ViewedDocuments: Sendable {
 public final class LocalView: Sendable {
   /// The store below the view.
   public let store: DocumentStore
-  let attached = Locked<SyncDriver?>(nil)
   /// The serial queue for index configurations: each declares the full set of indexes.
   package let indexConfiguration = DispatchQueue(label: "dugout.indexes.configuration")
 
@@ -143,9 +140,11 @@ public final class LocalView: Sendable {
     try store.finish(write)
   }
 
-  /// Stops the client, if there is one, and closes the store.
-  public func close() throws(DocumentStoreError) {
-    driver?.stop()
-    try store.close()
-  }
+  /// Closes the store.
+  public func close() throws(DocumentStoreError) { try store.close() }
+}
+
+extension StoredDocument {
+  /// Whether a document read from the store of local views has a pending write.
+  package var isPending: Bool { updateTime.microseconds == 0 }
 }

@@ -1,0 +1,360 @@
+// The open store of a client, and the order of the calls.
+//
+// Invariants:
+//   - The store is opened on the write queue, by the first write or by a read before it. If opening fails,
+//     the call receives the error, and the next call tries again.
+//   - Writes reach the store in the order of the calls. A write does not wait for the one before it, so
+//     concurrent writes share a sync.
+//   - A read waits for the writes that were issued before it, and for no others.
+//   - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
+//   - Requests issued before the end complete before the end.
+//
+// Four serial queues keep the order:
+//
+//   writes     opens the store and begins writes
+//   finishing  waits for writes that the store has accepted, in the same order
+//   answers    registers listeners, runs reads that have a completion, and calls completions of writes that
+//              come after the registration of a listener
+//   indexes    creates the indexes of reads and listeners, one after the other, and then runs their queries
+
+import ByteStore
+package import DocumentStore
+import FirebaseCore
+import Foundation
+import OfflineSync
+
+package final class ClientStore: Sendable {
+  /// Runs on the write queue when the store is opened.
+  typealias Preparation = @Sendable (StoreUse) throws(DocumentStoreError) -> Void
+
+  private let place: StoreAddress
+  private let durability: StoreDurability
+  private let prepare: Preparation
+  private let writes = DispatchQueue(label: "dugout.firestore.writes")
+  private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
+  let answers = AnswerQueue(label: "dugout.firestore.answers")
+  private let indexes = DispatchQueue(label: "dugout.firestore.indexes")
+  /// All long operations, from the call on.
+  private let works = DispatchGroup()
+  private let state = Locked(State())
+
+  private struct State {
+    var use: StoreUse?
+    var isClosed = false
+    /// The number of listener registrations on the answers queue, and of acknowledgements behind them.
+    var acknowledgements = 0
+    var issued: UInt64 = 0
+    var finished: UInt64 = 0
+    /// Reads that wait until the write with this number has finished.
+    var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
+    /// The choice of the user; nil if there is none.
+    var createsIndexes: Bool?
+
+    func applyIndexCreation() {
+      if let use, let createsIndexes { use.view.store.createsIndexes = createsIndexes }
+    }
+  }
+
+  init(_ place: StoreAddress, _ durability: StoreDurability, prepare: @escaping Preparation) {
+    self.place = place
+    self.durability = durability
+    self.prepare = prepare
+  }
+
+  // MARK: Opening
+
+  /// Runs only on the write queue.
+  func openedOnWriteQueue() throws(DocumentStoreError) -> LocalView {
+    let (open, isClosed) = state.withLock { ($0.use, $0.isClosed) }
+    if let open { return open.view }
+    guard !isClosed else { throw FirestoreErrors.terminatedStore }
+    let use = try AppStores.shared.use(place, durability)
+    do throws(DocumentStoreError) {
+      try prepare(use)
+    } catch {
+      try? use.end()
+      throw error
+    }
+    state.withLock { state in
+      state.use = use
+      state.applyIndexCreation()
+    }
+    return use.view
+  }
+
+  /// Opens the store before the first use. Blocks.
+  func open() throws {
+    let result = writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
+    _ = try result.mapError(FirestoreErrors.translate).get()
+  }
+
+  /// Returns the open view; nil if the store is not open.
+  package var openView: LocalView? { state.withLock { $0.use?.view } }
+
+  nonisolated(nonsending) func opened() async throws -> LocalView {
+    if let view = openView { return view }
+    return try await withCheckedThrowingContinuation { continuation in
+      writes.async { [self] in
+        let result = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
+        continuation.resume(with: result.mapError(FirestoreErrors.translate))
+      }
+    }
+  }
+
+  /// Blocks the caller's thread until the writes up to `write` have finished.
+  func openedNow(after write: UInt64) throws -> LocalView {
+    if state.withLock({ $0.finished < write }) {
+      let finished = DispatchSemaphore(value: 0)
+      resume(after: write) { finished.signal() }
+      finished.wait()
+    }
+    if let view = openView { return view }
+    return try writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
+      .mapError(FirestoreErrors.translate).get()
+  }
+
+  /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
+  /// this no longer waits for long operations: they then find the store closed.
+  func close(_ mayClose: DispatchSemaphore) {
+    // Before blocking the write queue: reads and long operations may need it to wait for writes or to open
+    // the store.
+    answers.waitForReads()
+    indexes.sync {}
+    works.notify(queue: writes) { mayClose.signal() }
+    mayClose.wait()
+    writes.sync {
+      // Set here and not earlier, because calls issued before may still have to open the store.
+      state.withLock { $0.isClosed = true }
+      finishing.sync {}
+      answers.queue.sync {}
+      let use = state.withLock { state in
+        defer { state.use = nil }
+        return state.use
+      }
+      try? use?.end()
+    }
+    // A driver that has ended has completed its reads.
+    answers.waitForReads()
+  }
+
+  // MARK: Writes
+
+  /// Issues a write: runs `body` on the write queue with the number of the write.
+  func issue(_ body: @escaping @Sendable (UInt64) -> Void) {
+    state.withLock { state in
+      state.issued += 1
+      let number = state.issued
+      // Enqueued under the lock, so that the queue's order is the order of the numbers.
+      writes.async { body(number) }
+    }
+  }
+
+  /// Finishes a write: `wait` blocks until its outcome is certain. Then reads that wait for the write
+  /// resume, and `done` receives the outcome, in the order of the calls. Runs only on the write queue.
+  func finish(
+    _ number: UInt64, waiting wait: @escaping @Sendable () -> Result<Void, any Error>,
+    _ done: @escaping Answer<Void>
+  ) {
+    finishing.async { [self] in
+      let result = wait()
+      markFinished(number)
+      acknowledge { done(result) }
+    }
+  }
+
+  /// Resumes the reads that wait for a write.
+  func markFinished(_ number: UInt64) {
+    state.withLock { state in
+      // A write that failed at once may be reported after a later one.
+      state.finished = max(state.finished, number)
+      for waiting in state.waiting where waiting.write <= number { waiting.resume() }
+      state.waiting.removeAll { $0.write <= number }
+    }
+  }
+
+  /// Runs `body` after the completions of all writes issued before.
+  func afterAcknowledgements(_ body: @escaping @Sendable () -> Void) {
+    writes.async { [self] in finishing.async { [self] in acknowledge(body) } }
+  }
+
+  /// Runs only on the finishing queue. Enqueues `body` after the waiting acknowledgements. If none waits,
+  /// runs `body` at once and saves a change of threads.
+  private func acknowledge(_ body: @escaping @Sendable () -> Void) {
+    guard state.withLock({ $0.acknowledgements > 0 }) else { return body() }
+    enqueueAcknowledgement(body)
+  }
+
+  private func enqueueAcknowledgement(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.acknowledgements += 1 }
+    answers.queue.async { [self] in
+      body()
+      state.withLock { $0.acknowledgements -= 1 }
+    }
+  }
+
+  /// Runs `body` on the answers queue, after the writes that were issued before, and before later ones are
+  /// acknowledged.
+  func inOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
+    writes.async { [self] in
+      let view = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
+      finishing.async { [self] in enqueueAcknowledgement { body(view) } }
+    }
+  }
+
+  /// Runs `body` on the write queue, after everything issued before and before everything issued later.
+  /// `body` must not block.
+  func inOrderOfWrites(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
+    writes.async { [self] in
+      body(Result { () throws(DocumentStoreError) in try openedOnWriteQueue() })
+    }
+  }
+
+  // MARK: Waiting for writes
+
+  /// The number of the last write issued. A read that starts now must see that write.
+  var lastIssuedWrite: UInt64 { state.withLock { $0.issued } }
+
+  /// Waits until the writes up to this one have finished, successfully or not.
+  nonisolated(nonsending) func wait(for write: UInt64) async {
+    guard state.withLock({ $0.finished < write }) else { return }
+    await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
+  }
+
+  /// Calls `body` when the writes up to `write` have finished. `body` runs under the lock, which keeps these
+  /// calls in order, so it may only schedule work.
+  private func resume(after write: UInt64, _ body: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      if state.finished < write { state.waiting.append((write, body)) } else { body() }
+    }
+  }
+
+  /// Runs a read on the answers queue after the writes up to `write`. Reads start in the order of the calls.
+  /// A read that suspends lets later ones pass.
+  func answerInOrder(after write: UInt64, _ body: @escaping @Sendable () async -> Void) {
+    answers.enterRead()
+    writes.async { [self] in
+      // The read itself reports the error.
+      _ = try? openedOnWriteQueue()
+      resume(after: write) { [answers] in answers.startRead(body) }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Reads on the caller's thread, after waiting for the writes up to `write`.
+  nonisolated(nonsending) func read<Value>(
+    after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    await wait(for: write)
+    let view = try await opened()
+    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
+  }
+
+  /// Reads after blocking the caller's thread until the writes up to `write` have finished.
+  func readNow<Value>(
+    after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
+  ) throws -> Value {
+    let view = try openedNow(after: write)
+    do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
+  }
+
+  /// Aggregates the store's documents, on the caller's thread unless an index has to be created first.
+  nonisolated(nonsending) func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, after write: UInt64
+  ) async throws -> [StoredValue] {
+    let ready = try await read(after: write) { view throws(DocumentStoreError) in
+      try view.readyAggregate(aggregates, over: query)
+    }
+    if let ready { return ready }
+    return try await prepared { view throws(DocumentStoreError) in
+      try view.aggregate(aggregates, over: query)
+    }
+  }
+
+  // MARK: Indexes
+
+  /// Turns automatic index creation on or off. It takes effect at once, or when the store is open, which
+  /// this call opens if necessary.
+  func createsIndexes(_ creates: Bool) {
+    let isOpen = state.withLock { state in
+      state.createsIndexes = creates
+      state.applyIndexCreation()
+      return state.use != nil
+    }
+    if !isOpen { writes.async { [self] in _ = try? openedOnWriteQueue() } }
+  }
+
+  /// Runs an operation that first creates an index, after the others of this kind.
+  func prepareIndexes(_ body: @escaping @Sendable () -> Void) { indexes.async(execute: body) }
+
+  /// Runs `body` once all indexes that `listening` needs exist: at once, or on the index queue after
+  /// creating them. Removing the listener cancels the index creation, and `body` is not called.
+  func whenIndexed(
+    _ listening: Listening, isReady: Bool, for query: StructuredQuery, in store: DocumentStore,
+    _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
+  ) {
+    guard !isReady else { return body(.success(())) }
+    prepareIndexes {
+      let created = Result { () throws(DocumentStoreError) in
+        try store.makeIndexes(for: query) { !listening.isRemoved }
+      }
+      if !listening.isRemoved { body(created) }
+    }
+  }
+
+  // MARK: Long operations
+
+  /// Runs `body`, which may take long, after the writes up to `write`. It runs on a queue of its own, or on
+  /// the view's serial queue for its kind.
+  func work<Value: Sendable>(
+    after write: UInt64, inTurn turn: (@Sendable (LocalView) -> DispatchQueue)? = nil,
+    _ body: @escaping @Sendable (LocalView) throws -> Value, _ done: @escaping Answer<Value>
+  ) {
+    works.enter()
+    resume(after: write) { [self] in
+      writes.async { [self] in
+        let view = Result { try openedOnWriteQueue() }
+        let place = (try? view.get()).flatMap { turn?($0) } ?? Self.waitingQueue()
+        place.async { [self] in
+          done(Result { try body(view.get()) }.mapError(FirestoreErrors.translate(any:)))
+          works.leave()
+        }
+      }
+    }
+  }
+
+  /// Returns a queue for an operation that may block for long, along with hundreds of others. A concurrent
+  /// queue adds threads slowly while its threads are blocked, and all operations may wait for one remote.
+  /// The priority differs from those of our other serial queues: thread limits apply per priority, so
+  /// blocked operations would use up all threads.
+  static func waitingQueue() -> DispatchQueue {
+    DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
+  }
+
+  /// Runs a long operation concurrently with the writes, on a thread that may block.
+  nonisolated(nonsending) func performed<Value: Sendable>(
+    _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    try await performed(on: .global(), body)
+  }
+
+  /// Runs a read that first creates an index. All of these reads share one thread. They do not block the
+  /// caller's thread, which may be that of a user interface.
+  nonisolated(nonsending) func prepared<Value: Sendable>(
+    _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    try await performed(on: indexes, body)
+  }
+
+  nonisolated(nonsending) private func performed<Value: Sendable>(
+    on queue: DispatchQueue, _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    let view = try await opened()
+    return try await withCheckedThrowingContinuation { continuation in
+      queue.async {
+        let result = Result { () throws(DocumentStoreError) in try body(view) }
+        continuation.resume(with: result.mapError(FirestoreErrors.translate))
+      }
+    }
+  }
+}

@@ -1,0 +1,318 @@
+// A database without a remote: the store answers every call.
+//
+// Listeners:
+//   1. After all writes that were issued before, the store registers the listener (DocumentStore.listen).
+//   2. A write that is issued later is acknowledged after that. Its completion therefore runs after the
+//      listener has received its state.
+//   3. If an index has to be created first, the index queue creates it and then registers the listener. Other
+//      calls do not wait. Commits acknowledged meanwhile are part of the listener's first state.
+//   4. A commit puts the states of all listeners on their queues. After the last of them, each in-sync
+//      listener is called once for the commit.
+
+import ByteStore
+import DocumentStore
+import FirebaseCore
+import Foundation
+import OfflineSync
+
+final class LocalClient: FirestoreClient {
+  let store: ClientStore
+  private let listeners = ListenerRegistry()
+  private let announcements = SyncAnnouncements()
+
+  init(_ place: StoreAddress, _ durability: StoreDurability) {
+    store = ClientStore(place, durability) { use throws(DocumentStoreError) in
+      try use.view.store.checkIsNotCache()
+    }
+  }
+
+  var hasRemote: Bool { false }
+
+  func silence() {
+    listeners.silence()
+    announcements.removeAll()
+  }
+
+  func close(_ mayClose: DispatchSemaphore) {
+    silence()
+    store.close(mayClose)
+  }
+
+  // MARK: Writing
+
+  func write(_ mutations: Result<[Mutation], any Error>, finished: @escaping Answer<Void>) {
+    store.issue { [store] number in
+      let begun = Result {
+        let mutations = try mutations.get()
+        let view = try store.openedOnWriteQueue()
+        return (view, try view.begin(mutations))
+      }
+      store.finish(
+        number,
+        waiting: {
+          Result {
+            let (view, write) = try begun.get()
+            _ = try view.finish(write)
+          }.mapError(FirestoreErrors.translate(any:))
+        }, finished)
+    }
+  }
+
+  func waitForPendingWrites(_ done: @escaping Answer<Void>) {
+    store.afterAcknowledgements { done(.success(())) }
+  }
+
+  func beginTransactions(_ view: LocalView) -> any TransactionAttempts {
+    LocalTransactionAttempts(store: view.store)
+  }
+
+  // MARK: Reading
+
+  nonisolated(nonsending) func document(
+    at path: DocumentPath, source: ReadSource, after write: UInt64
+  ) async throws -> ViewedDocument {
+    try await store.read(after: write) { view throws(DocumentStoreError) in
+      try view.record(at: path, source: source)
+    }
+  }
+
+  nonisolated(nonsending) func knownDocument(
+    at path: DocumentPath, after write: UInt64
+  ) async throws -> ViewedDocument {
+    try await document(at: path, source: .default, after: write)
+  }
+
+  nonisolated(nonsending) func documents(
+    _ query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) async throws -> ViewedDocuments {
+    let ready = try await store.read(after: write) { view throws(DocumentStoreError) in
+      try view.readyDocuments(query, source: source)
+    }
+    if let ready { return ready }
+    return try await store.prepared { view throws(DocumentStoreError) in
+      try view.documents(query, source: source)
+    }
+  }
+
+  nonisolated(nonsending) func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) async throws -> [StoredValue] {
+    try await store.aggregate(aggregates, over: query, after: write)
+  }
+
+  func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
+    try store.readNow(after: write) { view throws(DocumentStoreError) in
+      try view.record(at: path, source: source)
+    }
+  }
+
+  func documentsNow(
+    _ query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) throws -> ViewedDocuments {
+    try store.readNow(after: write) { view throws(DocumentStoreError) in
+      try view.documents(query, source: source)
+    }
+  }
+
+  // MARK: Listening
+
+  func listen<Snapshot: Sendable>(
+    to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
+    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+  ) -> Listening {
+    let listening = listeners.add()
+    let deliver: @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void = { [weak self] result in
+      self?.deliver(result, to: listening, making: snapshots, handler)
+    }
+    store.inOrder { [store] view in
+      guard !listening.isRemoved else { return }
+      do throws(DocumentStoreError) {
+        let documents = try view.get().store
+        let isReady = try documents.isReady(toListenTo: query)
+        store.whenIndexed(listening, isReady: isReady, for: query, in: documents) { indexed in
+          do throws(DocumentStoreError) {
+            try indexed.get()
+            let registration = try documents.listen(to: query, on: queue, deliver)
+            listening.attach { registration.remove() }
+          } catch {
+            queue.async { deliver(.failure(error)) }
+          }
+        }
+      } catch {
+        queue.async { deliver(.failure(error)) }
+      }
+    }
+    return listening
+  }
+
+  private func deliver<Snapshot>(
+    _ result: Result<LiveSnapshot, DocumentStoreError>, to listening: Listening,
+    making snapshots: SnapshotMaker<Snapshot>, _ handler: Answer<Snapshot>
+  ) {
+    guard !listening.isRemoved else { return }
+    switch result {
+    case .success(let state):
+      guard let visible = state.withoutTimeOnlyChanges else { return }
+      let snapshot = snapshots.live(visible)
+      if listening.call({ handler(.success(snapshot)) }) { announceSync() }
+    case .failure(let error):
+      listening.call { handler(.failure(FirestoreErrors.translate(error))) }
+      // Removed only after the error was delivered: the end also ends loops, and these must receive the
+      // error first.
+      listening.remove()
+    }
+  }
+
+  func listenToDriver<Value: Sendable>(
+    on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
+    begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
+  ) -> Listening {
+    let listening = listeners.add()
+    guard let value else { return listening }
+    store.inOrder { view in
+      let result = view.map { _ in value }.mapError(FirestoreErrors.translate)
+      queue.async {
+        guard listening.call({ handler(result) }) else { return }
+        if case .failure = result { listening.remove() }
+      }
+    }
+    return listening
+  }
+
+  func forget(_ listening: Listening) { listeners.remove(listening) }
+
+  func followUser(
+    _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>
+  ) {
+    handler(.success(nil))
+  }
+
+  // MARK: In sync
+
+  func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
+    let listening = listeners.add(onRemoval: { [announcements] in announcements.remove($0) })
+    let call: @Sendable () -> Void = { listening.call(handler) }
+    store.inOrder { [listeners, announcements] _ in
+      queue.async {
+        // The first call covers every snapshot delivered before it. Those snapshots cause no further call.
+        announcements.add(listening, on: queue, call)
+        if !listeners.contains(listening) { announcements.remove(listening) }
+        call()
+      }
+    }
+    return listening
+  }
+
+  /// Called after a listener has received a snapshot. Only the first call of a commit schedules an
+  /// announcement. Later calls before the announcement are part of it.
+  private func announceSync() {
+    guard let queue = announcements.begin() else { return }
+    store.answers.queue.async { [store, announcements] in
+      // Wait for the commit whose listeners are being notified: after that its states are on their queues.
+      store.openView?.store.waitForFollowing()
+      queue.async {
+        for call in announcements.end() { call() }
+      }
+    }
+  }
+
+  // MARK: Without a remote
+
+  func send(_ event: SyncEvent, _ done: @escaping Answer<Void>) { done(.success(())) }
+
+  nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] { [] }
+
+  nonisolated(nonsending) func evict(
+    _ query: StructuredQuery, before limit: StoredTimestamp
+  ) async throws -> Int {
+    try await performedAfterWrites { view in
+      Result { try view.store.evict(query, before: limit) }.mapError(FirestoreErrors.translate(any:))
+    }.get()
+  }
+
+  func load(_ bundle: BundleContents, into view: LocalView) throws { try view.load(bundle) }
+}
+
+/// The listeners for snapshots being in sync. Any thread may use it.
+private final class SyncAnnouncements: Sendable {
+  private struct State {
+    /// The listeners that have received their first call.
+    var listeners: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    /// The queue that all listeners use; nil before the first listener.
+    var queue: DispatchQueue?
+    /// The listeners that the scheduled announcement will notify; empty if none is scheduled.
+    var announced: Set<ObjectIdentifier> = []
+  }
+
+  private let state = Locked(State())
+
+  func add(_ listening: Listening, on queue: DispatchQueue, _ call: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      state.listeners[ObjectIdentifier(listening)] = call
+      state.queue = queue
+    }
+  }
+
+  func remove(_ listening: Listening) {
+    let id = ObjectIdentifier(listening)
+    let removed = state.withLock { state in
+      // Another listener may be allocated at the same address.
+      state.announced.remove(id)
+      return state.listeners.removeValue(forKey: id)
+    }
+    // Released outside the lock: a closure may hold the last reference to another listener, whose removal
+    // takes the lock.
+    withExtendedLifetime(removed) {}
+  }
+
+  func removeAll() {
+    let removed = state.withLock { state in
+      defer { state.listeners = [:] }
+      return state.listeners
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Returns the queue for a new announcement. Returns nil if a scheduled announcement covers this one, or
+  /// without listeners.
+  func begin() -> DispatchQueue? {
+    state.withLock { state in
+      let isNew = state.announced.isEmpty
+      state.announced.formUnion(state.listeners.keys)
+      return isNew && !state.announced.isEmpty ? state.queue : nil
+    }
+  }
+
+  /// Returns the listeners to notify: those that were registered when a snapshot of the round was
+  /// delivered.
+  func end() -> [@Sendable () -> Void] {
+    state.withLock { state in
+      defer { state.announced = [] }
+      return state.announced.compactMap { state.listeners[$0] }
+    }
+  }
+}
+
+extension DocumentStore {
+  private static let evictedAtOnce = 500
+
+  fileprivate func evict(_ query: StructuredQuery, before limit: StoredTimestamp) throws -> Int {
+    var count = 0
+    var rest = try records(query).filter { $0.updateTime < limit }.map(\.path)[...]
+    while !rest.isEmpty {
+      let chunk = rest.prefix(Self.evictedAtOnce)
+      rest = rest.dropFirst(chunk.count)
+      count += try transaction { transaction in
+        var old: [DocumentPath] = []
+        for path in chunk {
+          if let document = try transaction.document(at: path), document.updateTime < limit {
+            old.append(path)
+          }
+        }
+        for path in old { try transaction.write(.delete(path)) }
+        return old.count
+      }
+    }
+    return count
+  }
+}

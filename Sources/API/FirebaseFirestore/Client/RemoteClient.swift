@@ -1,0 +1,380 @@
+// A database with a remote: the sync driver does the work that the store does without a remote.
+//
+// Calls reach the driver through the write queue, so the driver processes them in the order of the calls.
+
+import ByteStore
+import DocumentStore
+import FirebaseCore
+import Foundation
+package import OfflineSync
+
+/// The remote of an instance with its options.
+package struct ClientRemote: Sendable {
+  package var remote: any Remote
+  package var attachment: RemoteAttachment
+  package var acknowledgement: SyncDriver.Acknowledgement
+  /// The time limit for one request to the remote, in seconds.
+  package var timeLimit: Double
+  package var collector: LocalStore.Collector
+  package var options: SyncEngine.Options
+}
+
+final class RemoteClient: FirestoreClient {
+  let store: ClientStore
+  private let choice: ClientRemote
+  private let listeners = ListenerRegistry()
+  /// Requests that wait for the remote and whose time limit is not the engine's.
+  private let requests = PendingRequests()
+  /// The driver of the open store; nil before the store is opened, and after it is closed.
+  private let attached: Locked<SyncDriver?>
+
+  init(_ place: StoreAddress, _ durability: StoreDurability, _ choice: ClientRemote) {
+    self.choice = choice
+    let attached = Locked<SyncDriver?>(nil)
+    self.attached = attached
+    store = ClientStore(place, durability) { use throws(DocumentStoreError) in
+      let driver = try use.attach(
+        choice.remote, choice.attachment, collector: choice.collector, options: choice.options)
+      attached.withLock { $0 = driver }
+    }
+  }
+
+  var hasRemote: Bool { true }
+
+  func silence() { listeners.silence() }
+
+  func close(_ mayClose: DispatchSemaphore) {
+    silence()
+    requests.endAll()
+    store.close(mayClose)
+    attached.withLock { $0 = nil }
+  }
+
+  // MARK: The driver
+
+  /// Returns the driver of an open store. Throws if the store has been closed meanwhile.
+  private func openDriver() throws(DocumentStoreError) -> SyncDriver {
+    guard let driver = attached.withLock({ $0 }) else { throw FirestoreErrors.terminatedStore }
+    return driver
+  }
+
+  nonisolated(nonsending) private func openedDriver(after write: UInt64) async throws -> SyncDriver {
+    await store.wait(for: write)
+    if let driver = attached.withLock({ $0 }) { return driver }
+    _ = try await store.opened()
+    do throws(DocumentStoreError) { return try openDriver() } catch { throw FirestoreErrors.translate(error) }
+  }
+
+  /// Runs `body` with the driver, after everything issued before and before everything issued later. `body`
+  /// must not block.
+  private func inOrder(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
+    store.inOrderOfWrites { [self] view in
+      let driver = Result { () throws(DocumentStoreError) in
+        _ = try view.get()
+        return try openDriver()
+      }
+      body(driver.mapError(FirestoreErrors.translate))
+    }
+  }
+
+  /// Reads the engine's state, after everything that was issued before.
+  nonisolated(nonsending) private func inspected<Value: Sendable>(
+    _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { answer in
+      driver.inspect { engine in
+        let result = Result { () throws(DocumentStoreError) in try body(engine) }
+        answer.resume(with: result.mapError(FirestoreErrors.translate))
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  func write(_ mutations: Result<[Mutation], any Error>, finished: @escaping Answer<Void>) {
+    store.issue { [self] number in
+      do throws(DocumentStoreError) {
+        _ = try store.openedOnWriteQueue()
+        write(mutations, number, through: try openDriver(), finished)
+      } catch {
+        store.finish(number, waiting: { .failure(FirestoreErrors.translate(error)) }, finished)
+      }
+    }
+  }
+
+  private func write(
+    _ mutations: Result<[Mutation], any Error>, _ number: UInt64, through driver: SyncDriver,
+    _ finished: @escaping Answer<Void>
+  ) {
+    let checked = Result {
+      let mutations = try mutations.get()
+      // A remote would refuse everything that a store refuses. Checking here reports it at once, still in
+      // the order of the writes.
+      try DocumentStore.check(mutations)
+      return mutations
+    }.mapError(FirestoreErrors.translate(any:))
+    // Reads that wait for this write look at the store. The write is in the store as soon as the driver has
+    // taken it.
+    guard case .success(let mutations) = checked, !mutations.isEmpty else {
+      return driver.inspect { [store] _ in
+        store.markFinished(number)
+        finished(checked.map { _ in })
+      }
+    }
+    driver.write(
+      mutations, choice.acknowledgement, taken: { [store] in store.markFinished(number) },
+      Self.completion(finished))
+  }
+
+  func waitForPendingWrites(_ done: @escaping Answer<Void>) {
+    inOrder { driver in
+      switch driver {
+      case .failure(let error): done(.failure(error))
+      case .success(let driver): driver.waitForPendingWrites(Self.completion(done))
+      }
+    }
+  }
+
+  private static func completion(_ done: @escaping Answer<Void>) -> SyncDriver.Completion {
+    { error in done(error.map { .failure(FirestoreErrors.translate($0)) } ?? .success(())) }
+  }
+
+  func beginTransactions(_ view: LocalView) throws -> any TransactionAttempts {
+    let state = try openDriver().inspectNow { engine throws(DocumentStoreError) in
+      (isOnline: engine.isNetworkEnabled, user: engine.local.user)
+    }
+    guard state.isOnline else {
+      throw FirestoreErrors.make(
+        .unavailable, "A transaction needs the remote, and the network is disabled.")
+    }
+    return RemoteTransactionAttempts(
+      remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests)
+  }
+
+  // MARK: Reading
+
+  nonisolated(nonsending) func document(
+    at path: DocumentPath, source: ReadSource, after write: UInt64
+  ) async throws -> ViewedDocument {
+    let driver = try await openedDriver(after: write)
+    guard source == .cache else {
+      let snapshot = try await first(of: StructuredQuery(.document(path)), driver)
+      return try RemoteReads.document(path, snapshot, source)
+    }
+    let known = try await inspected(driver) { engine throws(DocumentStoreError) in
+      try engine.local.document(path)
+    }
+    return try RemoteReads.cached(known)
+  }
+
+  nonisolated(nonsending) func knownDocument(
+    at path: DocumentPath, after write: UInt64
+  ) async throws -> ViewedDocument {
+    let driver = try await openedDriver(after: write)
+    let (snapshot, known) = try await answer { done in
+      driver.firstKnown(at: path) { done($0.mapError(FirestoreErrors.translate)) }
+    }
+    return try RemoteReads.document(path, snapshot, known)
+  }
+
+  nonisolated(nonsending) func documents(
+    _ query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) async throws -> ViewedDocuments {
+    let driver = try await openedDriver(after: write)
+    let isReady = Result { () throws(DocumentStoreError) in try driver.store.isReady(query) }
+    if try !isReady.mapError(FirestoreErrors.translate).get() {
+      // Create the indexes here, because all callers wait while the driver works.
+      try await store.prepared { view throws(DocumentStoreError) in try view.store.makeIndexes(for: query) }
+    }
+    guard source == .cache else {
+      return try RemoteReads.documents(try await first(of: query, driver), source)
+    }
+    return try await inspected(driver) { engine throws(DocumentStoreError) in
+      RemoteReads.cached(try engine.local.documents(query))
+    }
+  }
+
+  nonisolated(nonsending) private func first(
+    of query: StructuredQuery, _ driver: SyncDriver
+  ) async throws -> ViewSnapshot {
+    try await answer { done in driver.first(query) { done($0.mapError(FirestoreErrors.translate)) } }
+  }
+
+  /// Waits for the answer to one request of the driver, or for the end of the client.
+  nonisolated(nonsending) private func answer<Value: Sendable>(
+    _ request: (@escaping Answer<Value>) -> Void
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { (answer: CheckedContinuation<Value, any Error>) in
+      request(requests.once(on: store.answers.queue, { answer.resume(with: $0) }))
+    }
+  }
+
+  nonisolated(nonsending) func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) async throws -> [StoredValue] {
+    guard source == .server else { return try await store.aggregate(aggregates, over: query, after: write) }
+    let driver = try await openedDriver(after: write)
+    let limit = RemoteTimeLimit(seconds: choice.timeLimit)
+    return try await withCheckedThrowingContinuation { answer in
+      let done: Answer<[StoredValue]> = requests.once(
+        on: store.answers.queue, { answer.resume(with: $0) },
+        cancelling: { limit.end(with: PendingRequests.terminated) })
+      driver.inspect { [choice] engine in
+        guard engine.isNetworkEnabled else { return done(.failure(RemoteAggregate.unavailable)) }
+        let request = RemoteAggregate(
+          aggregates: aggregates, query: query, remote: choice.remote, user: engine.local.user,
+          limit: limit, attemptsMax: engine.isOffline ? 1 : RemoteAggregate.attemptsMax, done: done)
+        request.send()
+      }
+    }
+  }
+
+  // The blocking reads use the local cache only, and never wait for the remote.
+
+  func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
+    guard source != .server else { throw RemoteReads.notOnThisThread }
+    let viewed = try store.readNow(after: write) { view throws(DocumentStoreError) in
+      try view.record(at: path, source: .cache)
+    }
+    guard viewed.record == nil, let driver = attached.withLock({ $0 }) else { return viewed }
+    let known = Result { () throws(DocumentStoreError) in
+      try driver.inspectNow { engine throws(DocumentStoreError) in try engine.local.document(path) }
+    }
+    return try RemoteReads.cached(try known.mapError(FirestoreErrors.translate).get())
+  }
+
+  func documentsNow(
+    _ query: StructuredQuery, source: ReadSource, after write: UInt64
+  ) throws -> ViewedDocuments {
+    guard source != .server else { throw RemoteReads.notOnThisThread }
+    return try store.readNow(after: write) { view throws(DocumentStoreError) in
+      try view.documents(query, source: .cache)
+    }
+  }
+
+  // MARK: Listening
+
+  func listen<Snapshot: Sendable>(
+    to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
+    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+  ) -> Listening {
+    let listening = listeners.add()
+    /// Delivers a result on `queue`. A final error ends the listening, after it was delivered: the end also
+    /// ends loops, and these must receive the error first.
+    let deliver: @Sendable (Result<ViewSnapshot, any Error>, Bool) -> Void = { result, isFinal in
+      queue.async {
+        guard !listening.isRemoved else { return }
+        let snapshot = result.map(snapshots.viewed)
+        listening.call { handler(snapshot) }
+        if isFinal { listening.remove() }
+      }
+    }
+    let fail: @Sendable (any Error) -> Void = { deliver(.failure(FirestoreErrors.translate(any: $0)), true) }
+    inOrder { [store] driver in
+      guard !listening.isRemoved else { return }
+      do {
+        let driver = try driver.get()
+        let isReady = try driver.store.isReady(query)
+        store.whenIndexed(listening, isReady: isReady, for: query, in: driver.store) { indexed in
+          if case .failure(let error) = indexed { return fail(error) }
+          let id = driver.listen(to: query, rules) { result in
+            switch result {
+            case .success(let state): deliver(.success(state), false)
+            // A remote document beyond the limits is reported as an error, but does not end the listening.
+            case .failure(.refused(let refusal)):
+              deliver(.failure(FirestoreErrors.translate(.refused(refusal))), false)
+            case .failure(let error): fail(error)
+            }
+          }
+          listening.attach { driver.unlisten(id) }
+        }
+      } catch {
+        fail(error)
+      }
+    }
+    return listening
+  }
+
+  func listenToDriver<Value: Sendable>(
+    on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
+    begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
+  ) -> Listening {
+    let listening = listeners.add()
+    let deliver: Answer<Value> = { result in
+      queue.async {
+        guard listening.call({ handler(result) }) else { return }
+        if case .failure = result { listening.remove() }
+      }
+    }
+    inOrder { driver in
+      guard !listening.isRemoved else { return }
+      switch driver {
+      case .failure(let error): deliver(.failure(error))
+      case .success(let driver): listening.attach(begin(driver, deliver))
+      }
+    }
+    return listening
+  }
+
+  func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
+    let listening = listeners.add()
+    inOrder { driver in
+      guard case .success(let driver) = driver, !listening.isRemoved else { return }
+      let id = driver.listenToSync { queue.async { listening.call(handler) } }
+      listening.attach { driver.unlistenToSync(id) }
+    }
+    return listening
+  }
+
+  func forget(_ listening: Listening) { listeners.remove(listening) }
+
+  func followUser(
+    _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>
+  ) {
+    listeners.add(listening)
+    // Termination does not end a listening that is registered after it.
+    guard isAlive() else { return listening.remove() }
+    inOrder { driver in
+      switch driver {
+      case .failure(let error): handler(.failure(error))
+      case .success(let driver):
+        let id = driver.listenToQueue { progress in
+          handler(progress.map(\.user).mapError(FirestoreErrors.translate))
+        }
+        listening.attach { driver.unlistenToQueue(id) }
+      }
+    }
+  }
+
+  // MARK: The remote
+
+  func send(_ event: SyncEvent, _ done: @escaping Answer<Void>) {
+    inOrder { driver in
+      switch driver {
+      case .failure(let error): done(.failure(error))
+      case .success(let driver): driver.send(event, Self.completion(done))
+      }
+    }
+  }
+
+  nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] {
+    try await inspected(try await openedDriver(after: lastIssuedWrite)) { engine in
+      let sentCount = engine.progress.sentCount
+      return engine.pendingBatches.enumerated().map { position, batch in
+        PendingWriteBatch(batch: batch, isSent: position < sentCount)
+      }
+    }
+  }
+
+  nonisolated(nonsending) func evict(
+    _ query: StructuredQuery, before limit: StoredTimestamp
+  ) async throws -> Int {
+    try await inspected(try await openedDriver(after: lastIssuedWrite)) { engine throws(DocumentStoreError) in
+      try engine.evict(query, before: limit)
+    }
+  }
+
+  func load(_ bundle: BundleContents, into view: LocalView) throws {
+    try view.load(bundle, through: try openDriver())
+  }
+}
