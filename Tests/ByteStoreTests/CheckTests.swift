@@ -470,11 +470,8 @@ struct ForgedCheckpoint {
   }
 
   private mutating func seal(_ page: Int) {
-    let checksum = CheckpointFormat.checksum(
-      ofPage: bytes.rawSpan.extracting(page..<page + 4096), file: header.fileID, offset: UInt64(page),
-      broken: nil)
-    var trailer: [UInt8] = []
-    trailer.append(littleEndian: checksum)
-    bytes.replaceSubrange(page + 4092..<page + 4096, with: trailer)
+    var sealed = Array(bytes[page..<page + 4092])
+    sealed.appendPageChecksum(file: header.fileID, offset: UInt64(page), broken: nil)
+    bytes.replaceSubrange(page..<page + 4096, with: sealed)
   }
 }

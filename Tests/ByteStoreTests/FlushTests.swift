@@ -453,11 +453,9 @@ extension [UInt8] {
     let start = Int(offset)
     let end = start + SegmentFormat.pageBytes
     for index in entry.stored { self[start + index] = 0xFF }
-    let checksum = SegmentFormat.checksum(
-      ofPage: rawSpan.extracting(start..<end), file: header.fileID, offset: offset, broken: nil)
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: checksum)
-    replaceSubrange(end - 4..<end, with: bytes)
+    var sealed = Array(self[start..<end - 4])
+    sealed.appendPageChecksum(file: header.fileID, offset: offset, broken: nil)
+    replaceSubrange(start..<end, with: sealed)
     return offset
   }
 }

@@ -214,9 +214,7 @@ struct Check {
       report.add(file.unreadable(0, "a manifest"))
       return nil
     }
-    let (manifest, damage) = try VersionedHeader.decode(bytes, file.path, supported: Manifest.version) {
-      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
-    }
+    let (manifest, damage) = try Manifest.decode(bytes, file: file.path)
     if let damage { report.add(damage) }
     advance(UInt64(bytes.count), StoreFile.manifest)
     return manifest
