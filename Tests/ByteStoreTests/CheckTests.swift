@@ -365,7 +365,7 @@ extension TestStore {
     let store: ByteStore
     do { store = try open() } catch { return }
     for key in 0..<600 { _ = try? store.value(for: "key\(key)") }
-    try? store.snapshot().forEach { _, _ in }
+    try? store.snapshot().forEach { _, _, _ in }
     for key in 0..<40 { _ = try? store.put([1], for: "key\(key * 17)") }
     for key in 0..<40 {
       var batch = Batch()
