@@ -4,18 +4,11 @@ import ByteStore
 import Dispatch
 import Foundation
 import Harness
+import Libc
 import StoreTools
 import Testing
 
 @testable import DocumentStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct DocumentStoreTests {
   private let directory = TemporaryDirectory()

@@ -1,17 +1,10 @@
 // The record codec on untrusted bytes: it decodes or throws, and has no other effect.
 
 import ByteStore
+import Libc
 import Testing
 
 @testable import DocumentStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct HostileRecordTests {
   private let place = path("rooms", "eros")

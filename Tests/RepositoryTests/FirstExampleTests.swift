@@ -44,7 +44,7 @@ import Testing
       $0.hasPrefix("Ballcap")
     }
     return [
-      "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+      "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
       "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
       "FirebaseFirestore", "FirebaseStorage", "LayerKit",
     ] + layer.sorted()

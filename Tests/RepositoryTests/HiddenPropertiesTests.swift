@@ -41,7 +41,7 @@ import Testing
 
   /// The modules of a program with `Pring`.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+    "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
   ]

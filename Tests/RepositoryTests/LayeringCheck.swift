@@ -49,9 +49,6 @@ struct LayeringCheck {
           report(manifestPath, row.line, "The row of \(row.module) lists \(name), which is not below it.")
         }
       }
-      if row.systemModules.contains("libc"), table.libcModules.isEmpty {
-        report(manifestPath, row.line, "No sentence below the table says what libc is.")
-      }
       if row.systemModules.contains("Apple"), table.appleModules.isEmpty {
         report(manifestPath, row.line, "No sentence below the table says what Apple is.")
       }

@@ -213,7 +213,7 @@ import Testing
 
   /// The modules that a program with `Ballcap` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+    "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
   ]

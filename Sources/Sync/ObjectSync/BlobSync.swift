@@ -17,16 +17,9 @@
 
 internal import ByteStore
 package import DocumentStore
+import Libc
 package import ObjectStore
 package import OfflineSync
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 package indirect enum BlobSyncError: Error, Hashable, Sendable {
   case remote(BlobRemoteError)
@@ -412,15 +405,11 @@ package final class BlobSync: @unchecked Sendable {
       return .over(.done(stored.standing))
     }
     var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceBytes), object.byteCount - offset)))
-    do throws(DocumentStoreError) {
+    try stored { () throws(DocumentStoreError) in
       let reader: BlobReader
       if let known = sending.reader { reader = known } else { reader = try objects.reader(of: object) }
       sending.reader = reader
-      do throws(ByteStoreError) { try reader.fill(&piece, at: offset) } catch {
-        throw DocumentStoreError(error)
-      }
-    } catch {
-      throw .store(error)
+      try ObjectStore.fill(&piece, from: reader, at: offset)
     }
     let number = sending.change.number
     if case .store? = changeFailures[number]?.error { changeFailures[number] = nil }

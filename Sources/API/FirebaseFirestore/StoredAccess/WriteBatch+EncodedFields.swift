@@ -239,7 +239,7 @@ private func reported(_ body: () throws -> Mutation) throws -> Mutation {
   do {
     return try body()
   } catch let error as UserDataError {
-    throw FirestoreErrors.make(.invalidArgument, error.message)
+    throw FirestoreErrors.translate(error)
   }
 }
 

@@ -14,15 +14,8 @@
 // While a leader syncs, other commits queue up. A higher load makes the groups larger, not the syncs
 // more frequent.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The failures that an acknowledged commit survives.
 package enum Durability: Sendable {

@@ -14,13 +14,7 @@
 // After a refused put, a flush is due as soon as enough has been removed. It is due at once when
 // removals have used so much of the reserve that a flush might soon not fit.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// The reason for a rotation.

@@ -7,14 +7,7 @@
 //   4. flush      once enough log has accumulated (ByteStore+Flush.swift)
 
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)

@@ -1,12 +1,6 @@
 // Validation of paths that callers pass in.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package enum StorePath {
   /// Throws for a path that contains a NUL, because the system would cut the path there.

@@ -131,11 +131,7 @@ struct SegmentWriter: ~Copyable {
     page.append(zeros: padding)
     page.append(littleEndian: entriesInPage)
     page.append(littleEndian: UInt16(0))
-    page.append(littleEndian: UInt32(0))
-    let checksum = SegmentFormat.checksum(
-      ofPage: page.rawSpan, file: header.fileID, offset: offset, broken: platform.brokenRule)
-    page.removeLast(4)
-    page.append(littleEndian: checksum)
+    page.appendPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
     buffer.append(contentsOf: page)
     page.removeAll(keepingCapacity: true)
     entriesInPage = 0

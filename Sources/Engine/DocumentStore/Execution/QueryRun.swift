@@ -25,7 +25,7 @@ final class QueryRun {
   private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
-  private let moment: ReadView
+  private let snapshot: Snapshot
   let view: IndexView
   private let shapes: ShapeTable
   private let storePath: String
@@ -42,17 +42,17 @@ final class QueryRun {
 
   /// `shapes` must have been taken after the snapshot.
   init(
-    _ plan: QueryPlan, _ moment: ReadView, _ view: IndexView, _ shapes: ShapeTable, storePath: String
+    _ plan: QueryPlan, _ snapshot: Snapshot, _ view: IndexView, _ shapes: ShapeTable, storePath: String
   ) {
     self.plan = plan
-    self.moment = moment
-    pooled = moment.takeBuffer()
+    self.snapshot = snapshot
+    pooled = snapshot.takeBuffer()
     self.view = view
     self.shapes = shapes
     self.storePath = storePath
   }
 
-  deinit { moment.giveBack(pooled) }
+  deinit { snapshot.giveBack(pooled) }
 
   var isOrdered: Bool { plan.isOrdered }
 
@@ -417,7 +417,7 @@ final class QueryRun {
   /// Reads into the buffer; false if the document does not exist.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
-      guard try moment.read(ordinal, into: &pooled.buffer) else { return false }
+      guard try snapshot.read(ordinal, into: &pooled.buffer) else { return false }
     } catch {
       throw DocumentStoreError(error)
     }
@@ -435,7 +435,7 @@ final class QueryRun {
     defer { work.documentsRead += read }
     let isComplete: Bool
     do throws(ByteStoreError) {
-      isComplete = try moment.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
+      isComplete = try snapshot.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
         read += 1
         do throws(DocumentStoreError) { return try body(ordinal, Entry(key, record)) } catch {
           problem = error

@@ -4,14 +4,7 @@
 // Declared indexes stay and are not counted.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension IndexSet {
   static let automaticMax = 64

@@ -9,14 +9,7 @@
 
 import ByteStore
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// Called with each state of a query, or with the error that ended the query.
 public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void

@@ -1,12 +1,6 @@
 // Compares strings by their UTF-8 bytes, unlike Swift's order and equality, and faster.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension String {
   /// Whether this sorts before `other` by unsigned UTF-8 bytes.

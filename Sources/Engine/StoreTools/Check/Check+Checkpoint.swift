@@ -50,9 +50,7 @@ extension Check {
     _ entry: Manifest.Checkpoint, _ file: TolerantFile
   ) throws(ByteStoreError) -> CheckpointFile? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
-    let (_, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
-      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
-    }
+    let (_, damage) = try CheckpointHeader.decode(page, file: file.path)
     if let damage {
       report.add(damage)
       return nil
@@ -123,13 +121,5 @@ extension Check {
       Damage(
         file: opened.checkpoint?.path ?? directory.path, offset: 0, expected: "a table that keeps its rules",
         found: "one in which \(broken)"))
-  }
-}
-
-extension CheckpointFormat {
-  /// Whether the page's checksum is correct.
-  static func isValid(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
-    var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
-    return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)
   }
 }

@@ -14,14 +14,7 @@
 // not reported a thousand times.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Checks a store that is not open. Nothing on disk changes except the lock.
@@ -221,9 +214,7 @@ struct Check {
       report.add(file.unreadable(0, "a manifest"))
       return nil
     }
-    let (manifest, damage) = try VersionedHeader.decode(bytes, file.path, supported: Manifest.version) {
-      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
-    }
+    let (manifest, damage) = try Manifest.decode(bytes, file: file.path)
     if let damage { report.add(damage) }
     advance(UInt64(bytes.count), StoreFile.manifest)
     return manifest

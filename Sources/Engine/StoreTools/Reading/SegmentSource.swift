@@ -34,9 +34,7 @@ struct SegmentSource {
       let source = try recovered(file, entry, number, page: [], damage, dictionaries, platform)
       return (source, source?.damages ?? [damage])
     }
-    let (header, damage) = try VersionedHeader.decode(
-      page, file.path, supported: SegmentFormat.version
-    ) { page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: file.path) }
+    let (header, damage) = try SegmentHeader.decode(page, file: file.path)
     guard let header else {
       let source = try recovered(file, entry, number, page: page, damage, dictionaries, platform)
       return (source, source?.damages ?? [damage].compactMap(\.self))
@@ -220,10 +218,7 @@ struct SegmentSource {
 
   private func isValid(_ page: RawSpan, at offset: UInt64) -> Bool {
     guard page.byteCount >= SegmentFormat.pageBytes else { return false }
-    var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
-    let checksum = SegmentFormat.checksum(
-      ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
-    return trailer.uint32() == checksum || platform.brokenRule == .checkPages
+    return page.hasPageChecksum(file: fileID, offset: offset, broken: platform.brokenRule)
   }
 
   private func wrong(_ offset: UInt64) -> Damage {
@@ -359,11 +354,9 @@ extension SegmentHeader {
     let model = SegmentHeader(fileID: .zero, storeID: .zero, number: FileNumber(0), asOf: .none).encoded()
     var repaired = page
     for range in [0..<16, 96..<98] { repaired.replaceSubrange(range, with: model[range]) }
-    var checksum = Checksum()
-    checksum.update(repaired.rawSpan.extracting(first: SegmentFormat.headerBytes - 4))
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: checksum.value)
-    repaired.replaceSubrange(SegmentFormat.headerBytes - 4..<SegmentFormat.headerBytes, with: bytes)
+    var fields = Array(repaired[..<(SegmentFormat.headerBytes - 4)])
+    fields.appendChecksum()
+    repaired.replaceSubrange(..<SegmentFormat.headerBytes, with: fields)
     guard let header = try? SegmentHeader(decoding: repaired.rawSpan, file: "") else { return nil }
     self = header
   }

@@ -18,14 +18,7 @@
 // keys. The new store has a new id, so that a file in quarantine is never taken for a part of it.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Builds a store that opens from all that is readable. A healthy store is left alone.

@@ -110,23 +110,15 @@ struct SalvageSources {
     switch head.kind {
     case .manifest:
       let bytes = try file.read(Manifest.bytesMax, at: 0) ?? []
-      head.manifest = try VersionedHeader.decode(bytes, path, supported: Manifest.version) {
-        bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: path)
-      }.header
+      head.manifest = try Manifest.decode(bytes, file: path).header
       head.storeID = head.manifest?.storeID
     case .log:
-      head.storeID = try VersionedHeader.decode(page, path, supported: LogFormat.version) {
-        page throws(ByteStoreError) in try LogHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try LogHeader.decode(page, file: path).header?.storeID
     case .segment:
-      head.storeID = try VersionedHeader.decode(page, path, supported: SegmentFormat.version) {
-        page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try SegmentHeader.decode(page, file: path).header?.storeID
     case .checkpoint:
       let page = Array(page.prefix(CheckpointFormat.pageBytes))
-      head.storeID = try VersionedHeader.decode(page, path, supported: CheckpointFormat.version) {
-        page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try CheckpointHeader.decode(page, file: path).header?.storeID
     }
   }
 
@@ -139,8 +131,8 @@ struct SalvageSources {
 
   private static func kind(ofBytes bytes: [UInt8]) -> FileKind? {
     let kinds: [([UInt8], FileKind)] = [
-      (Manifest.magic, .manifest), (LogFormat.magic, .log), (SegmentFormat.magic, .segment),
-      (CheckpointFormat.magic, .checkpoint),
+      (Manifest.signature.magic, .manifest), (LogHeader.signature.magic, .log),
+      (SegmentHeader.signature.magic, .segment), (CheckpointHeader.signature.magic, .checkpoint),
     ]
     return kinds.first { bytes.starts(with: $0.0) }?.1
   }
@@ -398,9 +390,7 @@ struct LogSource {
   ) throws(ByteStoreError) {
     guard let found = try Self.bytes(name, directory) else { return nil }
     let (file, bytes) = (found.file, found.bytes)
-    let (header, _) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
-      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
-    }
+    let (header, _) = try LogHeader.decode(bytes, file: file.path)
     var raw = ByteReader(bytes.rawSpan)
     let claimed = raw.skip(16) ? raw.randomID() : nil
     let ids = header.map { [$0.fileID] } ?? [entry?.fileID, claimed].compactMap(\.self)
