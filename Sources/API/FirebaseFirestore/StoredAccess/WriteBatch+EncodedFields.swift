@@ -85,7 +85,7 @@ package enum LayerRequirement: Sendable {
   /// provided that none is rejected.
   case unchanged(DocumentSnapshot)
 
-  fileprivate var precondition: Precondition {
+  fileprivate var precondition: PendingPrecondition {
     switch self {
     case .nothing: .none
     case .absent: .exists(false)
@@ -105,12 +105,8 @@ extension WriteBatch {
   package func makeFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in
-      try reported {
-        let mutation = try place.set(fields.withoutNulls, merge: false)
-        guard case .set(let fields, let transforms) = mutation.change else { return mutation }
-        return .set(place.path, fields, transforms: transforms, precondition: requirement.precondition)
-      }
+    add(document, requiring: requirement.precondition) { place in
+      try reported { try place.set(fields.withoutNulls, merge: false) }
     }
   }
 
@@ -120,7 +116,8 @@ extension WriteBatch {
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in try reported { try place.replace(fields, requirement.precondition) }
+    add(document, requiring: requirement.precondition) { place in
+      try reported { try place.replace(fields) }
     }
   }
 
@@ -128,13 +125,13 @@ extension WriteBatch {
   package func deleteDocument(
     _ document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { .delete($0.path, precondition: requirement.precondition) }
+    add(document, requiring: requirement.precondition) { .delete($0.path) }
   }
 
   /// Checks the requirement and writes nothing.
   @discardableResult
   package func verify(_ document: DocumentReference, requiring requirement: LayerRequirement) -> WriteBatch {
-    add(document) { .verify($0.path, requirement.precondition) }
+    add(document, requiring: requirement.precondition) { .verify($0.path, .none) }
   }
 
   /// Adds to number fields of `document` and clamps them at 0. Creates the document if it does not exist.
@@ -143,16 +140,14 @@ extension WriteBatch {
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
     requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in
+    add(document, requiring: requirement.precondition) { place in
       let transforms = counts.flatMap { count in
         let field = StoredFieldPath(unchecked: [count.field])
         return [
           FieldTransform(field, .increment(.integer(count.by))), FieldTransform(field, .maximum(.integer(0))),
         ]
       }
-      return .patch(
-        place.path, StoredMap(), mask: FieldMask([]), transforms: transforms,
-        precondition: requirement.precondition)
+      return .patch(place.path, StoredMap(), mask: FieldMask([]), transforms: transforms)
     }
   }
 }
@@ -182,9 +177,9 @@ extension EncodedFields {
 }
 
 extension UserWrite.Place {
-  fileprivate func replace(_ encoded: EncodedFields, _ precondition: Precondition) throws -> Mutation {
+  fileprivate func replace(_ encoded: EncodedFields) throws -> Mutation {
     let (fields, mask, transforms) = try encoded.replacement(in: firestore)
-    return .patch(path, fields, mask: mask, transforms: transforms, precondition: precondition)
+    return .patch(path, fields, mask: mask, transforms: transforms)
   }
 }
 
