@@ -92,3 +92,10 @@ enum FirestoreErrors {
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: information)
   }
 }
+
+/// An invalid bundle.
+struct BundleError: Error {
+  var message: String
+
+  init(_ message: String) { self.message = message }
+}
