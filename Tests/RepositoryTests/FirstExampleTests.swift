@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct FirstExampleTests {
+@Suite(.drivesCompiler) struct FirstExampleTests {
   @Test func theFirstExampleOfTheReadmePrintsItsResultOrTheError() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("first-\(UUID())")

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct HiddenPropertiesTests {
+@Suite(.drivesCompiler) struct HiddenPropertiesTests {
   private static let program = """
     import Foundation
     import Pring

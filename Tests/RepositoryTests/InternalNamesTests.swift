@@ -7,7 +7,7 @@
 import Foundation
 import Testing
 
-@Suite struct InternalNamesTests {
+@Suite(.drivesCompiler) struct InternalNamesTests {
   struct Layer: CustomTestStringConvertible, Sendable {
     var module: String
     var prefix: String

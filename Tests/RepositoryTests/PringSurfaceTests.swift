@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct PringSurfaceTests {
+@Suite(.drivesCompiler) struct PringSurfaceTests {
   /// PlainNames are models under `@testable import Pring`.
   private static let files = [
     "Tests/Fixtures/Pring/Surface.swift", "Tests/PringTests/OldApp/Kitchen.swift",

@@ -7,7 +7,7 @@
 import Foundation
 import Testing
 
-@Suite struct ServerTimestampNameTests {
+@Suite(.drivesCompiler) struct ServerTimestampNameTests {
   struct Use: CustomTestStringConvertible, Sendable {
     var testDescription: String
     /// The texts of the files of one module.

@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite struct SnippetTests {
+@Suite(.drivesCompiler) struct SnippetTests {
   @Test func everySnippetOfThePagesCompiles() async throws {
     let tree = try RepositoryTree.repository()
     var snippets: [Snippet] = []

@@ -5,7 +5,7 @@
 import Foundation
 import Testing
 
-@Suite struct SurfaceTests {
+@Suite(.drivesCompiler) struct SurfaceTests {
   private static let usage = "Tests/FirebaseFirestoreTests/Surface/Surface.swift"
   private static let page = "docs/firestore-surface.md"
   private static let declarations = "Tests/Fixtures/Firestore/declarations.txt"
