@@ -163,12 +163,10 @@ struct RemoteTests {
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 18 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 18)
     #expect(task.snapshot.progress?.totalUnitCount == 6_000_000)
     task.pause()
-    while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
+    await task.reaches(.pause)
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
     // The status becomes success before the file has its final name. Observers are notified after the rename.
@@ -193,9 +191,7 @@ struct RemoteTests {
     remote.stall(name: "a", from: 4 << 20)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 20)
     await second.restart()
     attach(second)
     #expect(try await second.storage.pendingUploads().isEmpty)
@@ -213,9 +209,7 @@ struct RemoteTests {
     second.storage.maxDownloadRetryTime = 600
     remote.stall(name: "a", from: 4 << 20)
     let task = second.root.child("a").getData(maxSize: .max) { (_: Data?, _: (any Error)?) in }
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 20)
     task.cancel()
     while second.blobFiles.contains(where: { $0.hasPrefix("staged-") }) {
       try await Task.sleep(for: .milliseconds(5))
@@ -307,7 +301,7 @@ struct RemoteTests {
     #expect(task.snapshot.status == .pause)
     remote.isReachable = true
     task.resume()
-    while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(5)) }
+    await task.reaches(.success)
     #expect(contentOfRemote("a") == noise(400_000))
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
@@ -323,10 +317,8 @@ struct RemoteTests {
         task.resume()
         await Task.yield()
       }
-      while task.snapshot.status != .success {
-        try #require(task.snapshot.status != .failure)
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await task.reaches(.success, .failure)
+      try #require(task.snapshot.status == .success)
     }
   }
 

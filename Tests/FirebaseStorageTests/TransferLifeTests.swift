@@ -126,7 +126,6 @@ struct TransferLifeTests {
       client.close(cleaningSeconds: 3600)
       notes.add("closed")
     }
-    while !notes.all.contains("closed") { try await Task.sleep(for: .milliseconds(5)) }
     closing.join()
     #expect(notes.all == ["cancelled", "closed"])
   }
@@ -237,7 +236,7 @@ struct TransferLifeTests {
     tasks[0].resume()
     tasks[10].resume()
     for (number, task) in tasks.enumerated() where number != 11 {
-      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(1)) }
+      await task.reaches(.success)
     }
     #expect(crowd.state.withLock { $0.most } == 2 && crowd.state.withLock { $0.working } == 0)
   }
@@ -355,7 +354,7 @@ struct TransferLifeTests {
       reference.getData(maxSize: .max) { _, _ in }, reference.write(toFile: url),
     ]
     for task in tasks {
-      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(2)) }
+      await task.reaches(.success)
       #expect(task.snapshot.progress?.completedUnitCount == 3_000_000)
     }
     let folder = bucket.folder.lastPathComponent
