@@ -192,7 +192,8 @@ import Testing
     for page in pages { #expect(page.withLock { $0.count } == 3) }
   }
 
-  /// A window with all matches becomes too large, and from then on has an end.
+  /// A window that contains all matches has no end. When the window becomes too large, it is cut and has an
+  /// end.
   @Test func anExceededLimitStopsVisitsAfterItsEnd() throws {
     let few = path("few", "x").parent
     let place = { (number: Int64) in
