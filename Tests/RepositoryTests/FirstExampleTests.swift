@@ -1,4 +1,4 @@
-// Runs the first example of the README as a program: it prints its result or the error.
+// Runs the first example of the README as a program. The program prints its result or the error.
 
 import Foundation
 import Testing

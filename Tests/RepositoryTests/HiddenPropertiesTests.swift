@@ -25,7 +25,7 @@ import Testing
       Self.program, linking: Self.modules, flags: ["-Xfrontend", "-disable-reflection-metadata"], in: folder)
     let process = Process()
     process.executableURL = program
-    // A backtrace would take longer than everything else.
+    // A backtrace would take longer than the rest of the test.
     process.environment = ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }
     let complaints = Pipe()
     (process.standardOutput, process.standardError) = (FileHandle.nullDevice, complaints)

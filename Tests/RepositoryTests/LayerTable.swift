@@ -4,7 +4,7 @@ struct LayerTable {
   struct Row {
     var module: String
     var mayImport: [String]
-    /// As written: `Apple` means several modules.
+    /// The names as written. `Apple` means several modules.
     var systemModules: [String]
     /// The line in Package.swift, from 1.
     var line: Int
@@ -36,7 +36,7 @@ struct LayerTable {
     rows.firstIndex { $0.module == module }
   }
 
-  /// Returns the single system modules that a row allows. Foundation includes its parts.
+  /// Returns the individual system modules that a row allows. Foundation includes its parts.
   func allowedSystemModules(_ row: Row) -> Set<String> {
     var allowed: Set<String> = ["Swift"]
     for name in row.systemModules {

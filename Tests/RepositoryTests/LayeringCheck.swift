@@ -1,4 +1,5 @@
-// Checks that imports point down the layer table of Package.swift, and that targets depend on no more.
+// Checks that imports point down the layer table of Package.swift, and that a target depends only on the
+// modules in its row.
 
 struct LayeringCheck {
   private let tree: RepositoryTree

@@ -1,8 +1,8 @@
 // Resolution of the name `ServerTimestamp`, depending on a file's imports.
 //
-// Ballcap has an enumeration of that name, and Firestore a property wrapper. Ballcap re-exports its own
-// by name from the module `BallcapFields`. Such an import shadows the names of a whole-module import.
-// These tests verify that rule of the compiler, and every spelling of both types.
+// Ballcap has an enumeration of that name, and Firestore has a property wrapper of that name. Ballcap
+// re-exports its enumeration by name from the module `BallcapFields`. Such an import shadows the names of a
+// whole-module import. These tests verify this rule of the compiler, and every spelling of both types.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Every Swift example of the pages compiles, and one that does not is detected.
+// Every Swift example of the pages compiles, and an example that does not compile is detected.
 
 import Testing
 

@@ -110,7 +110,7 @@ struct SwiftCompiler {
   struct PublicSymbol {
     /// For example `Type.member(label:)`.
     var path: String
-    /// Whether the symbol has a comment, or implements or overrides one that has.
+    /// Whether the symbol, or a symbol that it implements or overrides, has a comment.
     var isDocumented: Bool
     /// The declaration as the compiler prints it.
     var declaration: String
@@ -267,7 +267,7 @@ struct SwiftCompiler {
 }
 
 extension SwiftCompiler {
-  /// The compiler of the toolchain whose libraries this process uses, or else the first in PATH.
+  /// The compiler of the toolchain whose libraries this process uses, or else the first compiler in PATH.
   static var path: String? {
     let candidates =
       toolchainFolders

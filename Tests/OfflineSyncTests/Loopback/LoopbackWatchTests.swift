@@ -103,7 +103,7 @@ import Testing
         == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
   }
 
-  /// A document that left the result of a query with a limit need not have changed.
+  /// A document can leave the result of a query with a limit without a change of its own.
   @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -120,7 +120,7 @@ import Testing
       told(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
   }
 
-  /// A document in the bundle may be deleted by now.
+  /// A document in the bundle may have been deleted since the bundle was built.
   @Test func aTargetKnownFromABundleIsResent() throws {
     try commit(Self.set("a", 1), Self.set("gone", 1))
     let readTime = try #require(try world.authority.snapshot().time)
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: Starting again
 
-  /// Commits so much elsewhere that the feed drops older changes.
+  /// Commits enough data in another collection that the feed drops older changes.
   private func forgetTheFeed() throws {
     let reader = try world.authority.feedConsumer("reader")
     let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])
@@ -153,7 +153,7 @@ import Testing
     #expect(told(from: before, expectedCount: 1) == Self.allAgain)
   }
 
-  /// Connected targets when the feed drops changes that they were not sent.
+  /// The targets are connected when the feed drops changes that they were not sent.
   @Test func aTargetWithDroppedChangesIsResentAndContinues() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
     let watcher = Watcher(world)
@@ -174,7 +174,7 @@ import Testing
     #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
   }
 
-  /// Foreign tokens: of another store, of the future, of another history, and invalid ones.
+  /// Tokens of another store, of the future and of another history, and invalid tokens.
   @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()

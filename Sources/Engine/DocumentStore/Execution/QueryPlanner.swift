@@ -91,8 +91,8 @@ struct QueryPlanner {
 
   // MARK: One conjunction
 
-  /// A branch with the conjunction's documents in query order and no others, as far as keys can decide. Nil
-  /// if the indexes for it are missing.
+  /// A branch with the conjunction's documents in query order and no other documents, as far as keys can
+  /// decide. Nil if the indexes for it are missing.
   private func exactBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch? {

@@ -1,8 +1,7 @@
 // Executes a plan on one snapshot.
 //
 //   ordered    merges the branches and reads documents as they come, up to the limit
-//   gathered   reads all branches, keeps the first matches by sort key (FirstMatches), and reads these
-//              again
+//   gathered   reads all branches, keeps the first matches by sort key (TopMatches), and reads these again
 //
 // If the plan is one index and nothing has to be checked, ordinals are processed in batches.
 
@@ -33,11 +32,11 @@ final class QueryRun {
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
   private lazy var matcher = EntryMatcher(plan.query)
-  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of one
-  /// fails.
+  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of such a
+  /// record fails.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
-  /// The skipped paths as a set, so that each is listed once.
+  /// The skipped paths as a set, so that each path is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
   /// `shapes` must have been taken after the snapshot.

@@ -80,7 +80,7 @@ enum InterestFingerprint {
     }
   }
 
-  /// Nil if the first bytes contain a zero byte, because keys escape it as two.
+  /// Nil if the first bytes contain a zero byte, because keys escape a zero byte as two bytes.
   private static func head(of text: String) -> UInt64? {
     var text = text
     return text.withUTF8 { bytes in

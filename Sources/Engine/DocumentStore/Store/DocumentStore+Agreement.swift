@@ -1,10 +1,10 @@
-// Checks that indexes and references agree with the documents, which checksums cannot show.
+// Checks that indexes and references agree with the documents. Checksums cannot show this.
 //
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
 //
-// It reads every document once and holds none of them. A module above may compare more of each document
-// during the pass (`RecordComparison`).
+// The check reads every document once and holds none of them. A module above may compare more of each
+// document during the pass (`RecordComparison`).
 
 import ByteStore
 

@@ -61,8 +61,8 @@ extension DocumentStore {
     }
   }
 
-  /// Rebuilds a declared index that was lost. If that fails, queries continue without it. False if the
-  /// build was ended.
+  /// Rebuilds a declared index that was lost. If that fails, queries continue without it. Returns false if
+  /// the build was cancelled.
   func rebuildLost(
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
@@ -78,8 +78,8 @@ extension DocumentStore {
   }
 
   /// Builds an index unless it exists. `progress` cancels the build by returning false. The result is then
-  /// false, and no index exists; the same holds after an error. `isWanted` also cancels it, is not user
-  /// code, and must not block. The indexes in `spared` are not dropped to make room.
+  /// false. After a cancellation or an error, no index exists. `isWanted` can also cancel the build. It is
+  /// not user code, and it must not block. The indexes in `spared` are not dropped to make room.
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
@@ -133,7 +133,7 @@ extension DocumentStore {
   }
 
   /// Runs user code, which may itself need an index built, even this one. Another thread that waits for its
-  /// turn gets it meanwhile, so two builds can use memory at the same time.
+  /// turn to build gets the turn meanwhile, so two builds can use memory at the same time.
   private func outsideBuildTurn<Result>(_ body: () -> Result) -> Result {
     endTurn()
     defer { building.withLock { $0.running += 1 } }
