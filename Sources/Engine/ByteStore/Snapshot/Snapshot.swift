@@ -1,11 +1,12 @@
 // MVCC snapshots: one committed state, unaffected by later commits, flushes and compactions.
 //
-// A snapshot is a frozen copy of the key directory, whose pages are shared copy-on-write. It costs its reader
-// a few references, and the next commit copies the pages that it changes. It keeps the memtable bodies and the
-// segments that it needs. A segment that compaction deleted keeps its disk space until its last snapshot ends.
+// A snapshot is a frozen copy of the key directory, whose pages are shared copy-on-write. It costs its
+// reader a few references, and the next commit copies the pages that it changes. It keeps the memtable
+// bodies and the segments that it needs. A segment that compaction deleted keeps its disk space until its
+// last snapshot ends.
 //
-// Most snapshots last for one call. One that lasts longer is pinned: the store knows of it until `close()` or
-// until its last reference is gone.
+// Most snapshots last for one call. One that lasts longer is pinned: the store knows of it until `close()`
+// or until its last reference is gone.
 
 import Synchronization
 
