@@ -129,7 +129,7 @@ struct RemoteTests {
     #expect(try await bucket.storage.pendingChanges().isEmpty && remote.openSessions == 0)
   }
 
-  /// Guards against downloading an object that is too large, and against downloading one to update its
+  /// Guards against downloading an object that is too large, and against downloading an object to update its
   /// metadata.
   @Test func unneededContentsAreNotDownloaded() async throws {
     let (first, second) = (makeBucket(), makeBucket())
@@ -153,8 +153,8 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  /// Guards against remote downloads without progress, and against a pause that takes effect only at the
-  /// end.
+  /// Guards against downloads from the remote without progress, and against a pause that takes effect only at
+  /// the end.
   @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteReportsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
@@ -171,8 +171,7 @@ struct RemoteTests {
     while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
-    // The status becomes success before the file has its final name, but observers are notified after
-    // that.
+    // The status becomes success before the file has its final name. Observers are notified after the rename.
     let isOver = Locked(false)
     for status in [StorageTaskStatus.success, .failure] {
       task.observe(status) { _ in isOver.withLock { $0 = true } }
@@ -313,7 +312,7 @@ struct RemoteTests {
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
 
-  /// Guards against an answer that arrives between a pause and the next run: the next run would wait
+  /// Guards against losing an answer that arrives between a pause and the next run. The next run would wait
   /// forever.
   @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
     let bucket = makeBucket()

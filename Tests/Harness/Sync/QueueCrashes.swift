@@ -156,15 +156,16 @@ private struct QueueHistory {
     count(.writes)
     guard let moment = StoredTimestamp(microseconds: time) else { return }
     let n = StoredFieldPath(unchecked: ["n"])
-    var mutations = (0..<1 + rng.below(3)).map { _ -> Mutation in
+    var mutations = (0..<1 + rng.below(3)).map { _ -> PendingMutation in
       let path = Self.path(rng.below(4))
       return switch rng.below(5) {
-      case 0: .delete(path)
-      case 1: .set(path, StoredMap([("n", .integer(Int64(rng.below(100))))]))
+      case 0: PendingMutation(.delete(path))
+      case 1: PendingMutation(.set(path, StoredMap([("n", .integer(Int64(rng.below(100))))])))
       case 2: patch(path, .exists(true))
       default:
-        .patch(
-          path, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(n, .increment(.integer(1)))])
+        PendingMutation(
+          .patch(
+            path, StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(n, .increment(.integer(1)))]))
       }
     }
     if rng.oneIn(2), let follower = try follower() {
@@ -177,14 +178,17 @@ private struct QueueHistory {
     mark.last = batch.id
   }
 
-  private mutating func patch(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
-    .patch(
-      path, StoredMap([("s", .string("\(rng.below(100))"))]),
-      mask: FieldMask([StoredFieldPath(unchecked: ["s"])]), precondition: precondition)
+  private mutating func patch(
+    _ path: DocumentPath, _ precondition: PendingPrecondition
+  ) -> PendingMutation {
+    PendingMutation(
+      .patch(
+        path, StoredMap([("s", .string("\(rng.below(100))"))]),
+        mask: FieldMask([StoredFieldPath(unchecked: ["s"])])), requiring: precondition)
   }
 
   /// Returns a write that depends on the pending writes of a document.
-  private mutating func follower() throws -> Mutation? {
+  private mutating func follower() throws -> PendingMutation? {
     let path = Self.path(rng.below(4))
     let document = try local.document(path)
     guard document.pending == .local, document.isFound else { return nil }

@@ -181,7 +181,7 @@ package struct SyncHistory {
     guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &rng)
     else { return }
     count(.cancels)
-    for word in batch.mutations.flatMap(Self.words(of:)) where words.remove(word) != nil {
+    for word in batch.mutations.flatMap({ Self.words(of: $0.mutation) }) where words.remove(word) != nil {
       // A write that was never sent must never be applied.
       let isUnsent = !client.isNetworkEnabled && !client.isDoomed && writtenOffline[word] == client.returns
       if isUnsent { count(.unsentCancels) }

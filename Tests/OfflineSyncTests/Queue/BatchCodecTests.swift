@@ -12,7 +12,8 @@ import Testing
 
   private func batch(_ mutations: [Mutation]) throws -> PendingBatch {
     PendingBatch(
-      id: BatchID(7), run: RunID(9), time: time, base: [.delete(try path("base"))], mutations: mutations)
+      id: BatchID(7), run: RunID(9), time: time, base: [PendingMutation(.delete(try path("base")))],
+      mutations: mutations.map { PendingMutation($0) })
   }
 
   @Test func everyKindOfMutationRoundTrips() throws {
@@ -35,11 +36,32 @@ import Testing
     for count in 0..<bytes.count { #expect(BatchCodec.decode(Array(bytes[..<count])) == nil) }
   }
 
+  /// Queues of earlier releases contain these update times.
+  @Test func preconditionsOnPendingWritesAreStoredAsUpdateTimes() throws {
+    let cases: [(PendingPrecondition, Int64)] = [
+      (.afterPendingWrites, 0), (.impossible, -1), (.updateTime(time), time.microseconds),
+    ]
+    for (precondition, microseconds) in cases {
+      let path = try path("a")
+      let batch = PendingBatch(
+        id: BatchID(7), run: RunID(9), time: time, base: [.ground(of: path, precondition)],
+        mutations: [PendingMutation(.delete(path), requiring: precondition)])
+      let bytes = BatchCodec.encode(batch)
+      #expect(BatchCodec.decode(bytes) == batch)
+      var encoded: [UInt8] = [3]
+      for shift in 0..<8 { encoded.append(UInt8(truncatingIfNeeded: microseconds >> Int64(8 * shift))) }
+      #expect(bytes.indices.count { bytes[$0...].starts(with: encoded) } == 2)
+      let sent = try #require(StoredTimestamp(microseconds: microseconds))
+      #expect(batch.mutations.map(\.mutation) == [.delete(path, precondition: .updateTime(sent))])
+    }
+  }
+
   @Test func anIncrementIsAppliedOnceToAChangedRemoteValue() throws {
     let field = try StoredFieldPath(["n"])
-    let increment = Mutation.patch(
-      try path("a"), StoredMap(), mask: FieldMask([]),
-      transforms: [FieldTransform(field, .increment(.integer(1)))])
+    let increment = PendingMutation(
+      .patch(
+        try path("a"), StoredMap(), mask: FieldMask([]),
+        transforms: [FieldTransform(field, .increment(.integer(1)))]))
     let before = SyncedDocument(
       try path("a"), .found(StoredMap([("n", .integer(5))])), version: SnapshotVersion(microseconds: 1))
     let base = try PendingBatch.base(of: [increment]) { _ throws(DocumentStoreError) in before }
@@ -53,8 +75,11 @@ import Testing
 
   @Test func aPendingTimestampKeepsTheLastRealValue() throws {
     let field = try StoredFieldPath(["at"])
-    let stamp = Mutation.patch(
-      try path("a"), StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(field, .serverTimestamp)])
+    let stamp = PendingMutation(
+      .patch(
+        try path("a"), StoredMap(), mask: FieldMask([]), transforms: [FieldTransform(field, .serverTimestamp)]
+      )
+    )
     let before = SyncedDocument(
       try path("a"), .found(StoredMap([("at", .string("once"))])), version: SnapshotVersion(microseconds: 1))
     let batch = PendingBatch(id: BatchID(1), run: RunID(9), time: time, base: [], mutations: [stamp, stamp])

@@ -170,11 +170,13 @@ import Testing
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
     let ends = Locked<[Bool]>([])
-    func write(_ mutations: [Mutation]) {
+    func write(_ mutations: [Mutation], requiring precondition: PendingPrecondition = .none) {
+      let first = PendingMutation(mutations[0], requiring: precondition)
+      let mutations = [first] + mutations.dropFirst().map { PendingMutation($0) }
       client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
     }
     write([.set(path, Self.fields("ours"))])
-    write([.set(path, Self.fields("follower"), precondition: .afterPendingWrites), increment(other)])
+    write([.set(path, Self.fields("follower")), increment(other)], requiring: .afterPendingWrites)
     try changeAtTheAuthority("theirs")
     client.send(.enableNetwork)
     world.pass()
@@ -185,7 +187,7 @@ import Testing
     // For a single batch there is no question to resolve: its precondition fails.
     let known = try #require(try world.authority.document(at: path)).updateTime
     client.send(.disableNetwork)
-    write([.delete(path, precondition: .updateTime(known)), increment(other)])
+    write([.delete(path), increment(other)], requiring: .updateTime(known))
     try changeAtTheAuthority("theirs again")
     client.send(.enableNetwork)
     world.pass()
@@ -257,15 +259,15 @@ import Testing
     let client = try client(SimulatedDisk()) { .replaceWrites(.set($0.path, merged)) }
     let known = try #require(try world.authority.document(at: path)).updateTime
     let ends = Locked<[Bool]>([])
-    func write(_ mutations: [Mutation]) {
+    func write(_ mutations: [PendingMutation]) {
       client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
     }
-    func patch(_ name: String, _ value: StoredValue, _ precondition: Precondition) -> Mutation {
-      .patch(
-        path, StoredMap([(name, value)]), mask: FieldMask([StoredFieldPath(unchecked: [name])]),
-        precondition: precondition)
+    func patch(_ name: String, _ value: StoredValue, _ precondition: PendingPrecondition) -> PendingMutation {
+      PendingMutation(
+        .patch(path, StoredMap([(name, value)]), mask: FieldMask([StoredFieldPath(unchecked: [name])])),
+        requiring: precondition)
     }
-    let isAbsent = Mutation.set(other, StoredMap(), precondition: .exists(false))
+    let isAbsent = PendingMutation(.set(other, StoredMap(), precondition: .exists(false)))
     write([isAbsent, patch("rank", .integer(3), kind == .condition ? .updateTime(known) : .exists(true))])
     if kind == .follower { write([patch("mark", .integer(3), .afterPendingWrites)]) }
     write([patch("text", .string("ours"), .exists(true))])

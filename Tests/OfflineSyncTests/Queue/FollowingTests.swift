@@ -11,15 +11,17 @@ import Testing
   private static let counter = DocumentPath(unchecked: ["counters", "all"])
   private static let rank = StoredFieldPath(unchecked: ["rank"])
 
-  private static func write(_ rank: Int64, _ precondition: Precondition) -> Mutation {
-    .patch(
-      note, StoredMap([("rank", .integer(rank))]), mask: FieldMask([Self.rank]), precondition: precondition)
+  private static func write(_ rank: Int64, _ precondition: PendingPrecondition) -> PendingMutation {
+    PendingMutation(
+      .patch(note, StoredMap([("rank", .integer(rank))]), mask: FieldMask([Self.rank])),
+      requiring: precondition)
   }
 
   /// A patch without a precondition on the content.
-  private static let blind = Mutation.patch(
-    note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
-    precondition: .exists(true))
+  private static let blind = PendingMutation(
+    .patch(
+      note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
+      precondition: .exists(true)))
 
   /// The counter counts ranks above 0. Three writes each change both, except a first blind one. At some
   /// point another client sets the rank to 0, or to 1 if the first write is blind. Returns the number of
@@ -42,11 +44,13 @@ import Testing
     if isOffline { world.remote.setReachable(false) }
     let known = try #require(try world.authority.document(at: Self.note)).updateTime
     let ends = Locked<[Bool]>([])
-    func send(_ mutations: [Mutation]) {
+    func send(_ mutations: [PendingMutation]) {
       client.write(mutations, .server) { error in ends.withLock { $0.append(error == nil) } }
     }
-    func write(_ rank: Int64, _ precondition: Precondition) {
-      send([Self.write(rank, precondition), increment(Self.counter, by: rank > 0 ? 1 : -1)])
+    func write(_ rank: Int64, _ precondition: PendingPrecondition) {
+      send([
+        Self.write(rank, precondition), PendingMutation(increment(Self.counter, by: rank > 0 ? 1 : -1)),
+      ])
     }
     if isBlind {
       send([Self.blind])
@@ -113,7 +117,7 @@ import Testing
     world.pass(seconds: 1)
     world.remote.setReachable(false)
     let ends = Locked<[OfflineSyncError?]>([])
-    let writes: [(Int64, Precondition)] = [(1, .updateTime(ahead)), (2, .afterPendingWrites)]
+    let writes: [(Int64, PendingPrecondition)] = [(1, .updateTime(ahead)), (2, .afterPendingWrites)]
     for (rank, precondition) in writes {
       client.write([Self.write(rank, precondition)], .server) { error in ends.withLock { $0.append(error) } }
     }
@@ -130,8 +134,9 @@ import Testing
   // MARK: In the queue
 
   /// Creates a cache with the note at version 5 and three pending writes of it; `middle` is the second.
-  private func cache(_ middle: Mutation, behind first: Mutation? = nil) throws -> (LocalStore, DocumentStore)
-  {
+  private func cache(_ middle: PendingMutation, behind first: PendingMutation? = nil) throws -> (
+    LocalStore, DocumentStore
+  ) {
     let store = try DocumentStore.openInMemory()
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
     var event = RemoteEvent(version: SnapshotVersion(microseconds: 5))
@@ -146,7 +151,7 @@ import Testing
     return (local, store)
   }
 
-  private func requirements(_ store: DocumentStore) throws -> [Precondition] {
+  private func requirements(_ store: DocumentStore) throws -> [PendingPrecondition] {
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
     #expect(local.queue.brokenInvariant() == nil)
     #expect(
@@ -196,7 +201,8 @@ import Testing
   }
 
   @Test func aWriteWithoutEffectIsNotFollowed() throws {
-    let (local, store) = try cache(.set(Self.note, StoredMap(), precondition: .exists(false)))
+    let (local, store) = try cache(
+      PendingMutation(.set(Self.note, StoredMap(), precondition: .exists(false))))
     let version = SnapshotVersion(microseconds: 7)
     _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
@@ -244,7 +250,7 @@ import Testing
 
   /// A set gives the same result whatever the earlier state.
   @Test func followersOfASetDoNotDependOnEarlierVersions() throws {
-    let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]))
+    let set = PendingMutation(.set(Self.note, StoredMap([("rank", .integer(1))])))
     let (local, store) = try cache(Self.blind, behind: set)
     try accept(1, at: 7, on: nil, local)
     try accept(2, at: 8, on: 7, local)
@@ -262,7 +268,7 @@ import Testing
       _ = try local.apply(event)
     }
     try tell(0, at: 5)
-    let first = isIdempotent ? Self.write(1, .none) : increment(Self.note, "rank")
+    let first = isIdempotent ? Self.write(1, .none) : PendingMutation(increment(Self.note, "rank"))
     _ = try local.write([first], at: Self.time(5).stored)
     try tell(1, at: 7)
     _ = try local.write([Self.write(2, .afterPendingWrites)], at: Self.time(7).stored)
@@ -292,7 +298,7 @@ import Testing
 
   @Test(arguments: [0, 1]) func anIncrementDeliveredByTheWatchStreamIsNotExpected(place: Int) throws {
     var patches = [Self.write(1, .none), Self.blind]
-    patches[place] = increment(Self.note, "n")
+    patches[place] = PendingMutation(increment(Self.note, "n"))
     let (local, store) = try cacheThatWasTold(patches, at: 9)
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store).last == .impossible, "it may count twice")
@@ -300,7 +306,8 @@ import Testing
 
   /// It leaves the watched state unchanged, and is answered first.
   @Test func aCreationOnTheWatchStreamIsTheExpectedState() throws {
-    let creation = Mutation.set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false))
+    let creation = PendingMutation(
+      .set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false)))
     let (local, store) = try cacheThatWasTold([creation, Self.blind], at: 9, isThere: false)
     try accept(1, at: 7, on: 0, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
@@ -311,7 +318,7 @@ import Testing
   /// Creates a cache that received the results of writes before their answers, and then queued a write
   /// that depends on them.
   private func cacheThatWasTold(
-    _ writes: [Mutation], at version: Int64, isThere: Bool = true
+    _ writes: [PendingMutation], at version: Int64, isThere: Bool = true
   ) throws -> (LocalStore, DocumentStore) {
     let store = try DocumentStore.openInMemory()
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
@@ -330,9 +337,7 @@ import Testing
   }
 
   @Test(arguments: [0 as Int64, 6]) func followersOfADeletionRequireAbsence(before: Int64) throws {
-    let merge = Mutation.patch(
-      Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
-    let (local, store) = try cache(merge, behind: .delete(Self.note))
+    let (local, store) = try cache(Self.write(1, .none), behind: PendingMutation(.delete(Self.note)))
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.none, .afterPendingWrites])
     try accept(2, at: 8, on: before, local)
@@ -340,19 +345,18 @@ import Testing
   }
 
   @Test func followersOfARefusedDeletionAreRefused() throws {
-    let merge = Mutation.patch(
-      Self.note, StoredMap([("rank", .integer(1))]), mask: FieldMask([Self.rank]))
-    let (local, store) = try cache(merge, behind: .delete(Self.note))
+    let (local, store) = try cache(Self.write(1, .none), behind: PendingMutation(.delete(Self.note)))
     _ = try local.reject(BatchID(1))
     #expect(try requirements(store) == [.none, .impossible])
   }
 
   /// A set replaces the whole document, also with a server timestamp.
   @Test func aRefusedDeletionDoesNotAffectFollowersOfALaterSet() throws {
-    let set = Mutation.set(
-      Self.note, StoredMap([("rank", .integer(1))]),
-      transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)])
-    let (local, store) = try cache(set, behind: .delete(Self.note))
+    let set = PendingMutation(
+      .set(
+        Self.note, StoredMap([("rank", .integer(1))]),
+        transforms: [FieldTransform(StoredFieldPath(unchecked: ["at"]), .serverTimestamp)]))
+    let (local, store) = try cache(set, behind: PendingMutation(.delete(Self.note)))
     _ = try local.reject(BatchID(1))
     #expect(try requirements(store) == [.none, .afterPendingWrites])
     try accept(2, at: 8, on: 5, local)
@@ -363,8 +367,8 @@ import Testing
   @Test(arguments: [true, false]) func aRefusedCreationDoesNotAffectFollowersOfAGuardedWrite(
     isAccepted: Bool
   ) throws {
-    let creation = Mutation.set(Self.note, StoredMap(), precondition: .exists(false))
-    let known = Precondition.updateTime(Self.time(5).stored)
+    let creation = PendingMutation(.set(Self.note, StoredMap(), precondition: .exists(false)))
+    let known = PendingPrecondition.updateTime(Self.time(5).stored)
     let (local, store) = try cache(Self.write(2, known), behind: creation)
     _ = try local.reject(BatchID(1))
     #expect(try requirements(store) == [known, .afterPendingWrites])
@@ -401,8 +405,8 @@ import Testing
     let assumed = try again.document(Self.note)
     #expect(assumed.isAssumed && assumed.pending == .committed && assumed.version == Self.time(9))
     // Results based on it are assumed, too, but not those that replace the whole document.
-    let set = Mutation.set(Self.note, StoredMap())
-    let writes: [(mutations: [Mutation], isAssumed: Bool)] = [
+    let set = PendingMutation(.set(Self.note, StoredMap()))
+    let writes: [(mutations: [PendingMutation], isAssumed: Bool)] = [
       ([Self.blind], true), ([Self.write(1, .afterPendingWrites)], true), ([set], false),
       ([set, Self.blind], false),
       ([Self.blind, set], false),
@@ -421,7 +425,8 @@ import Testing
 
   /// Other clients had deleted the document, which this client did not know.
   @Test func aSetDocumentIsFullyKnown() throws {
-    let set = Mutation.set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false))
+    let set = PendingMutation(
+      .set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false)))
     for mutations in [[set], [set, Self.blind]] {
       let (local, _) = try cache(Self.write(2, .afterPendingWrites))
       for batch in local.queue.all { _ = try local.reject(batch.id) }
@@ -440,7 +445,8 @@ import Testing
     let time = try #require(StoredTimestamp(seconds: 1000, nanoseconds: 0))
     func fields(_ rank: Int64) -> StoredMap { StoredMap([("rank", .integer(rank))]) }
     func delete(whoseRank rank: Int64) throws {
-      _ = try local.write([.delete(Self.note, precondition: .asRead(fields(rank)))], at: time)
+      _ = try local.write(
+        [PendingMutation(.delete(Self.note), requiring: .asRead(fields(rank)))], at: time)
     }
     let creations = try [7, 16].map { rank in
       try local.write([.set(Self.note, fields(rank), precondition: .exists(false))], at: time).batch.id

@@ -13,11 +13,17 @@ import Testing
 
   private func field(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
 
-  private func batch(_ id: Int64, _ base: [Mutation], _ mutations: [Mutation]) -> PendingBatch {
+  private func batch(
+    _ id: Int64, _ base: [PendingMutation], _ mutations: [PendingMutation]
+  ) -> PendingBatch {
     PendingBatch(id: BatchID(id), run: RunID(7), time: time, base: base, mutations: mutations)
   }
 
-  private func mutation(_ rng: inout SeededRandom) -> Mutation {
+  private func mutation(_ rng: inout SeededRandom) -> PendingMutation {
+    PendingMutation(write(&rng))
+  }
+
+  private func write(_ rng: inout SeededRandom) -> Mutation {
     let number = StoredValue.integer(Int64(rng.below(4)))
     let name = ["n", "m"][rng.below(2)]
     switch rng.below(9) {
@@ -101,7 +107,7 @@ import Testing
     let before = SyncedDocument(
       path, .found(StoredMap([("n", .integer(5)), ("m", .integer(7))])),
       version: SnapshotVersion(microseconds: 1))
-    let mutations = [increment(path, "n"), increment(path, "m"), increment(path, "n")]
+    let mutations = ["n", "m", "n"].map { PendingMutation(increment(path, $0)) }
     let base = try PendingBatch.base(of: mutations) { _ throws(DocumentStoreError) in before }
     let batch = batch(1, base, mutations)
     let after = SyncedDocument(
@@ -113,17 +119,20 @@ import Testing
   }
 
   @Test func aBatchFindsTheMutationsOfEachDocument() {
-    let mutations = (0..<3000).map { increment(DocumentPath(unchecked: ["rooms", "\($0 % 1000)"])) }
+    let mutations = (0..<3000).map {
+      PendingMutation(increment(DocumentPath(unchecked: ["rooms", "\($0 % 1000)"])))
+    }
     let batch = batch(1, [], mutations)
     #expect(batch.paths.count == 1000)
     #expect(batch.mutations(of: DocumentPath(unchecked: ["rooms", "7"])).map(\.place) == [7, 1007, 2007])
     #expect(batch.mutations(of: path).isEmpty)
   }
 
-  private func alternating(_ number: Int) -> Mutation {
-    number % 2 == 0
-      ? increment(path)
-      : .patch(path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")]))
+  private func alternating(_ number: Int) -> PendingMutation {
+    PendingMutation(
+      number % 2 == 0
+        ? increment(path)
+        : .patch(path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")])))
   }
 
   /// Scanning the whole chain for each answer would take hours here.
@@ -158,11 +167,12 @@ import Testing
     for number in 1...count {
       let patch = Mutation.patch(
         path, StoredMap([("m", .integer(Int64(number)))]), mask: FieldMask([field("m")]))
-      queue.append(batch(Int64(number), [], [patch]))
+      queue.append(batch(Int64(number), [], [PendingMutation(patch)]))
     }
-    let follower = Mutation.patch(
-      path, StoredMap([("n", .integer(1))]), mask: FieldMask([field("n")]), precondition: .afterPendingWrites)
-    queue.append(batch(Int64(count + 1), [.verify(path, remote.requirement)], [follower]))
+    let follower = PendingMutation(
+      .patch(path, StoredMap([("n", .integer(1))]), mask: FieldMask([field("n")])),
+      requiring: .afterPendingWrites)
+    queue.append(batch(Int64(count + 1), [.ground(of: path, remote.requirement)], [follower]))
     var seen = queue.local(remote)
     var visible = 0
     for number in 1...count {
@@ -184,9 +194,12 @@ import Testing
 
   /// Scanning all mutations for each one would take many minutes here.
   @Test(.timeLimit(.minutes(2))) func aBatchOfFiftyThousandDocumentsIsQueuedAndAnswered() {
-    let mutations = (0..<50_000).map { increment(DocumentPath(unchecked: ["rooms", "\($0)"])) }
+    let mutations = (0..<50_000).map {
+      PendingMutation(increment(DocumentPath(unchecked: ["rooms", "\($0)"])))
+    }
     var queue = WriteQueue()
-    let follower = Mutation.set(mutations[7].path, StoredMap(), precondition: .afterPendingWrites)
+    let follower = PendingMutation(
+      .set(mutations[7].path, StoredMap()), requiring: .afterPendingWrites)
     for (number, mutations) in [mutations, [follower], mutations].enumerated() {
       queue.append(batch(Int64(number + 1), [], mutations))
     }
@@ -198,9 +211,10 @@ import Testing
   /// An earlier release did not record the ground.
   @Test func batchesOfEarlierReleasesFollowTheAcceptedWrite() {
     var queue = WriteQueue()
-    let blind = Mutation.patch(path, StoredMap(), mask: FieldMask([field("m")]), precondition: .exists(true))
+    let blind = PendingMutation(
+      .patch(path, StoredMap(), mask: FieldMask([field("m")]), precondition: .exists(true)))
     queue.append(batch(1, [], [blind]))
-    queue.append(batch(2, [], [.delete(path, precondition: .afterPendingWrites)]))
+    queue.append(batch(2, [], [PendingMutation(.delete(path), requiring: .afterPendingWrites)]))
     let (before, version) = (SnapshotVersion(microseconds: 6), SnapshotVersion(microseconds: 7))
     let answer = Acceptance(version: version, results: [WriteResult(version: version, versionBefore: before)])
     let first = batch(1, [], [blind])

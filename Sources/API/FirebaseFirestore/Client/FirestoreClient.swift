@@ -33,7 +33,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
 
   /// Enqueues the writes and returns. Calls `finished` on an internal queue with the outcome, in the order
   /// of the calls. This includes writes that are invalid.
-  func write(_ mutations: Result<[Mutation], any Error>, finished: @escaping Answer<Void>)
+  func write(_ mutations: Result<[PendingMutation], any Error>, finished: @escaping Answer<Void>)
 
   /// Calls `done` when every write issued before is durable and visible, or has failed, and its completion
   /// is scheduled. With a remote, waits until the remote has answered those writes.

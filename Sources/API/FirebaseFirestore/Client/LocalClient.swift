@@ -40,10 +40,10 @@ final class LocalClient: FirestoreClient {
 
   // MARK: Writing
 
-  func write(_ mutations: Result<[Mutation], any Error>, finished: @escaping Answer<Void>) {
+  func write(_ mutations: Result<[PendingMutation], any Error>, finished: @escaping Answer<Void>) {
     store.issue { [store] number in
       let begun = Result {
-        let mutations = try mutations.get()
+        let mutations = try mutations.get().map(\.mutation)
         let view = try store.openedOnWriteQueue()
         return (view, try view.begin(mutations))
       }

@@ -91,7 +91,7 @@ final class RemoteClient: FirestoreClient {
 
   // MARK: Writing
 
-  func write(_ mutations: Result<[Mutation], any Error>, finished: @escaping Answer<Void>) {
+  func write(_ mutations: Result<[PendingMutation], any Error>, finished: @escaping Answer<Void>) {
     store.issue { [self] number in
       do throws(DocumentStoreError) {
         _ = try store.openedOnWriteQueue()
@@ -103,14 +103,14 @@ final class RemoteClient: FirestoreClient {
   }
 
   private func write(
-    _ mutations: Result<[Mutation], any Error>, _ number: UInt64, through driver: SyncDriver,
+    _ mutations: Result<[PendingMutation], any Error>, _ number: UInt64, through driver: SyncDriver,
     _ finished: @escaping Answer<Void>
   ) {
     let checked = Result {
       let mutations = try mutations.get()
       // A remote would refuse everything that a store refuses. Checking here reports it at once, still in
       // the order of the writes.
-      try DocumentStore.check(mutations)
+      try DocumentStore.check(mutations.map(\.mutation))
       return mutations
     }.mapError(FirestoreErrors.translate(any:))
     // Reads that wait for this write look at the store. The write is in the store as soon as the driver has

@@ -56,27 +56,6 @@ extension WriteBatch {
   package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
 }
 
-// MARK: Companions
-
-/// The state that a layer keeps for a batch. It receives the result before the completion handler of the
-/// commit.
-package protocol BatchCompanion: AnyObject, Sendable {
-  /// Called on the callback queue if there is one, and otherwise before the task that awaits the commit
-  /// resumes. The implementation must call `then` there, at once or later.
-  func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
-}
-
-extension WriteBatch {
-  package var companion: (any BatchCompanion)? {
-    get { state.withLock { $0.companion } }
-    set { state.withLock { $0.companion = newValue } }
-  }
-}
-
-extension Result {
-  var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
-}
-
 extension [String: Any] {
   fileprivate mutating func place(_ value: Any, at path: ArraySlice<String>) {
     guard let name = path.first else { return }
@@ -106,7 +85,7 @@ package enum LayerRequirement: Sendable {
   /// provided that none is rejected.
   case unchanged(DocumentSnapshot)
 
-  fileprivate var precondition: Precondition {
+  fileprivate var precondition: PendingPrecondition {
     switch self {
     case .nothing: .none
     case .absent: .exists(false)
@@ -126,12 +105,8 @@ extension WriteBatch {
   package func makeFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in
-      try reported {
-        let mutation = try place.set(fields.withoutNulls, merge: false)
-        guard case .set(let fields, let transforms) = mutation.change else { return mutation }
-        return .set(place.path, fields, transforms: transforms, precondition: requirement.precondition)
-      }
+    add(document, requiring: requirement.precondition) { place in
+      try reported { try place.set(fields.withoutNulls, merge: false) }
     }
   }
 
@@ -141,7 +116,8 @@ extension WriteBatch {
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in try reported { try place.replace(fields, requirement.precondition) }
+    add(document, requiring: requirement.precondition) { place in
+      try reported { try place.replace(fields) }
     }
   }
 
@@ -149,13 +125,13 @@ extension WriteBatch {
   package func deleteDocument(
     _ document: DocumentReference, requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { .delete($0.path, precondition: requirement.precondition) }
+    add(document, requiring: requirement.precondition) { .delete($0.path) }
   }
 
   /// Checks the requirement and writes nothing.
   @discardableResult
   package func verify(_ document: DocumentReference, requiring requirement: LayerRequirement) -> WriteBatch {
-    add(document) { .verify($0.path, requirement.precondition) }
+    add(document, requiring: requirement.precondition) { .verify($0.path, .none) }
   }
 
   /// Adds to number fields of `document` and clamps them at 0. Creates the document if it does not exist.
@@ -164,16 +140,14 @@ extension WriteBatch {
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
     requiring requirement: LayerRequirement
   ) -> WriteBatch {
-    add(document) { place in
+    add(document, requiring: requirement.precondition) { place in
       let transforms = counts.flatMap { count in
         let field = StoredFieldPath(unchecked: [count.field])
         return [
           FieldTransform(field, .increment(.integer(count.by))), FieldTransform(field, .maximum(.integer(0))),
         ]
       }
-      return .patch(
-        place.path, StoredMap(), mask: FieldMask([]), transforms: transforms,
-        precondition: requirement.precondition)
+      return .patch(place.path, StoredMap(), mask: FieldMask([]), transforms: transforms)
     }
   }
 }
@@ -203,9 +177,9 @@ extension EncodedFields {
 }
 
 extension UserWrite.Place {
-  fileprivate func replace(_ encoded: EncodedFields, _ precondition: Precondition) throws -> Mutation {
+  fileprivate func replace(_ encoded: EncodedFields) throws -> Mutation {
     let (fields, mask, transforms) = try encoded.replacement(in: firestore)
-    return .patch(path, fields, mask: mask, transforms: transforms, precondition: precondition)
+    return .patch(path, fields, mask: mask, transforms: transforms)
   }
 }
 

@@ -4,6 +4,7 @@ import ByteStore
 import DocumentStore
 import FirebaseCore
 public import Foundation
+import OfflineSync
 
 /// A list of writes for one commit. Each batch can be committed once.
 ///
@@ -22,7 +23,7 @@ public final class WriteBatch: NSObject, Sendable {
   let state = Locked(State())
 
   struct State {
-    var mutations: [Mutation] = []
+    var mutations: [PendingMutation] = []
     /// The error of the first invalid write; the commit reports it.
     var failure: (any Error)?
     var isCommitted = false
@@ -105,11 +106,15 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: The steps
 
+  /// Adds a mutation with the given precondition, or with its own one for nil.
   func add(
-    _ document: DocumentReference, _ mutation: (UserWrite.Place) throws -> Mutation
+    _ document: DocumentReference, requiring precondition: PendingPrecondition? = nil,
+    _ mutation: (UserWrite.Place) throws -> Mutation
   ) -> WriteBatch {
     UserWrite.check(document, belongsTo: firestore)
-    let added = UserWrite.mutation(of: document, mutation)
+    let added = UserWrite.mutation(of: document, mutation).map { mutation in
+      precondition.map { PendingMutation(mutation, requiring: $0) } ?? PendingMutation(mutation)
+    }
     let isLate = state.withLock { state in
       guard !state.isCommitted else { return true }
       switch added {
@@ -164,7 +169,7 @@ public final class WriteBatch: NSObject, Sendable {
     through client: (any FirestoreClient)? = nil,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    let collected = state.withLock { state -> Result<[Mutation], any Error>? in
+    let collected = state.withLock { state -> Result<[PendingMutation], any Error>? in
       guard !state.isCommitted else { return nil }
       state.isCommitted = true
       return state.failure.map(Result.failure) ?? .success(state.mutations)
@@ -176,5 +181,13 @@ public final class WriteBatch: NSObject, Sendable {
 
   private static func trapCommitted() -> Never {
     ProgrammerError.trap("A write batch can no longer be used after commit has been called.")
+  }
+}
+
+extension Firestore {
+  /// Creates a batch of writes that are committed atomically.
+  public func batch() -> WriteBatch {
+    checkAlive()
+    return WriteBatch(self)
   }
 }

@@ -14,18 +14,23 @@ final class CommitLayer: UpperLayer {
     indexes = IndexSet(shapes: shapes)
   }
 
-  func prepare(_ note: any CommitNote) {
-    guard let effects = note as? CommitEffects else { return }
-    indexes.prepare(effects.indexChanges)
-  }
+  func prepare(_ note: any CommitNote) { indexes.prepare(effects(note).indexChanges) }
 
   func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
-    guard let effects = note as? CommitEffects else { return }
+    let effects = effects(note)
     // Ordinals of shape definitions come first.
     let defined = effects.shapes
     indexes.apply(effects.indexChanges, defined.isEmpty ? ordinals : Array(ordinals.dropFirst(defined.count)))
     if !defined.isEmpty { shapes.noteStored(defined) }
     publications.append(effects)
+  }
+
+  /// A commit with another note would be in the store, but in no index and no listener's result.
+  private func effects(_ note: any CommitNote) -> CommitEffects {
+    guard let effects = note as? CommitEffects else {
+      preconditionFailure("A commit of documents carries its effects, not a \(type(of: note)).")
+    }
+    return effects
   }
 
   func freeze() -> any CheckpointPages { indexes.freeze() }

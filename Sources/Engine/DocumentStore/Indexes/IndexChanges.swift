@@ -2,7 +2,7 @@
 
 import ByteStore
 
-final class IndexChanges: CommitNote {
+final class IndexChanges: Sendable {
   struct Change: Sendable {
     let path: DocumentPath
     /// The document's key in the store.

@@ -55,7 +55,7 @@ struct IndexView: Sendable {
   }
 }
 
-final class IndexSet: UpperLayer {
+final class IndexSet: Sendable {
   struct State {
     /// Nil while the name index is missing.
     var names: NameTree?
@@ -227,8 +227,7 @@ final class IndexSet: UpperLayer {
 
   // MARK: Commits
 
-  func prepare(_ note: any CommitNote) {
-    guard let note = note as? IndexChanges else { return }
+  func prepare(_ note: IndexChanges) {
     let (names, indexes, building) = state.withLock { state in
       (
         state.names?.tree, state.indexes.filter { note.concerns($0.definition) },
@@ -244,8 +243,7 @@ final class IndexSet: UpperLayer {
     }
   }
 
-  func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
-    guard let note = note as? IndexChanges else { return }
+  func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
     state.withLock { $0.apply(note, ordinals) }
   }
 

@@ -38,7 +38,7 @@ public struct Mutation: Sendable, Equatable {
   /// The precondition. If it fails, nothing of the commit is written.
   public let precondition: Precondition
 
-  private init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
+  package init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
     self.path = path
     self.change = change
     self.precondition = precondition
@@ -76,18 +76,8 @@ public struct Mutation: Sendable, Equatable {
       .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
   }
 
-  /// The mutation with another precondition.
-  package func requiring(_ precondition: Precondition) -> Mutation {
-    Mutation(path, change, precondition)
-  }
-
   /// The transforms, which are computed at commit time.
-  public var transforms: [FieldTransform] {
-    switch change {
-    case .set(_, let transforms), .patch(_, _, let transforms): transforms
-    case .delete, .verify, .place: []
-    }
-  }
+  public var transforms: [FieldTransform] { change.transforms }
 
   /// True for placed documents, which are not part of a user's request.
   package var isPlacement: Bool { if case .place = change { true } else { false } }
@@ -146,6 +136,13 @@ public struct Mutation: Sendable, Equatable {
 }
 
 extension Mutation.Change {
+  package var transforms: [FieldTransform] {
+    switch self {
+    case .set(_, let transforms), .patch(_, _, let transforms): transforms
+    case .delete, .verify, .place: []
+    }
+  }
+
   /// The verb for error messages.
   fileprivate var action: String {
     switch self {

@@ -10,6 +10,13 @@ extension LocalStore {
   package func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
+    try write(mutations.map { PendingMutation($0) }, at: time, durability)
+  }
+
+  /// Adds a batch to the queue. Throws if a write follows pending writes that are not as it requires.
+  package func write(
+    _ mutations: [PendingMutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
+  ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
     transaction.isAtomic = true
     var seen: [DocumentPath: SyncedDocument] = [:]
@@ -17,7 +24,7 @@ extension LocalStore {
       seen[mutation.path] = try transaction.seen(mutation.path, isPending: isPending(mutation.path))
     }
     let mutations = try mutations.map { mutation throws(DocumentStoreError) in
-      mutation.precondition.refersToPendingWrites ? try following(mutation, seen[mutation.path]) : mutation
+      try accepted(mutation, seen[mutation.path])
     }
     var base = try PendingBatch.base(of: mutations) { path throws(DocumentStoreError) in
       seen[path] ?? SyncedDocument(path)
@@ -25,7 +32,7 @@ extension LocalStore {
     var grounded: Set<DocumentPath> = []
     for mutation in mutations
     where mutation.precondition == .afterPendingWrites && grounded.insert(mutation.path).inserted {
-      base.append(.verify(mutation.path, try transaction.remote(mutation.path).requirement))
+      base.append(.ground(of: mutation.path, try transaction.remote(mutation.path).requirement))
     }
     let batch = PendingBatch(
       id: BatchID(globals.lastBatch + 1), run: run, time: time, base: base, mutations: mutations)
@@ -49,16 +56,21 @@ extension LocalStore {
     return (batch, documents)
   }
 
-  /// Checks a write that follows earlier pending writes. If those were answered since the read, the
-  /// document has a real update time and the precondition would be another one. Later pending writes may
-  /// also have changed the result since.
-  private func following(
-    _ mutation: Mutation, _ seen: SyncedDocument?
-  ) throws(DocumentStoreError) -> Mutation {
+  /// Returns the mutation as the queue keeps it. A write that follows earlier pending writes is checked. If
+  /// those were answered since the read, the document has a real update time and the precondition would be
+  /// another one. Later pending writes may also have changed the result since.
+  private func accepted(
+    _ mutation: PendingMutation, _ seen: SyncedDocument?
+  ) throws(DocumentStoreError) -> PendingMutation {
+    let isAsRead: Bool
+    switch mutation.precondition {
+    case .none, .exists, .updateTime, .impossible: return mutation
+    case .afterPendingWrites: isAsRead = true
+    case .asRead(let fields): isAsRead = fields == seen?.fields
+    }
     let path = mutation.path
-    guard let seen, seen.pending == .local, let fields = seen.fields,
-      queue.batches(about: path).contains(where: { $0.leavesDocument(path) }),
-      mutation.precondition == .afterPendingWrites || mutation.precondition == .asRead(fields)
+    guard isAsRead, let seen, seen.pending == .local, seen.isFound,
+      queue.batches(about: path).contains(where: { $0.leavesDocument(path) })
     else {
       throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
     }
@@ -71,7 +83,8 @@ extension LocalStore {
     var transaction = begin()
     transaction.isAtomic = true
     let batch = PendingBatch(
-      id: BatchID(globals.lastBatch + 1), run: run, time: time, base: [], mutations: mutations)
+      id: BatchID(globals.lastBatch + 1), run: run, time: time, base: [],
+      mutations: mutations.map { PendingMutation($0) })
     for path in batch.paths { try transaction.setRemote(SyncedDocument(path)) }
     put(batch, &transaction)
     globals.lastBatch += 1

@@ -47,13 +47,6 @@ package struct SyncedDocument: Sendable, Equatable {
 
   package var isValid: Bool { content != .invalid }
 
-  /// The precondition that the remote's document equals this one as far as it is visible. A document with
-  /// unknown content counts as absent.
-  package var requirement: Precondition {
-    guard isFound else { return .exists(false) }
-    return isAssumed ? .impossible : .updateTime(version.timestamp)
-  }
-
   /// The document as queries read it; nil if it is absent or unknown.
   package var stored: StoredDocument? {
     fields.map {

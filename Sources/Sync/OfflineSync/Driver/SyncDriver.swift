@@ -73,9 +73,16 @@ package final class SyncDriver: @unchecked Sendable {
 
   // MARK: Users
 
-  /// Queues a write. `taken` is called when the write is in the queue or has failed to get there.
   package func write(
     _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server,
+    taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
+  ) {
+    write(mutations.map { PendingMutation($0) }, acknowledgement, taken: taken, completion)
+  }
+
+  /// Queues a write. `taken` is called when the write is in the queue or has failed to get there.
+  package func write(
+    _ mutations: [PendingMutation], _ acknowledgement: Acknowledgement = .server,
     taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
   ) {
     let write = IssuedWrite(

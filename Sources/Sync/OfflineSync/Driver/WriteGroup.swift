@@ -4,7 +4,7 @@ internal import DocumentStore
 
 /// A user's write before it is queued.
 struct IssuedWrite: Sendable {
-  let mutations: [Mutation]
+  let mutations: [PendingMutation]
   let acknowledgement: SyncDriver.Acknowledgement
   let taken: @Sendable () -> Void
   let completion: SyncDriver.Completion

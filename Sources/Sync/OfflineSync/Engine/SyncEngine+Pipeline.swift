@@ -40,7 +40,7 @@ extension SyncEngine {
       .send(
         RemoteWrite(
           id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
-          mutations: batch.mutations, firstOpen: first, guards: try guards(of: batch))))
+          mutations: batch.mutations.map(\.mutation), firstOpen: first, guards: try guards(of: batch))))
   }
 
   /// Returns the guards of a batch. A document with an earlier unanswered batch gets no guard.
@@ -98,7 +98,7 @@ extension SyncEngine {
     writing.backoff.reset()
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
-    let answer = RemoteLimits.admitted(version, results, token, of: batch.mutations)
+    let answer = RemoteLimits.admitted(version, results, token, of: batch.mutations.map(\.mutation))
     try acknowledge(batch, answer.version, answer.results, answer.token)
     notify(answer.refusals)
     try fillPipeline()

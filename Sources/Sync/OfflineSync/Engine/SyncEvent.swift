@@ -13,11 +13,11 @@ package struct CallID: Hashable, Comparable, Sendable {
 
 /// A user's write in a group.
 package struct UserWrite: Sendable {
-  package var mutations: [Mutation]
+  package var mutations: [PendingMutation]
   package var time: StoredTimestamp
   package var call: CallID
 
-  package init(mutations: [Mutation], time: StoredTimestamp, call: CallID) {
+  package init(mutations: [PendingMutation], time: StoredTimestamp, call: CallID) {
     self.mutations = mutations
     self.time = time
     self.call = call

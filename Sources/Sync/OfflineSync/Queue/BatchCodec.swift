@@ -12,9 +12,9 @@
 //   operation := 0 | (1...3 | 4 | 5) bytes              a record with the operand in the field "v"
 //   text, bytes := size:varint byte{size}
 //
-// A precondition with time 0 is `afterPendingWrites`, one with time -1 is `impossible`. A verification in the
-// base is the ground (PendingBatch+Following). Integers are little-endian. Form 0 had no run; it is
-// decoded as run 0.
+// A precondition with time 0 is `afterPendingWrites`, one with time -1 is `impossible`
+// (`PendingPrecondition.encoded`). A verification in the base is the ground (PendingBatch+Following).
+// Integers are little-endian. Form 0 had no run; it is decoded as run 0.
 
 internal import ByteStore
 internal import DocumentStore
@@ -37,7 +37,7 @@ enum BatchCodec {
     return bytes
   }
 
-  private static func append(_ mutation: Mutation, to bytes: inout [UInt8]) {
+  private static func append(_ mutation: PendingMutation, to bytes: inout [UInt8]) {
     var fields = StoredMap()
     var mask: [StoredFieldPath] = []
     switch mutation.change {
@@ -51,7 +51,7 @@ enum BatchCodec {
     case .delete: bytes.append(2)
     case .verify, .place: bytes.append(3)
     }
-    switch mutation.precondition {
+    switch mutation.precondition.encoded {
     case .none: bytes.append(0)
     case .exists(true): bytes.append(1)
     case .exists(false): bytes.append(2)
@@ -125,12 +125,13 @@ enum BatchCodec {
     return Int(count)
   }
 
-  private static func mutations(_ reader: inout ByteReader) -> [Mutation]? {
+  private static func mutations(_ reader: inout ByteReader) -> [PendingMutation]? {
     guard let count = count(&reader) else { return nil }
-    var mutations: [Mutation] = []
+    var mutations: [PendingMutation] = []
     for _ in 0..<count {
       guard let mutation = mutation(&reader) else { return nil }
-      mutations.append(mutation)
+      mutations.append(
+        PendingMutation(mutation, requiring: PendingPrecondition(encoded: mutation.precondition)))
     }
     return mutations
   }

@@ -69,15 +69,18 @@ extension PendingBatch {
 }
 
 extension SyncedDocument {
-  fileprivate func satisfies(_ precondition: Precondition) -> Bool {
+  fileprivate func satisfies(_ precondition: PendingPrecondition) -> Bool {
     switch precondition {
     case .none: true
     case .exists(let exists): isFound == exists
     case .updateTime(let time): isFound && version == SnapshotVersion(time)
+    // A document with pending writes has no version.
+    case .afterPendingWrites: isFound && version == .none
+    case .asRead, .impossible: false
     }
   }
 
-  fileprivate mutating func apply(_ mutation: Mutation, at time: StoredTimestamp) {
+  fileprivate mutating func apply(_ mutation: PendingMutation, at time: StoredTimestamp) {
     guard satisfies(mutation.precondition) else { return }
     let before = fields
     switch mutation.change {
@@ -101,7 +104,7 @@ extension SyncedDocument {
   }
 
   fileprivate mutating func acknowledge(
-    _ mutation: Mutation, version: SnapshotVersion, _ results: [StoredValue]
+    _ mutation: PendingMutation, version: SnapshotVersion, _ results: [StoredValue]
   ) {
     let before = fields
     switch mutation.change {

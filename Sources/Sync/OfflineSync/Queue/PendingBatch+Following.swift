@@ -24,37 +24,18 @@
 //      read unless other clients wrote in between. Step 4 detects a write of another client between two of
 //      them at the next answer, and the remote detects a write after them
 
-package import DocumentStore
-
-extension Precondition {
-  /// A precondition on the result of earlier pending writes. Its time is 0, the update time of a document
-  /// with pending writes, which no remote document has.
-  package static let afterPendingWrites = Precondition.updateTime(SnapshotVersion.none.timestamp)
-  /// The precondition of a write that is based on these fields, which contain pending writes. The queue
-  /// compares the fields when it accepts the write. Valid in this process only.
-  package static func asRead(_ fields: StoredMap) -> Precondition {
-    var bytes: [UInt8] = []
-    BatchCodec.append(fields, to: &bytes)
-    var hasher = Hasher()
-    hasher.combine(bytes)
-    // A time before all real update times, and below the two special values.
-    let mark = Int64(truncatingIfNeeded: hasher.finalize()) & (1 << 48 - 1)
-    return .updateTime(SnapshotVersion(microseconds: -2 - mark).timestamp)
-  }
-
-  /// Whether the precondition refers to the result of pending writes.
-  var refersToPendingWrites: Bool {
-    if case .updateTime(let time) = self { time.microseconds <= 0 && self != .impossible } else { false }
-  }
-
-  /// A precondition that never holds: no document has this update time, pending or not.
-  package static let impossible = Precondition.updateTime(SnapshotVersion(microseconds: -1).timestamp)
-}
+internal import DocumentStore
 
 /// A remote's answer to an accepted batch.
 struct Acceptance {
   let version: SnapshotVersion
   let results: [WriteResult]
+}
+
+extension PendingMutation {
+  static func ground(of path: DocumentPath, _ ground: PendingPrecondition) -> PendingMutation {
+    PendingMutation(.verify(path, .none), requiring: ground)
+  }
 }
 
 extension PendingBatch {
@@ -98,7 +79,7 @@ extension PendingBatch {
   /// Returns this batch with the version of the result that it follows, or with an impossible
   /// precondition for nil.
   func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
-    let settled = version.map { Precondition.updateTime($0.timestamp) } ?? .impossible
+    let settled = version.map { PendingPrecondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
       guard mutation.path == path, mutation.precondition == .afterPendingWrites else { return mutation }
       return mutation.requiring(settled)
@@ -110,24 +91,24 @@ extension PendingBatch {
 
   /// Returns the version below the pending writes that this batch follows: as of its creation, or as
   /// updated since. Nil if an earlier release wrote the batch without a ground.
-  private func ground(of path: DocumentPath) -> Precondition? {
+  private func ground(of path: DocumentPath) -> PendingPrecondition? {
     base(of: path).first { $0.change == .verify }?.precondition
   }
 
-  fileprivate func moved(_ path: DocumentPath, onto ground: Precondition) -> PendingBatch {
+  fileprivate func moved(_ path: DocumentPath, onto ground: PendingPrecondition) -> PendingBatch {
     let others = base.filter { $0.path != path || $0.change != .verify }
     return PendingBatch(
-      id: id, run: run, time: time, base: others + [.verify(path, ground)], mutations: mutations)
+      id: id, run: run, time: time, base: others + [.ground(of: path, ground)], mutations: mutations)
   }
 
   /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the
   /// remote's answer does not determine that.
-  func wasAppliedTo(of known: Precondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
+  func wasAppliedTo(of known: PendingPrecondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
     if replacesDocument(path) { return true }
     for (place, mutation) in mutations(of: path) {
       let before = place < results.count ? results[place].versionBefore : nil
       switch mutation.precondition {
-      case .updateTime: return true
+      case .updateTime, .asRead, .afterPendingWrites, .impossible: return true
       case .exists(let exists):
         guard let known, before != nil else { return nil }
         guard exists == (known != .exists(false)) else { return false }
@@ -183,7 +164,7 @@ extension PendingBatch {
   }
 
   /// Returns the ground for later batches after this one was accepted.
-  private func ground(of path: DocumentPath, after answer: Acceptance) -> Precondition {
+  private func ground(of path: DocumentPath, after answer: Acceptance) -> PendingPrecondition {
     guard leavesDocument(path) else { return .exists(false) }
     let version = version(of: path, answer)
     return version == .none ? .impossible : .updateTime(version.timestamp)

@@ -11,8 +11,8 @@ package struct PendingBatch: Sendable {
   package let time: StoredTimestamp
   /// The values that increments are based on, so that an increment is applied once to a fixed number,
   /// whatever the field becomes. Verifications record the ground of writes that follow others.
-  package let base: [Mutation]
-  package let mutations: [Mutation]
+  package let base: [PendingMutation]
+  package let mutations: [PendingMutation]
   /// The written documents, in the order of first occurrence.
   package let paths: [DocumentPath]
   /// The positions of each document's mutations; empty if all mutations write one document.
@@ -24,7 +24,7 @@ package struct PendingBatch: Sendable {
   }
 
   package init(
-    id: BatchID, run: RunID, time: StoredTimestamp, base: [Mutation], mutations: [Mutation]
+    id: BatchID, run: RunID, time: StoredTimestamp, base: [PendingMutation], mutations: [PendingMutation]
   ) {
     self.id = id
     self.run = run
@@ -43,22 +43,23 @@ package struct PendingBatch: Sendable {
   }
 
   /// Returns the base patches of a document.
-  func base(of path: DocumentPath) -> [Mutation] {
+  func base(of path: DocumentPath) -> [PendingMutation] {
     if let part = parts[path] { return part.base.map { base[$0] } }
     return paths == [path] ? base : []
   }
 
   /// Returns the mutations of a document with their positions in the batch.
-  func mutations(of path: DocumentPath) -> [(place: Int, mutation: Mutation)] {
+  func mutations(of path: DocumentPath) -> [(place: Int, mutation: PendingMutation)] {
     if let part = parts[path] { return part.mutations.map { ($0, mutations[$0]) } }
     return paths == [path] ? mutations.enumerated().map { ($0, $1) } : []
   }
 
   /// Returns a patch with the current value of each number that the mutations increment.
   package static func base(
-    of mutations: [Mutation], on document: (DocumentPath) throws(DocumentStoreError) -> SyncedDocument
-  ) throws(DocumentStoreError) -> [Mutation] {
-    var base: [Mutation] = []
+    of mutations: [PendingMutation],
+    on document: (DocumentPath) throws(DocumentStoreError) -> SyncedDocument
+  ) throws(DocumentStoreError) -> [PendingMutation] {
+    var base: [PendingMutation] = []
     for mutation in mutations {
       // A set document starts without fields, so only patches need a base.
       guard case .patch(_, _, let transforms) = mutation.change else { continue }
@@ -71,8 +72,9 @@ package struct PendingBatch: Sendable {
         values.set(number.value, at: increment.field)
       }
       base.append(
-        .patch(
-          mutation.path, values, mask: FieldMask(increments.map(\.field)), precondition: .exists(true)))
+        PendingMutation(
+          .patch(mutation.path, values, mask: FieldMask(increments.map(\.field)), precondition: .exists(true))
+        ))
     }
     return base
   }

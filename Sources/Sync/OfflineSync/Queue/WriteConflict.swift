@@ -40,7 +40,7 @@ extension PendingBatch {
     mutations.contains { mutation in
       switch (mutation.precondition, mutation.change) {
       case (.none, _), (.exists(true), .patch), (.exists(true), .set): false
-      case (.exists, _), (.updateTime, _): true
+      case (.exists, _), (.updateTime, _), (.asRead, _), (.afterPendingWrites, _), (.impossible, _): true
       }
     }
   }
@@ -58,10 +58,10 @@ extension PendingBatch {
   /// mutations stays, so that the positions of the others do not change.
   func replacingWrites(of path: DocumentPath, by replacement: Mutation?) -> PendingBatch {
     var replacement = replacement
-    let mutations = mutations.map { mutation -> Mutation in
+    let mutations = mutations.map { mutation -> PendingMutation in
       guard mutation.path == path else { return mutation }
       defer { replacement = nil }
-      return replacement ?? .verify(path, .none)
+      return PendingMutation(replacement ?? .verify(path, .none))
     }
     return PendingBatch(
       id: id, run: run, time: time, base: base.filter { $0.path != path }, mutations: mutations)
