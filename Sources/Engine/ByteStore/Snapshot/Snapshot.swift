@@ -5,8 +5,8 @@
 // and the segments that it needs. A segment that compaction deleted keeps its disk space until its last
 // snapshot ends.
 //
-// Most snapshots last for one call. One that lasts longer is pinned: the store knows of it until `close()` or
-// until its last reference is gone.
+// Most snapshots last for one call. One that lasts longer is pinned: the store knows of it until `close()`
+// or until its last reference is gone.
 
 import Synchronization
 
