@@ -1,8 +1,8 @@
 // Reads by ordinal at one commit.
 //
 // A `ReadView` is a frozen key directory. It costs its reader a few references, and the next commit copies
-// the pages that it changes. Unlike a `Snapshot` it is not registered, unless it has a `SnapshotPin`,
-// because most of them last for one call.
+// the pages that it changes. Unlike a `Snapshot`, a read view is not registered, unless it has a
+// `SnapshotPin`, because most read views last for one call.
 
 /// The entries of a store at one commit.
 package final class ReadView: Sendable {
@@ -123,7 +123,7 @@ package final class ReadView: Sendable {
     if missing.count > 1 { table.source?.startReading(missing) }
   }
 
-  /// Reads a key and its value into `buffer`; returns false if it does not exist.
+  /// Reads a key and its value into `buffer`; returns false if the key does not exist.
   package func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     guard let ordinal = try frozen.ordinal(of: key, into: &buffer) else { return false }
     return try read(ordinal, into: &buffer)
