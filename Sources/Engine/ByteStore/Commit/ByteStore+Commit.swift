@@ -1,7 +1,7 @@
 // A commit, from the call to the acknowledgement.
 //
 //   1. enqueue      append the batch to the queue
-//   2. lead         the first thread that finds no leader waits for the group to fill (GroupWaitPolicy.swift);
+//   2. lead         the first thread that finds no leader waits for the group to fill (GroupWaitPolicy);
 //                   this thread, or the one that fills the group, takes the whole queue as one group
 //   3. prepare      read the pages that applying the commits needs; after the WAL write nothing may fail
 //   4. log          write the group to the WAL (LogWriter), rotating first if it does not fit

@@ -316,7 +316,7 @@ struct SalvageSources {
     ]
   }
 
-  /// No file tells whether these logs were closed or current, or whether their commits exist elsewhere.
+  /// No file shows whether these logs were closed or current, or whether their commits exist elsewhere.
   private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
     let start = UInt64(LogFormat.pageBytes)
     for head in used where head.kind == .log && head.original != StoreFile.recycledLog {
