@@ -78,7 +78,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  // MARK: Where it goes
+  // MARK: Destination
 
   /// Regression: any destination was replaced by a regular file.
   @Test func aLinkStaysAndItsFileIsReplaced() throws {

@@ -220,7 +220,7 @@ import Testing
     try store.close()
   }
 
-  /// The name index tells whether the document exists.
+  /// The name index shows whether the document exists.
   @Test func aCountOfOneDocumentDoesNotReadIt() throws {
     let store = try open()
     for (id, count) in [("d7", 1), ("nobody", 0)] {

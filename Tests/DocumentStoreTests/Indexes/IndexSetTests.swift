@@ -180,7 +180,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  // MARK: Kept
+  // MARK: Persisted
 
   @Test("are there after a flush and a reopening, and need no making")
   func kept() throws {

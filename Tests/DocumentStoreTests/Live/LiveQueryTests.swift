@@ -259,7 +259,7 @@ import Testing
     registration.remove()
   }
 
-  // MARK: In handlers
+  // MARK: Calls from handlers
 
   @Test func afterARemovalInAHandlerNothingMoreComes() throws {
     let registration = Locked<LiveRegistration?>(nil)

@@ -128,7 +128,7 @@ import Testing
     expect(.rank(.integer(1), SnapshotVersion(microseconds: 8)))
   }
 
-  // MARK: Without it
+  // MARK: Without the watch stream
 
   @Test func aReadFromAnIdleRemoteTimesOut() {
     askAndWait()
@@ -194,7 +194,7 @@ private final class ScriptedRemote: Remote {
   /// The user of the open watch stream.
   var user: String? { state.withLock { $0.user } }
 
-  // MARK: What tests have it say
+  // MARK: Scripted messages
 
   private func say(_ change: WatchChange, _ version: SnapshotVersion = .none) {
     state.withLock { $0.handler }?(.changed(change, version))

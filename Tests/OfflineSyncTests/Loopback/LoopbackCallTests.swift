@@ -23,7 +23,7 @@ import Testing
     try (world ?? self.world).authority.document(at: room(name)) != nil
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   private func look(
     at names: String..., as user: String? = nil
@@ -248,7 +248,7 @@ import Testing
     #expect(try !isThere("a"))
   }
 
-  // MARK: Others
+  // MARK: Streams and transactions
 
   /// Returns the events of a stream with their times. Neither may depend on other calls.
   private func streamStory(questions: Int) throws -> [String] {

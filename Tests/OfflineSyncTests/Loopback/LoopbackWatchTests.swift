@@ -50,7 +50,7 @@ import Testing
     "opened", "added 2", "reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2", "snapshot",
   ]
 
-  // MARK: From the start, and on
+  // MARK: Initial and later messages
 
   @Test func theResultIsSentAndThenItsChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
@@ -78,7 +78,7 @@ import Testing
     #expect(bob.told() == ["opened", "removed 2 permissionDenied"])
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
   @Test func aResumedTargetReceivesOnlyLaterChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -130,7 +130,7 @@ import Testing
     #expect(watcher.told() == Self.allAgain)
   }
 
-  // MARK: Starting again
+  // MARK: Restarting
 
   /// Commits enough data in another collection that the feed drops older changes.
   private func forgetTheFeed() throws {

@@ -209,7 +209,7 @@ import Testing
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
   }
 
-  // MARK: Behind a blind write
+  // MARK: After a blind write
 
   private static func time(_ microseconds: Int64) -> SnapshotVersion {
     SnapshotVersion(microseconds: microseconds)

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  // MARK: The pauses
+  // MARK: The delays
 
   @Test func theFirstAttemptIsImmediateAndDelaysGrowToAMinute() {
     for seed in Self.seeds {

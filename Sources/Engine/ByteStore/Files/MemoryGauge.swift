@@ -1,4 +1,4 @@
-// How much memory the machine, or the container of the process, has left.
+// Measures the memory that the machine, or the container of the process, has left.
 
 import Libc
 

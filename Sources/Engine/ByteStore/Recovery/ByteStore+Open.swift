@@ -152,8 +152,8 @@ extension ByteStore {
     try takeLock(of: directory, file: StoreFile.lock)
   }
 
-  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener
-  /// out.
+  /// Takes the lock for a repair. If an entry of another kind has the name of the lock file, only the
+  /// directory is locked, which also excludes all other openers.
   package static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError)
     -> any DirectoryLock
   {
@@ -561,8 +561,8 @@ extension ByteStore {
     if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
   }
 
-  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until it has;
-  /// they do no harm.
+  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until there is room.
+  /// They do no harm.
   private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
     guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
     let manifest = opened.manifest.successor()

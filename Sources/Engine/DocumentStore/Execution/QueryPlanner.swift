@@ -34,7 +34,7 @@ struct QueryPlanner {
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
       var plan = gatheredPlan([.document(path)], oriented)
-      // The name alone tells whether the document exists.
+      // The name index shows whether the document exists.
       plan.isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
         && run.orders.allSatisfy { $0.field == .documentID }

@@ -36,8 +36,8 @@ extension Check {
     opened.last = source.header.position
   }
 
-  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a
-  /// page is told elsewhere.
+  /// Inspects the entries that the upper layer keeps in the checkpoint, as far as they can be read. Damaged
+  /// pages are reported elsewhere.
   func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
     guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
     for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
@@ -99,7 +99,7 @@ extension Check {
     if let loaded { opened.table = SharedKeyDirectory(loaded, opened.table.cache, path: directory.path) }
   }
 
-  /// Checks that the free list contains each free ordinal once, and no others.
+  /// Checks that the free list contains each free ordinal once, and no other ordinals.
   private mutating func checkFreeList(_ table: KeyDirectory, _ source: CheckpointFile) {
     let free = table.freeOrdinals
     let isValid =

@@ -7,7 +7,7 @@
 //   5. segments    header, dictionary, run table, every page, every entry; compared with the key
 //                  directory
 //   6. logs        header, every frame, the end (C9); each commit is applied to the key directory
-//   7. contents    those that records name, verified against their digests
+//   7. contents    contents that records name, verified against their digests
 //   8. leftovers   files that no manifest names
 //
 // A finding never ends the check. Checks that depend on damaged bytes are skipped, so that one fault is

@@ -1,9 +1,9 @@
 // Reads a segment that may be damaged: every valid page can be read, whatever else is wrong.
 //
-// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both
-// its position and the id. If the header is damaged, the id from the manifest and the one in the header
-// are tried on the pages. The length of a run follows from its entry. Only the dictionary needs the
-// header. If either of them is damaged, an equal dictionary of another segment is used.
+// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both its
+// position and the id. If the header is damaged, the id from the manifest and the id in the header are tried
+// on the pages. The length of a run follows from its entry. Only the dictionary needs the header. If the
+// header or the dictionary is damaged, an equal dictionary of another segment is used.
 
 import ByteStore
 
@@ -132,7 +132,7 @@ struct SegmentSource {
     case run(Int, pages: Int)
   }
 
-  /// Passes every valid page and run to `body`, and the pages of invalid ones to `damaged`.
+  /// Passes every valid page and run to `body`, and the pages of damaged pages and runs to `damaged`.
   func forEachPiece(
     _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
