@@ -163,7 +163,9 @@ struct RemoteTests {
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    await task.transfers(atLeast: 4 << 18)
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 18 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     #expect(task.snapshot.progress?.totalUnitCount == 6_000_000)
     task.pause()
     await task.reaches(.pause)
@@ -191,7 +193,9 @@ struct RemoteTests {
     remote.stall(name: "a", from: 4 << 20)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    await task.transfers(atLeast: 4 << 20)
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     await second.restart()
     attach(second)
     #expect(try await second.storage.pendingUploads().isEmpty)
@@ -209,7 +213,9 @@ struct RemoteTests {
     second.storage.maxDownloadRetryTime = 600
     remote.stall(name: "a", from: 4 << 20)
     let task = second.root.child("a").getData(maxSize: .max) { (_: Data?, _: (any Error)?) in }
-    await task.transfers(atLeast: 4 << 20)
+    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
+      try await Task.sleep(for: .milliseconds(5))
+    }
     task.cancel()
     while second.blobFiles.contains(where: { $0.hasPrefix("staged-") }) {
       try await Task.sleep(for: .milliseconds(5))

@@ -22,9 +22,4 @@ extension StorageObservableTask {
       }
     }
   }
-
-  /// Returns when at least this many bytes were transferred.
-  func transfers(atLeast bytes: Int64) async {
-    await reaches(.progress, .success) { $0.progress?.completedUnitCount ?? 0 >= bytes }
-  }
 }

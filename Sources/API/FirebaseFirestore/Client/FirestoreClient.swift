@@ -9,6 +9,7 @@
 // for earlier writes and then reads on the caller's thread.
 
 package import Dispatch
+import ByteStore
 package import DocumentStore
 import FirebaseCore
 package import OfflineSync
@@ -118,6 +119,16 @@ package protocol FirestoreClient: AnyObject, Sendable {
   func load(_ bundle: BundleContents, into view: LocalView) throws
 }
 
+extension Locked {
+  /// Returns the value and leaves nil.
+  fileprivate func take<Value>() -> Value? where State == Value? {
+    withLock { state in
+      defer { state = nil }
+      return state
+    }
+  }
+}
+
 /// Converts the states that listeners receive into snapshots of the API.
 package struct SnapshotMaker<Snapshot: Sendable>: Sendable {
   /// Converts a state of the store.
@@ -156,10 +167,12 @@ extension FirestoreClient {
     _ done: @escaping Answer<Value>, _ body: @escaping @Sendable (UInt64) async throws -> Value
   ) {
     let write = lastIssuedWrite
+    // Released with its only call: the task lives a little longer, and must not keep the caller's objects.
+    let delivery = Locked<Answer<Value>?>(done)
     store.answerInOrder(after: write) {
       let result: Result<Value, any Error>
       do { result = .success(try await body(write)) } catch { result = .failure(error) }
-      done(result.mapError(FirestoreErrors.translate(any:)))
+      delivery.take()?(result.mapError(FirestoreErrors.translate(any:)))
     }
   }
 
