@@ -1,20 +1,19 @@
-// What runs before a write, and may take its time.
+// Runs the hook before a write. The hook may end later.
 
 private import FirebaseCore
 import Foundation
 
-/// A hook's `done`: the first call of it counts. If it is called before the hook returns, and on the same
-/// thread, the write goes on there; else on the callback queue.
+/// Handles a hook's `done`, of which the first call counts. If it is called on the same thread before the
+/// hook returns, the write continues at once. Otherwise it continues on the callback queue.
 final class ResourceHook: @unchecked Sendable {
-  // Unchecked: what varies is touched under the lock only, and `continuation` is used once, by whoever takes
-  // it.
+  // Unchecked, because the lock protects all mutable state, and `continuation` is taken and called once.
   private let lock = NSLock()
   private let queue: DispatchQueue
   private let thread = Thread.current
   private var hasReturned = false
   private var continuation: ((NSError?) -> Void)?
 
-  /// Runs `hook`, and `continuation` once it is done.
+  /// Runs `hook`, and calls `continuation` when the hook is done.
   static func run(
     on queue: DispatchQueue, _ hook: (@escaping ResourceDoneHandler) -> Void,
     then continuation: @escaping (NSError?) -> Void
