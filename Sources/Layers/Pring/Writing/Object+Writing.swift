@@ -135,8 +135,8 @@ extension Object {
   //
   // Only uploads use the callback queue. The objects receive the result in the task that awaits the call.
 
-  /// Saves the object, and returns when all writes are durable. If the object is already saved, traps in debug
-  /// builds and throws in other builds.
+  /// Saves the object, and returns when all writes are durable. If the object is already saved, traps in
+  /// debug builds and throws in other builds.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> DocumentReference {
     if let refusal { throw refusal }

@@ -192,7 +192,7 @@ open class StreamBase: StreamBaseProtocol {
 
   /// Whether there may be records after those that were read. The value is valid after the initial load, and
   /// again when a `fetchMore` is done. While a `fetchMore` gets as many records as it requested, there may be
-  /// more. After the end was reached, the stream adds new records behind the last one by itself.
+  /// more. After the end was reached, the stream adds new records after the last one by itself.
   public var hasMore: Bool { kitFrontier != nil }
 
   /// Reads up to `count` records after the record with the key `start`, up to `end` if it is not nil, and
