@@ -168,8 +168,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     paths[ObjectIdentifier(type)]?.path
   }
 
-  /// Returns the reference of a record. Calls the error handler and traps if the class is not registered, the
-  /// key is missing or invalid, or the context lacks an object of the path.
+  /// Returns the reference of a record. Calls the error handler and traps if there is none. This is the case
+  /// if the class is not registered, the key is missing or invalid, or the context lacks an object of the
+  /// path.
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
@@ -179,8 +180,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     }
   }
 
-  /// Returns the collection of a class. Calls the error handler and traps if the class is not registered, the
-  /// collection depends on the key of a record, or the context lacks an object of the path.
+  /// Returns the collection of a class. Calls the error handler and traps if there is none. This is the case
+  /// if the class is not registered, the path of its collection contains `@`, or the context lacks an object
+  /// of the path.
   open func collectionRef(
     _ type: any BaseItemProtocol.Type, context: ResourceContext
   ) -> CollectionReference {

@@ -66,10 +66,12 @@ open class ResourceContext: CustomDebugStringConvertible {
 
   // MARK: Records
 
-  /// Returns the reference of the record, which need not exist. Traps as `ResourceBase.ref` does.
+  /// Returns the reference of the record, which need not exist. Traps if there is no reference, as
+  /// `ResourceBase.ref` does.
   open func ref(_ instance: any BaseItemProtocol) -> DocumentReference { base.ref(instance, context: self) }
 
-  /// Returns the collection of the class. Traps as `ResourceBase.collectionRef` does.
+  /// Returns the collection of the class. Traps if there is no collection, as `ResourceBase.collectionRef`
+  /// does.
   open func collectionRef(_ type: any BaseItemProtocol.Type) -> CollectionReference {
     base.collectionRef(type, context: self)
   }

@@ -13,7 +13,7 @@
 // pending server timestamp has the local time, as in items.
 //
 // If the owner of a decremented counter was absent when it was read, the batch requires that it is still
-// absent, so the deletion does not recreate the owner. Otherwise the batch requires that the owner is
+// absent. So the batch does not recreate a deleted owner. Otherwise the batch requires that the owner is
 // present. If that fails, the batch is refused and tried again.
 
 import FirebaseFirestore

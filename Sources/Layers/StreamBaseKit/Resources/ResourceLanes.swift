@@ -4,8 +4,8 @@
 //   - The turns of a lane are in the order in which their writes were requested.
 //   - At most one turn of a lane reads and issues its write at a time. So a read includes all issued writes
 //     of earlier turns.
-//   - A turn that is over stays in its lane until all earlier turns are over, so that these can determine the
-//     fields that later turns have written.
+//   - A turn that is over stays in its lane until all earlier turns are over. Earlier turns need it to
+//     determine the fields that later turns have written.
 //   - No turn waits for the write of another user, who may be away. Such a write completes when its user is
 //     back, and counts from then on.
 

@@ -16,14 +16,14 @@ public protocol ResourceRegistry {
   /// Receives all errors.
   var errorHandler: ResourceErrorHandler? { get set }
 
-  /// Registers the path of a class, which does not apply to its subclasses. The components of the path are
-  /// text, `@` for the key of the record, or `$name` for the key of the context's object with that name. A
-  /// class has one path.
+  /// Registers the path of a class, which does not apply to its subclasses. A component of the path is text,
+  /// or `@` for the key of the record, or `$name`. `$name` stands for the key of the context's object with
+  /// that name. A class has one path.
   func resource(_ type: any BaseItemProtocol.Type, path: String)
 
-  /// Registers a counter. The field `name` of a record of `type` is the number of records of `countingType`
-  /// that were created and not destroyed while the record was in the context. `type` must be registered
-  /// first.
+  /// Registers the field `name` of records of `type` as a counter. It counts the records of `countingType`
+  /// that were created, and not destroyed, while the record of `type` was in the context. `type` must be
+  /// registered first.
   func counter(_ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type)
 
   /// Registers a counter of the records that the predicate accepts.

@@ -195,10 +195,10 @@ open class StreamBase: StreamBaseProtocol {
   /// more. After the end was reached, the stream adds new records after the last one by itself.
   public var hasMore: Bool { kitFrontier != nil }
 
-  /// Reads up to `count` records after the record with the key `start`, up to `end` if it is not nil, and
-  /// keeps them up to date. `start` follows the direction of the stream, so it is usually the key of the last
-  /// item, also in a descending stream. In an order by a child, `start` must be the key of an item in the
-  /// stream, or a value of the child.
+  /// Reads up to `count` records after the record with the key `start`, but not beyond `end`, and keeps them
+  /// up to date. `start` follows the direction of the stream, so it is usually the key of the last item, also
+  /// in a descending stream. In an order by a child, `start` must be the key of an item in the stream, or a
+  /// value of the child.
   ///
   /// `done` is called once: when the records are about to enter the stream, or when the read failed. It is
   /// called at once if the stream is empty or another call is pending. Offline, a page can neither start nor

@@ -13,8 +13,8 @@ import LayerKit
 ///
 /// A union retains its streams and replaces their delegates. If several streams have the same key, the item
 /// of the first stream counts. The work for a batch is proportional to its changes, independent of the length
-/// of the streams. Delayed batches are delivered on the callback queue of the first stream that has a
-/// database, or on the main queue if no stream has one.
+/// of the streams. Delayed batches are delivered on the callback queue of the first stream with a database.
+/// If no stream has one, they are delivered on the main queue.
 open class UnionStream: StreamBaseProtocol {
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
 
