@@ -10,7 +10,7 @@ package protocol BatchTimer: AnyObject {
   func cancel()
 }
 
-/// A timer on a queue. Any thread may start it.
+/// A timer on a queue. The thread that starts it needs no run loop.
 final class QueueTimer: BatchTimer {
   /// The maximum delay after repeated restarts, as a multiple of the delay.
   private static let delaysMax = 10.0
