@@ -51,8 +51,8 @@ extension PringTests {
       #expect(try await item.reference.getDocument().version == before)
     }
 
-    /// The bug: when the second update completed first, the first one was treated as the latest. The
-    /// values of the second were then written again.
+    /// The bug: if the second update completed first, the first update was treated as the latest one. The
+    /// next update then wrote the values of the second update again.
     @Test func whereTheLastUpdateLandsFirstNothingIsWrittenTwice() async throws {
       let item = Item(id: "a")
       try await item.save()

@@ -21,7 +21,7 @@ extension PringTests {
       return item
     }
 
-    // MARK: What others have stored
+    // MARK: Documents of other apps
 
     @Test func idsThatNoDocumentCanHaveAreLeftOut() async throws {
       try await Firestore.firestore().document("version/1/room/r").setData([
@@ -44,7 +44,7 @@ extension PringTests {
       #expect(try await fields(one)?["name"] as? String == "n")
     }
 
-    // MARK: Nested
+    // MARK: Nested collections
 
     @Test func nestedMembersLiveBelowTheirParent() async throws {
       let room = Room(id: "r")
@@ -122,7 +122,7 @@ extension PringTests {
       #expect(nested.doc("x").path == "version/1/room/r/items/x")
     }
 
-    // MARK: Plain
+    // MARK: Plain collections
 
     @Test func membersOfAPlainCollectionLiveBelowTheirParent() async throws {
       let crate = Crate(id: "c")

@@ -1,5 +1,6 @@
-// Compares the cost of Pring with that of Ballcap: the same document, the same store, in alternating
-// rounds. The test prints the results, because builds and machines differ; its limits are generous.
+// Compares the cost of Pring with that of Ballcap. Both write the same document to the same store, in
+// alternating rounds. The test prints the results, because builds and machines differ. Its limits are
+// generous.
 
 import Ballcap
 import FirebaseFirestore

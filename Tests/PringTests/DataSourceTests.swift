@@ -1,4 +1,4 @@
-// Tests of data sources: live lists, pages, orders, filters, and objects that arrive late.
+// Tests of data sources: live lists, pages, orders, filters, and late objects.
 
 import FirebaseFirestore
 import Foundation
@@ -54,7 +54,7 @@ extension PringTests {
       source.stop()
     }
 
-    /// Two Unicode compositions of one text are two ids.
+    /// Two Unicode compositions of the same text are two ids.
     @Test func idsThatOnlyLookTheSameAreTwoRows() async throws {
       let (short, long) = ("\u{e9}", "e\u{301}")
       try await make(short, 1)
@@ -108,8 +108,8 @@ extension PringTests {
       #expect(app.onCallbackQueue { source.isLast })
     }
 
-    /// The bug: no page can begin at a time that the remote has not set yet, and requesting one ended the
-    /// program.
+    /// The bug: a request for a page that starts at a pending server timestamp ended the program. Such a
+    /// timestamp cannot be a cursor.
     @Test(arguments: [false, true])
     func pagesContinueNextToTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
       let firestore = try app.storeWithRemote()

@@ -74,7 +74,7 @@ extension PringTests {
       try await member.update()
       #expect(await bytes("version/1/members/m/picture/old.txt") == nil)
       #expect(await bytes("version/1/members/m/picture/new.txt") == Data("new".utf8))
-      // With the same name, the new bytes replace the old ones.
+      // A file with the same name replaces the old bytes.
       member.picture = file("new", "newer")
       try await member.update()
       #expect(await bytes("version/1/members/m/picture/new.txt") == Data("newer".utf8))

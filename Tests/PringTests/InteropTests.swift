@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pring
 
-/// Declares one document as a class of each layer.
+/// A document that each layer declares as a class.
 private final class Card: Pring.Object {
   var title = ""
   var count = 0

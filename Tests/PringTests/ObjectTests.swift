@@ -12,7 +12,7 @@ extension PringTests {
   @Suite final class Objects {
     private let app = TestApp()
 
-    // MARK: Places
+    // MARK: Locations
 
     @Test func aClassHasItsPlaceFromItsNameAndVersion() {
       #expect(Item.modelVersion == 1 && Item.modelName == "item" && Item.path == "version/1/item")

@@ -1,5 +1,5 @@
-// The suite of the Pring tests. They run one after the other, because collections belong to the default
-// app and a process has only one.
+// The suite of the Pring tests. They run one after the other, because collections belong to the default app
+// and a process has only one default app.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -157,7 +157,7 @@ final class Linked: Object {
   let other: Reference<Linked> = .init()
 }
 
-/// A class whose links carry its fields.
+/// A class whose links also store its fields.
 final class Copied: Object {
   override class var shouldBeReplicated: Bool { true }
 

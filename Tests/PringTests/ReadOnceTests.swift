@@ -22,7 +22,7 @@ extension PringTests {
       return room
     }
 
-    /// Holds a source weakly, so that the test sees when it is released.
+    /// References a source weakly, so that the test sees when the source is freed.
     private final class Watched<T: Document> {
       weak var source: DataSource<T>?
       init(_ source: DataSource<T>) { self.source = source }
@@ -57,7 +57,7 @@ extension PringTests {
       let names = await told { heard in
         Item.query.dataSource()
           .on(parse: { _, item, done in
-            // Handed over: the caller does not use them before `done` is called.
+            // Transferred to another thread. The caller does not use them before `done` is called.
             nonisolated(unsafe) let (item, done) = (item, done)
             DispatchQueue.global().async {
               item.name = "parsed"
@@ -82,7 +82,7 @@ extension PringTests {
       for expected in ["timeout", "completed 0"] { #expect(await heard.next() == expected) }
     }
 
-    // MARK: The end
+    // MARK: Lifetime
 
     @Test func aSourceThatWasReadOnceEndsWhenThePageWasTold() async throws {
       let room = try await room("ada")
@@ -136,7 +136,7 @@ extension PringTests {
       done(item)
     }
 
-    // MARK: Beside a listener
+    // MARK: With a listener
 
     /// The bug: a page that waited for the listener's snapshot was never reported after the listener was
     /// stopped.

@@ -1,5 +1,4 @@
-// Tests of operations that run concurrently, that are interrupted, or that read documents written by
-// other apps.
+// Tests of operations that run concurrently or are interrupted, and of documents that other apps wrote.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -10,7 +9,7 @@ import Testing
 
 @testable import Pring
 
-/// Formats a change with the ids that the source contains after it.
+/// Formats a change together with the ids that the source has after it.
 private func text(_ change: CollectionChange, _ source: DataSource<Item>) -> String {
   let name: String =
     switch change {
@@ -37,7 +36,7 @@ extension PringTests {
       try await batch.commit()
     }
 
-    // MARK: Writes at the same time
+    // MARK: Concurrent writes
 
     @Test func aBatchThatNobodyCommitsLeavesItsChangesToTheNext() async throws {
       let item = Item(id: "a")
@@ -84,7 +83,7 @@ extension PringTests {
             let joined = Room(id: "r", value: [:])
             joined.members.insert(Member(id: id))
             try await joined.update()
-            // Conflicts can use up all attempts of a transaction.
+            // A transaction can fail because conflicts have used up its attempts.
             var isDone = false
             while !isDone {
               do {
@@ -114,7 +113,7 @@ extension PringTests {
       #expect(try await Member.reference.getDocuments().count == 12)
     }
 
-    // MARK: The end of the database
+    // MARK: Termination of the database
 
     private func memberWithPicture() -> Member {
       let member = Member(id: "m")
@@ -126,7 +125,8 @@ extension PringTests {
       error.map { ($0 as NSError).code } == FirestoreErrorCode.Code.cancelled.rawValue
     }
 
-    /// The database ends after the transfers have ended, but before the suspended queue reports that.
+    /// The database is terminated after the transfers have ended, but before the suspended queue reports
+    /// their end.
     @Test(arguments: [false, true])
     func aSaveFailsIfTheDatabaseEndsDuringTheUploads(intoABatch: Bool) async throws {
       let firestore = Firestore.firestore()
@@ -178,7 +178,7 @@ extension PringTests {
       await end.value
     }
 
-    // MARK: The end of listening
+    // MARK: Removed listeners
 
     @Test func whoStopsInTheMiddleOfASnapshotHearsNothingMoreOfIt() async throws {
       let heard = Heard<String>()
@@ -256,7 +256,7 @@ extension PringTests {
           if item?.price == 1 { holder.disposer = nil }
         }
       }
-      // A listener may get several changes as one.
+      // A listener may receive several changes in one snapshot.
       #expect(await heard.next() == 0)
       try await item.reference.updateData(["price": 1])
       #expect(await heard.next() == 1)
@@ -265,7 +265,7 @@ extension PringTests {
       #expect(await heard.next() == 99)
     }
 
-    // MARK: Targets that are gone
+    // MARK: Deleted targets
 
     @Test func whatLeadsToNothingIsNoErrorAndNoTrap() async throws {
       let room = Room(id: "r")
@@ -288,7 +288,7 @@ extension PringTests {
       #expect(try await fields(ada) == nil)
     }
 
-    // MARK: What others have stored
+    // MARK: Documents of other apps
 
     /// Unusual values that a document can hold.
     private var strangeValues: [Any] {

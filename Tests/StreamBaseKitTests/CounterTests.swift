@@ -1,4 +1,4 @@
-// Tests that counters equal the number of the records they count.
+// Tests that each counter equals the number of the records that it counts.
 
 import DocumentStore
 import FirebaseFirestore
@@ -110,7 +110,7 @@ extension StreamBaseKitTests {
     }
 
     @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
-      // Separate lanes make the two bases unaware of each other's writes, as if they belonged to two
+      // With separate lanes, neither base sees the other's pending writes, as if the bases belonged to two
       // databases.
       let (other, otherContext) = Self.open(world.firestore, errors)
       other.kitLanes = ResourceLanes()
@@ -189,11 +189,11 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
-    // MARK: What the commit computes
+    // MARK: Values that the commit computes
 
-    /// A class whose fields are read as other values than it writes.
+    /// A class whose stored fields differ from the fields that it writes.
     private final class Parcel: BaseItem {
-      // Unsafe: only one test creates parcels, and it reads this after its writes have ended.
+      // Unsafe, because only one test creates parcels, and it reads this after its writes have ended.
       nonisolated(unsafe) static var clones = 0
       var due: Timestamp?
       var stamps = 0
@@ -216,7 +216,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// The predicate must get the fields as they are read; otherwise each update would count the record
+    /// The predicate must receive the fields as they are stored. Otherwise each update would count the record
     /// again.
     @Test func aPredicateIsAskedAboutFieldsAsTheyAreRead() async throws {
       base.resource(Parcel.self, path: "/parcels/@")
@@ -247,7 +247,7 @@ extension StreamBaseKitTests {
 
     // MARK: With a remote
 
-    /// A class whose time of sending the server sets.
+    /// A class with a server timestamp.
     private final class Letter: BaseItem {
       var sentAt: Timestamp?
 
@@ -256,7 +256,7 @@ extension StreamBaseKitTests {
       override var dict: [String: Any] { ["sentAt": sentAt as Any? ?? FieldValue.serverTimestamp()] }
     }
 
-    /// While the write is pending, its time is null. Each update would have counted the record again.
+    /// The time is null while the write is pending, so each update would count the record again.
     @Test func aPredicateOverATimeThatTheServerSetsCountsOnceOffline() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)

@@ -1,4 +1,4 @@
-// Tests of fetching more items than a stream began with.
+// Tests of fetching more records than the first query of a stream.
 
 import DocumentStore
 import FirebaseFirestore
@@ -143,7 +143,7 @@ extension StreamBaseKitTests {
         $0.predicate = isWanted
         $0.autoFetch = true
       }
-      // One item more than the limit, which shows that there are more.
+      // The stream has one item more than the limit, which shows that there are more records.
       #expect(world.keys(stream) == ["100", "105", "110", "115"])
       await fetch(stream, 2, world.on { stream[stream.count - 1].key! })
       #expect(world.keys(stream) == ["100", "105", "110", "115", "120", "125"])
@@ -239,9 +239,9 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "c", "d", "e", "f"])
     }
 
-    // MARK: Times that the remote has still to set
+    // MARK: Pending server timestamps
 
-    /// Returns an offline client that has read notes with these dates.
+    /// Returns an offline client that has cached notes with these dates.
     private func offline(_ dates: [(String, Int64)]) async throws -> StreamWorld {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
@@ -278,8 +278,8 @@ extension StreamBaseKitTests {
       return stream
     }
 
-    /// The bug: no query can begin or end at a pending item whose time is not set yet. A page that ended
-    /// at one crashed the program.
+    /// The bug: a page that ended at an item with a pending server timestamp crashed the program. Such an
+    /// item cannot be a cursor.
     @Test func aPageContinuesAfterMoreThanOnePageOfJustSentItems() async throws {
       let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000), ("c", 4_102_444_800)])
       let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
@@ -326,9 +326,9 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    // MARK: The end
+    // MARK: Termination
 
-    /// A fetch issued before the end is answered, and leads to further fetches.
+    /// A fetch that was issued before the termination completes, and leads to further fetches.
     @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(resume: Bool) async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1) {

@@ -1,4 +1,4 @@
-// Tests of creating, changing and destroying records, and of the hooks that subclasses get.
+// Tests of creating, changing and destroying records, and of the hooks of subclasses.
 
 import DocumentStore
 import FirebaseFirestore
@@ -124,7 +124,7 @@ extension StreamBaseKitTests {
       try await world.firestore.document(path).getDocument()
     }
 
-    // MARK: The order of things
+    // MARK: Order of events
 
     @Test func aCreationWritesTheRecordUnderANewKeyAndTellsEachStep() async throws {
       let note = Note()
@@ -200,8 +200,8 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The bug: until the server has set a time, the item holds the local time. An update stored that
-    /// local time.
+    /// The bug: while a server timestamp is pending, the item has the local time. An update stored that local
+    /// time.
     @Test func anUpdateLeavesATimeToTheServerThatHasStillToSetIt() async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }

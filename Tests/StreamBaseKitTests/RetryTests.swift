@@ -1,4 +1,5 @@
-// Tests of pending writes whose records others change: a refused write is retried, and counted once.
+// Tests of pending writes to records that other clients change. A refused write is retried, and is counted
+// once.
 
 import DocumentStore
 import FirebaseFirestore
@@ -103,8 +104,8 @@ extension StreamBaseKitTests {
       try authority.document(at: note)?.fields[name]
     }
 
-    /// With the acknowledgement `.local` the base learns of no refusal, as after a restart, so it does
-    /// not retry.
+    /// With the acknowledgement `.local`, as after a restart, the base receives no refusals, so it does not
+    /// retry.
     @Test(arguments: [true, false]) func whatFollowsARefusedUpdateIsRefusedTooAndTriedAgain(isTold: Bool)
       async throws
     {
@@ -150,8 +151,8 @@ extension StreamBaseKitTests {
       try await client.finish(5)
       #expect(try field("text") == .string("new"))
       #expect(try counts() == [.integer(2), .integer(2)])
-      // A write that later writes cover ends together with them. The order of the updates is therefore
-      // undetermined; each of them ends exactly once.
+      // A write whose fields later writes replace ends together with them. So the order of the results is
+      // undetermined, but each update ends exactly once.
       let told = client.world.on { client.base.heard.filter { $0.hasPrefix("persisted") } }
       let others = told.filter { $0 != "persisted update 0" }
       #expect(others == ["persisted destruction 0", "persisted creation 0"])
@@ -174,8 +175,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// A retry does not wait for a pending write of an absent user. That write is answered only when its
-    /// user is back.
+    /// A retry does not wait for the pending write of an absent user. That write completes only when its user
+    /// is back.
     @Test func whatIsRefusedDoesNotWaitForAUserWhoIsAway() async throws {
       try begin()
       let client = Client(remote, .server)
@@ -214,13 +215,13 @@ extension StreamBaseKitTests {
         return nil
       }
       remote.setRules(rules)
-      // The suspended callback queue delivers the refusal only after ada has gone.
+      // The suspended callback queue delivers the refusal only after ada has signed out.
       client.world.queue.suspend()
       try await firestore.enableNetwork()
       while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
       try await firestore.changeUser("bob")
       client.world.queue.resume()
-      // After these round trips, every pending question for the current user has been answered.
+      // After these round trips, every pending request for the current user has completed.
       for _ in 0..<3 {
         try await firestore.waitForPendingWrites()
         client.world.on {}
@@ -235,7 +236,7 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
-    /// The bug: an update reads its record first, and was then issued as the user who was signed in by
+    /// The bug: an update reads its record first, and then it was issued as the user who was signed in at
     /// that time. A creation with a slow hook had the same fault.
     @Test(arguments: [true, false]) func aFirstTryIsThatOfTheUserWhoAskedForIt(isUpdate: Bool) async throws {
       try begin()
@@ -278,7 +279,7 @@ extension StreamBaseKitTests {
     }
 
     private final class Writers: @unchecked Sendable {
-      // Unchecked: protected by the lock.
+      // Unchecked, because the lock protects all mutable state.
       private let lock = NSLock()
       private var users: [String?] = []
 
@@ -287,9 +288,9 @@ extension StreamBaseKitTests {
       var all: [String?] { lock.withLock { users } }
     }
 
-    // MARK: Behind the app's own writes
+    // MARK: After the app's own writes
 
-    /// The app's direct write lands on another client's change. The write issued after it was based on an
+    /// The app's direct write is applied after another client's change. The write after it was based on an
     /// outdated state, so it is retried.
     @Test(arguments: [true, false]) func whatFollowsAnUpdateDataThatLandsOnAnotherChangeIsTriedAgain(
       isTold: Bool
@@ -308,8 +309,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// No other client has changed the record, so the remote must not refuse the write. Without an
-    /// answer, a refusal would be final.
+    /// No other client has changed the record, so the remote must not refuse the write. With `.local`,
+    /// the base would not retry a refused write.
     @Test(arguments: [true, false]) func whatFollowsAnUpdateDataOfWhatWasReadHappens(endsIt: Bool)
       async throws
     {
@@ -329,7 +330,7 @@ extension StreamBaseKitTests {
     /// A remote that holds back changes for listeners until `release`, and that can omit the version on
     /// which a write was applied.
     private final class HoldingRemote: Remote, @unchecked Sendable {
-      // Unchecked: protected by the lock.
+      // Unchecked, because the lock protects all mutable state.
       private let remote: LoopbackRemote
       private let lock = NSLock()
       private var held: [() -> Void]?
@@ -423,8 +424,8 @@ extension StreamBaseKitTests {
       return (client, writers)
     }
 
-    /// The bug: listeners see the note as pending until the watch stream delivers it. A write based on
-    /// that state was refused five times in immediate succession.
+    /// The bug: the note is pending for listeners until the watch stream delivers it. A write based on that
+    /// state was refused five times in a row.
     @Test(arguments: [true, false]) func betweenTheAnswerAndTheWatchStreamWhatWasAcceptedIsRead(
       isUpdate: Bool
     )
@@ -448,7 +449,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The accepted write was applied to a change that this client does not know yet.
+    /// The accepted write was applied after a change that this client has not received yet.
     @Test func whatTheWatchStreamAloneKnowsIsWaitedFor() async throws {
       let holding = HoldingRemote(remote)
       let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -465,8 +466,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Offline, the base does not wait for the watch stream. It fails a write that would certainly be
-    /// refused.
+    /// Offline, the base does not wait for the watch stream. It fails a write that the remote would certainly
+    /// refuse.
     @Test func whatNobodyTellsOfflineIsUnavailable() async throws {
       let holding = HoldingRemote(remote)
       let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -488,8 +489,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Offline, nothing indicates another client's change between the app's own write and the read state.
-    /// The update is therefore visible at once and takes effect.
+    /// Offline, the client cannot detect another client's change between the app's own write and the read. So
+    /// the update is visible at once and is applied.
     @Test(arguments: [true, false]) func offlineWhatWasAcceptedIsChangedAtOnce(saysBefore: Bool) async throws
     {
       let holding = HoldingRemote(remote, saysBefore: saysBefore)
@@ -506,7 +507,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The case above, with the app's own write still pending.
+    /// As in the test above, but with the app's own write still pending.
     @Test func whatFollowsAnUpdateDataAtARemoteThatDoesNotSayWhatWasThereHappens() async throws {
       try begin()
       let client = Client(HoldingRemote(remote, saysBefore: false), .local)
@@ -519,8 +520,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The conflict resolver must not drop the write of a record without dropping the change of its
-    /// count.
+    /// The conflict resolver must not drop the write of a record without the change of its counter.
     @Test(arguments: [true, false]) func aResolverThatDropsWritesDropsNoHalfOfOneThatCounts(isTold: Bool)
       async throws
     {
@@ -535,9 +535,9 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    // MARK: The end
+    // MARK: Termination
 
-    /// The base reads the record first, and the database may have ended when the result arrives.
+    /// The base reads the record first. The database may be terminated before the result arrives.
     @Test(arguments: [true, false]) func aWriteThatTheEndOvertakesFails(isUpdate: Bool) async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -553,7 +553,7 @@ extension StreamBaseKitTests {
       #expect(world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 1")
     }
 
-    /// The second update reads its record after the end of the database, so it never begins.
+    /// The second update would read its record after the termination, so it never starts.
     @Test func ofAFirstTryThatCannotBeReadTheErrorHandlerAloneHears() async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -643,7 +643,7 @@ extension StreamBaseKitTests {
       } whenFree: {
         lanes.resume(turns[0])
       }
-      // The outcomes of 1 and 2 are unknown, and 2 is in the lane.
+      // The results of 1 and 2 are unknown, and 2 has the lane.
       lanes.refuse(turns[1]) { leave in
         order.append("1 again")
         leave()
@@ -725,7 +725,7 @@ extension StreamBaseKitTests {
           order.append(index)
           leave()
         } whenFree: {
-          // The turns resume in their own order, whichever asks first.
+          // The turns resume in their order, independent of the order of the calls.
           if index == 1 { lanes.resume(turns[1]) }
         }
       }

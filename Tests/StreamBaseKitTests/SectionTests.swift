@@ -270,7 +270,7 @@ extension StreamBaseKitTests {
         return union
       }
       #expect(world.on { keys(union) } == ["d", "b", "c", "a"])
-      // The second source has a different order, but the union keeps the row in its place.
+      // The second source has another order, but the union does not move the row.
       try await world.put([("c", 5)], in: "others")
       #expect(world.on { keys(union) } == ["c", "d", "b", "a"])
       #expect(

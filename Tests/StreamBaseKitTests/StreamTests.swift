@@ -1,4 +1,4 @@
-// Tests of the live items of a query: which items, in which order, with which notifications.
+// Tests of the live items of a query, their order, and the reported changes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -13,10 +13,10 @@ extension StreamBaseKitTests {
   @Suite struct Streams {
     private let world = StreamWorld()
 
-    // MARK: What is there
+    // MARK: Items and order
 
-    /// The bug: a time that the remote has not set yet was null, which sorts before all times. A new
-    /// message therefore appeared as the oldest.
+    /// The bug: a pending server timestamp was null, which sorts before all times. So a new message appeared
+    /// as the oldest one.
     @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
@@ -45,12 +45,11 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The bug: the item holds the local time until the remote has set one, and it was sorted by that
-    /// time.
+    /// The bug: an item with a pending server timestamp was sorted by the local time that it has instead.
     @Test(arguments: [true, false]) func thatIsSoIfTheClockHereIsBehind(isAscending: Bool) async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
-      // The year 2100, by the clock of another client.
+      // The year 2100, according to the clock of another client.
       for (key, seconds) in [("a", 1_000_000_000), ("z", 4_102_444_800)] as [(String, Int64)] {
         try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
       }
@@ -68,7 +67,7 @@ extension StreamBaseKitTests {
       world.on {
         let (sent, later) = (stream.find("b"), stream.find("z"))
         #expect(stream.comparator(later!, sent!) == isAscending)
-        // A time that is assigned locally determines the item's place.
+        // A time that the app assigns determines the item's position.
         let dated = sent as? Dated
         dated?.date = Timestamp(seconds: 5, nanoseconds: 0)
         stream.handleItemChanged(sent!)
@@ -343,8 +342,7 @@ extension StreamBaseKitTests {
         stream.batchDelay = 0.1
         stream.kitTimer = timer
       }
-      // Waits for each change separately, because changes that arrive during a notification are reported
-      // together.
+      // Waits for each change separately, because changes during a report are reported together.
       try await world.put("b")
       await world.wait { timer.delays.count == 1 }
       try await world.put("c")
@@ -397,7 +395,7 @@ extension StreamBaseKitTests {
         (streams[0].delegate, union.delegate) = (first, second)
         return (streams[0], union)
       }
-      // A thread without a run loop, which ends before the delay does.
+      // A thread without a run loop. The thread ends before the delay has passed.
       let notes = world.notes
       Thread { notes.document("a").setData([:]) }.start()
       await world.wait { first.places.count == 2 && second.places.count == 2 }

@@ -51,7 +51,7 @@ final class Dated: Note {
 
 /// A database for streams. Streams must be used on the callback queue, on which `on` runs its block.
 final class StreamWorld: @unchecked Sendable {
-  // Unchecked: mutable state is used only on the queue.
+  // Unchecked, because mutable state is used only on the queue.
   static let queueKey = DispatchSpecificKey<Bool>()
 
   let firestore: Firestore

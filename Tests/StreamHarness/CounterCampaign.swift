@@ -1,10 +1,10 @@
-// Compares counters with recounts.
+// Compares counters with the numbers of stored records.
 //
-// Clients of one authority create and destroy records under a few shared keys, go offline and come back,
-// and die at any time. Their apps also write directly to fields that no counter uses. In the end, the
-// campaign counts the records again.
+// Clients of one authority create and destroy records under a few shared keys, go offline and return, and can
+// be killed at any time. Their apps also write directly to fields that no counter uses. At the end, the
+// campaign counts the records.
 //
-// The folder holds everything: `authority`, and the clients' caches with their outboxes.
+// The folder contains the `authority`, and the clients' caches with their outboxes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -63,8 +63,8 @@ package enum CounterCampaign {
 
     private func end(_ error: NSError?) { if !Self.isUnread(error) { inProgress -= 1 } }
 
-    /// Returns whether the error is that of an offline read without a result. The error handler gets it,
-    /// whether or not a hook does.
+    /// Returns whether the error means that an offline read had no result. The error handler receives this
+    /// error even if no hook does.
     static func isUnread(_ error: NSError?) -> Bool {
       error?.code == FirestoreErrorCode.Code.unavailable.rawValue
     }
@@ -91,8 +91,8 @@ package enum CounterCampaign {
       let settings = FirestoreSettings()
       settings.dispatchQueue = queue
       settings.remote = remote
-      // The first client gets its completions when a write is pending. The others get them when the
-      // remote has answered, and retry refused writes.
+      // The first client's completions run when a write is pending. The other clients' completions run when
+      // the remote has answered, and those clients retry refused writes.
       settings.acknowledgement = number == 0 ? .local : .server
       firestore.settings = settings
       base = Base(firebase: firestore)
@@ -115,8 +115,8 @@ package enum CounterCampaign {
       if isOnline { try await firestore.enableNetwork() } else { try await firestore.disableNetwork() }
     }
 
-    /// Waits until at most this many operations are in progress. Goes online first, because operations
-    /// that wait for an answer would never end offline.
+    /// Waits until at most this many operations are pending. Goes online first, because operations that wait
+    /// for an answer never end offline.
     func settle(_ most: Int) async throws {
       while queue.sync(execute: { base.inProgress > most }) {
         if !isOnline { try await setOnline(true) }
@@ -124,8 +124,8 @@ package enum CounterCampaign {
       }
     }
 
-    /// Writes directly, bypassing the base, as an app may. The write's only precondition is that the note
-    /// exists.
+    /// Writes directly, bypassing the base, as an app may do. The only precondition of the write is that the
+    /// note exists.
     func mark(_ board: Int, _ key: Int, _ number: Int) {
       firestore.document("notes/\(CounterCampaign.boards[board])/items/\(key)")
         .updateData(["mark": number]) { _ in }
@@ -134,11 +134,11 @@ package enum CounterCampaign {
     func close() async { await withCheckedContinuation { done in app.delete { _ in done.resume() } } }
   }
 
-  // MARK: A life
+  // MARK: The life of a process
 
-  /// Opens the folder and performs `operations` operations, or runs until the process is killed. Without
-  /// a remote there is one client and no authority. Calls `began` once everything is open. Returns the
-  /// number of refused batches.
+  /// Opens the folder and performs `operations` operations. If `operations` is nil, runs until the process is
+  /// killed. Without a remote there is one client and no authority. Calls `began` when everything is open.
+  /// Returns the number of refused batches.
   @discardableResult
   package static func live(
     in folder: URL, hasRemote: Bool, operations: Int?, seed: UInt64, _ began: () -> Void = {}
@@ -186,9 +186,9 @@ package enum CounterCampaign {
     return (authority, try LoopbackRemote(authority: authority))
   }
 
-  // MARK: The end
+  // MARK: Final count
 
-  /// Sends the outboxes, counts the records, and compares.
+  /// Sends the outboxes, counts the records, and compares the counts with the counters.
   package static func recount(in folder: URL, hasRemote: Bool) async throws -> Outcome {
     let (authority, remote) = try open(folder, hasRemote)
     let clients = (0..<(hasRemote ? clientCount : 1)).map { Client(folder, $0, remote) }

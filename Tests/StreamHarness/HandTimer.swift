@@ -1,4 +1,4 @@
-// A timer that a test fires.
+// A timer that the test triggers.
 
 package import Foundation
 import StreamBaseKit

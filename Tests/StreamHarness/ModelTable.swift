@@ -1,12 +1,13 @@
-// A table that refuses every update that a table view would refuse.
+// A table that rejects every update that a table view would reject.
 
 package import Foundation
 import StreamBaseKit
 
-/// The rows by key, with the text that they showed when they were added or reloaded.
+/// The rows with their keys, and with the text that they had when they were added or reloaded.
 ///
-/// Each update must be valid for a table view. Deleted rows exist before it, each once. Added rows exist
-/// after it, each once, and the stream has them. The numbers of rows add up.
+/// Checks that each update is valid for a table view. Each deleted row exists before the update and is
+/// deleted once. Each added row exists in the stream after the update and is added once. The row counts
+/// before and after match.
 package final class ModelTable: StreamTable {
   package struct Row: Equatable {
     let key: String
@@ -23,7 +24,7 @@ package final class ModelTable: StreamTable {
   package private(set) var rowsAdded = 0
   package private(set) var rowsReloaded = 0
 
-  /// The current state of the stream, which must be right during an update too.
+  /// The row count of the stream, which must also be right during an update.
   private let count: (_ section: Int) -> Int
   private let key: (IndexPath) -> String?
   private let text: (IndexPath) -> Int

@@ -5,11 +5,11 @@
 //       → one union, with a delay
 //       → one stream in sections
 //       → an adapter
-//       → a table that refuses every update that a table view would refuse
+//       → a table that rejects every update that a table view would reject
 //
-// After each commit, the random source chooses the streams whose delay ends. Now and then all delays end, and
-// the table is compared with a fresh computation from the records. An object between the sections and the
-// adapter interferes: during a notification it reports changed items.
+// After each commit, the random source chooses the streams whose delay ends. Now and then all delays end.
+// Then the table is compared with rows that are computed from the stored records. A delegate between the
+// sections and the adapter interferes: it reports changed items during a notification.
 
 import FirebaseFirestore
 import Foundation
@@ -20,7 +20,7 @@ package struct UnionCampaign {
   package struct Summary: Sendable {
     /// The number of changes that had an effect.
     package var changes = 0
-    /// The number of items in the union: at the beginning, and the least.
+    /// The number of items in the union at the start, and the least number during the run.
     package var itemsAtStart = 0
     package var itemsLeast = Int.max
     package var meddled = 0
@@ -41,7 +41,7 @@ package struct UnionCampaign {
   package static let sections = 5
   private static let batchMax = 40
 
-  /// A record of a collection, as expected.
+  /// The expected state of a record.
   fileprivate struct Row: Equatable {
     var rank: Int
     var group: Int
@@ -79,12 +79,12 @@ package struct UnionCampaign {
   private var suppressed: Set<String> = []
   private var limit: Int?
   private var showsHidden = false
-  /// Rare choices are made at the start of every run, however short, and in every tenth of it.
+  /// Rare choices are made at the start of every run, and at the start of every tenth of the run.
   private static let everyRare = [2, 1, 0]
   private var rare = everyRare
   private var summary = Summary()
 
-  /// Runs `changes` changes on a union that has at least `items` items at the beginning.
+  /// Runs `changes` changes on a union that has at least `items` items at the start.
   package static func run(items: Int, changes: Int, seed: UInt64) async throws -> Summary {
     var campaign = UnionCampaign(items, seed)
     return try await campaign.run(changes)
@@ -152,7 +152,7 @@ package struct UnionCampaign {
     func fireAll() { for timer in timers { timer.fire() } }
   }
 
-  /// A delegate that forwards all notifications and sometimes reports changed items before that.
+  /// A delegate that forwards all notifications, and sometimes reports changed items first.
   fileprivate final class Meddler: StreamBaseDelegate {
     private static let every = 7
     private let adapter: StreamTableAdapter
@@ -252,7 +252,7 @@ package struct UnionCampaign {
 
   // MARK: Changes
 
-  /// Performs one commit, or a change without a commit. Returns the number of changes.
+  /// Makes changes in one commit, or makes one change without a commit. Returns the number of changes.
   private mutating func change(_ world: World) async throws -> Int {
     switch rare.popLast() ?? random.below(400) {
     case 0:
@@ -278,7 +278,7 @@ package struct UnionCampaign {
       return 1
     default:
       let batch = firestore.batch()
-      // A batch touches each record once, because only its last change would be visible.
+      // A batch changes each record once, because only the last change of a record would be visible.
       var touched = Set<String>()
       var changes = 0
       for _ in 0...random.below(Self.batchMax) where change(batch, &touched) { changes += 1 }
@@ -357,7 +357,7 @@ package struct UnionCampaign {
 
   private mutating func count(_ kind: Kind) { summary.counts[kind, default: 0] += 1 }
 
-  // MARK: Looking
+  // MARK: Checks
 
   private mutating func step(_ world: World) {
     let fired = (0..<4).map { _ in random.oneIn(2) }
@@ -404,7 +404,7 @@ package struct UnionCampaign {
 
 extension UnionCampaign.World {
   fileprivate func suppress(_ key: String, _ isSuppressed: Bool) {
-    // Also finds an item that the stream already hides.
+    // Includes items that the stream already hides.
     streams[2].batching { items in
       guard let index = items.find(key), let item = items[index] as? UnionCampaign.Item else { return }
       item.isSuppressed = isSuppressed

@@ -236,7 +236,7 @@ extension PringTests {
       let room = Room(id: "r")
       room.pages = (0..<3).map { File(data: Data("x".utf8), name: "\($0).txt") }
       try await room.save()
-      // Two of the old files are already gone, so deleting them fails.
+      // Two of the old files are already deleted, so deleting them again fails.
       for name in ["0.txt", "1.txt"] {
         try await Storage.storage().reference(withPath: "version/1/room/r/pages/\(name)").delete()
       }

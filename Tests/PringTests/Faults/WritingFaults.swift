@@ -145,7 +145,7 @@ extension PringTests {
       poster.picture = file("new")
       try await poster.update()
       #expect(try await place.data(maxSize: 10) == Data("d".utf8))
-      // A file that was deleted once is not deleted again.
+      // A deleted file is not deleted again.
       let old = Storage.storage().reference(withPath: "version/1/poster/p/picture/stored.txt")
       _ = try await old.putDataAsync(Data("again".utf8))
       poster.picture?.additionalData = ["a": 1]

@@ -1,7 +1,7 @@
-// A small app as written for the original Pring, without the parts that need Objective-C's runtime.
+// A small app that was written for the original Pring, without the parts that need the Objective-C runtime.
 //
-// It uses plain collections, sources that are read once and not kept, key paths to enums, and batches that
-// delete. KitchenTests runs it, and it compiles in both language modes.
+// The app uses plain collections, data sources that are read once and not kept, key paths to enums, and
+// batches that delete. KitchenTests runs the app. It compiles in both language modes.
 
 import FirebaseFirestore
 import Foundation
@@ -39,7 +39,7 @@ class Step: Object {
   dynamic var number: Int = 0
 }
 
-/// The screen of a cook.
+/// The controller of a cook's screen.
 class KitchenController {
   let cook: Cook
 

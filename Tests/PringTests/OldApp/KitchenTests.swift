@@ -1,4 +1,4 @@
-// Runs the small apps, which must behave as with the original Pring.
+// Runs the small apps, which must behave as they do with the original Pring.
 
 import FirebaseFirestore
 import Foundation
@@ -53,8 +53,8 @@ extension PringTests {
       #expect(try await Cook.get("julia") != nil)
     }
 
-    /// The bug: under `@testable`, a property of a model was refused, or it overrode an internal member
-    /// of the layer.
+    /// The bug: under `@testable`, the compiler rejected a property of a model, or the property overrode an
+    /// internal member of the layer.
     @Test func propertiesMayHaveTheNamesThatTheLayerUsesInside() async throws {
       let table = Timetable(id: "t")
       table.files = [File(data: Data("plan".utf8), name: "plan.txt")]

@@ -1,4 +1,4 @@
-// Models of an app whose tests import Pring as `@testable`: their members have names that the layer uses
+// Models of an app whose tests import Pring as `@testable`. Their members have names that the layer uses
 // internally.
 
 import FirebaseFirestore
@@ -6,7 +6,7 @@ import Foundation
 
 @testable import Pring
 
-/// Every property is a field.
+/// A class whose properties are all fields.
 class Timetable: Object {
   dynamic var schema: String = "weekly"
   dynamic var times: [String] = ["9:00"]

@@ -1,4 +1,4 @@
-// The kinds of values of properties, each with its stored and its local form.
+// The types of property values, with their stored and local forms.
 
 public import FirebaseFirestore
 import Foundation

@@ -3,8 +3,8 @@
 public import FirebaseFirestore
 public import FirebaseStorage
 
-/// The common part of `Reference` and `Relation`: the object, if it was set or loaded, or else its stored
-/// form.
+/// The base class of `Reference` and `Relation`. It contains the object if that was set or loaded, and
+/// otherwise the stored form.
 public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParent, StorageLinkable,
   Batchable
 {
@@ -42,12 +42,13 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     isForgotten = true
   }
 
-  // MARK: For each kind
+  // MARK: Overridden by subclasses
 
   /// Returns the stored form of an object.
   func form(of object: ContentType) -> Stored { preconditionFailure("each kind has its own") }
 
-  /// The stored form. A new value that does not belong to the loaded object drops the object.
+  /// The stored form. Setting a value that differs from the stored form of the loaded object drops the
+  /// object.
   var field: Stored? {
     get { known.map(form) ?? stored }
     set {
@@ -57,7 +58,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     }
   }
 
-  /// Keeps the loaded object if the field still has the value that was asked for.
+  /// Keeps a loaded object, unless the field has changed since the load started.
   func keep(_ object: ContentType?, _ asked: Stored) {
     if let object, UntypedForm.areSame(field, asked) { known = object }
   }

@@ -1,4 +1,4 @@
-// Objects inside the document of another: a map from their ids to their fields.
+// Objects inside the document of their parent, stored as a map from ids to fields.
 
 private import FirebaseCore
 import FirebaseFirestore
@@ -10,12 +10,12 @@ import Foundation
 /// class Cart: Object { let items: List<Item> = [] }
 /// ```
 ///
-/// Members are changed in place and written with the parent, which writes only the fields that have changed.
+/// Change members in place. An update of the parent writes only the changed fields.
 public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLiteral {
   public weak var parent: Object?
   public var key: String?
   private var members: [String: T] = [:]
-  /// Kept until the next member comes or goes.
+  /// The ids in order; nil after a member was added or removed.
   private var sortedKeys: [String]?
 
   public init(arrayLiteral elements: T...) {
@@ -33,13 +33,14 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
   /// The fields of each member, by its id.
   public var value: [String: Any] { members.mapValues(\.rawValue) }
 
-  /// What the next update of the parent writes of it.
+  /// The changes of the list that the next update of the parent writes.
   public var updateValue: [String: Any] {
     guard let parent, let key else { return value }
     return parent.updateValue[key] as? [String: Any] ?? [:]
   }
 
-  /// Takes members from fields. A member that is there already stays the same object.
+  /// Replaces the members with the members in `value`. A member that is already in the list stays the same
+  /// object.
   public func setValue(_ value: [String: Any]) {
     var result: [String: T] = [:]
     for (id, fields) in value {
@@ -66,7 +67,7 @@ public final class List<T: Document>: AnyList, Collection, ExpressibleByArrayLit
     if let parent, let key { (object as? Object)?.setParent(parent, forKey: "\(key)/\(object.id)") }
   }
 
-  /// Takes the object with the same id out of the list.
+  /// Removes the object with the same id.
   public func remove(_ object: T) {
     members[object.id] = nil
     sortedKeys = nil

@@ -1,8 +1,8 @@
-// Documents that live below another.
+// A collection that contains the documents of its members.
 
 import FirebaseFirestore
 
-/// Members that have their documents in this collection and nowhere else.
+/// A collection below the parent's document. It contains the documents of its members.
 ///
 /// ```swift
 /// class Room: Object { let messages: NestedCollection<Message> = [] }

@@ -1,15 +1,15 @@
-// A document that a property refers to.
+// A link to a document in any collection.
 
 public import FirebaseFirestore
 import Foundation
 
-/// Stored as a document reference. The object behind it is there once it was set or loaded.
+/// A link that is stored as a document reference. `object` is nil until it is set or loaded.
 ///
 /// ```swift
 /// class Message: Object { let author: Reference<Member> = .init() }
 /// ```
 public class Reference<T: Document>: DocumentLink<T, DocumentReference>, AnyReference {
-  /// A reference to nothing yet.
+  /// Creates an empty reference.
   public override init() {}
 
   override func form(of object: T) -> DocumentReference { object.reference }
@@ -23,7 +23,8 @@ public class Reference<T: Document>: DocumentLink<T, DocumentReference>, AnyRefe
 
   public var value: DocumentReference? { field }
 
-  /// Loads what is referred to, wherever it is, and keeps it in `object`; `(nil, nil)` if that is nothing.
+  /// Loads the referenced document from any collection, and keeps its object in `object`. Passes `(nil, nil)`
+  /// if there is no reference or no document.
   public func get(_ block: @escaping (T?, (any Error)?) -> Void) {
     guard let value else { return block(nil, nil) }
     value.getDocument { [self] snapshot, error in

@@ -1,17 +1,17 @@
-// Links to documents elsewhere.
+// A collection of links to documents in other collections.
 //
-// A link is a document in this collection with the id of its target. It has the two times, and the fields of
-// the target if the class replicates them.
+// A link is a document in this collection with the id of its target. It contains `createdAt` and `updatedAt`,
+// and also the fields of the target if `shouldBeReplicated` is true.
 
 public import FirebaseFirestore
 
-/// Members that keep their documents in the collection of their class, with a link to each in this one.
+/// A collection of links. The documents of the members stay in the collection of their class.
 ///
 /// ```swift
 /// class Group: Object { let members: ReferenceCollection<Member> = [] }
 /// ```
 ///
-/// Queries look at links, which are ordered by their own fields: the times, and what is replicated.
+/// Queries filter and order by the fields of the links: the times and the replicated fields.
 public final class ReferenceCollection<T: Document>: SubCollection<T> {
   @discardableResult
   public override func pack(_ type: BatchType, batch: WriteBatch? = nil) -> WriteBatch {
@@ -42,10 +42,10 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     for member in pringMembers { batch.deleteDocument(reference.document(member.id)) }
   }
 
-  /// Leaves the member where it is.
+  /// Does nothing, because the document of a linked member does not move.
   override func pringSettle(_ member: T) {}
 
-  /// Leaves the member where it is.
+  /// Does nothing, because the document of a linked member does not move.
   override func pringRelease(_ member: T) {}
 
   public override func insert(_ newMember: Element) { super.insert(newMember) }
@@ -64,7 +64,7 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     block?(nil)
   }
 
-  /// Returns the object with this id in the collection of its class as a saved one, without a read.
+  /// Returns an object for this id in the collection of its class, without a read. It counts as saved.
   public override func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(T.reference.document(id))

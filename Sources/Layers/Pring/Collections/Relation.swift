@@ -1,15 +1,15 @@
-// A document that a property names.
+// A link to a document in the collection of its class.
 
 import FirebaseFirestore
 import Foundation
 
-/// Stored as the id of a document in the collection of its class.
+/// A link that is stored as a document id. The document is in the collection of its class.
 ///
 /// ```swift
 /// class Message: Object { let author: Relation<Member> = .init() }
 /// ```
 public class Relation<T: Document>: DocumentLink<T, String>, AnyRelation {
-  /// A relation to nothing yet.
+  /// Creates an empty relation.
   public override init() {}
 
   override func form(of object: T) -> String { object.id }
@@ -21,7 +21,8 @@ public class Relation<T: Document>: DocumentLink<T, String>, AnyRelation {
 
   public var value: String? { field }
 
-  /// Loads what is named, and keeps it in `object`; `(nil, nil)` if that is nothing.
+  /// Loads the document with the id, and keeps its object in `object`. Passes `(nil, nil)` if there is no id
+  /// or no document.
   public func get(_ block: @escaping (T?, (any Error)?) -> Void) {
     guard let id else { return block(nil, nil) }
     T.get(id) { [self] object, error in

@@ -6,7 +6,7 @@ public import Foundation
 extension SubCollection: QuerySteps {
   public typealias QueryElement = T
 
-  /// All documents of the collection. The documents of a reference collection are links.
+  /// The query of all documents of the collection. The documents of a reference collection are links.
   public var query: DataSource<T>.Query {
     DataSource.Query(reference, hasRealities: !(self is ReferenceCollection<T>))
   }
@@ -17,7 +17,7 @@ extension SubCollection: QuerySteps {
 }
 
 extension ReferenceCollection {
-  /// Keeps only links whose dictionaries satisfy the predicate, which is evaluated here and not in the
-  /// database.
+  /// Keeps only links whose dictionaries satisfy the predicate. The predicate is evaluated after the database
+  /// has returned the result.
   public func filter(using predicate: NSPredicate) -> DataSource<T>.Query { query.filter(using: predicate) }
 }

@@ -1,8 +1,8 @@
-// A collection below a document, as a property of its object.
+// A collection below a document, as a property of the document's object.
 //
-// The members are the objects that were inserted or loaded here, and not all documents of the collection.
-// Insertions and removals since the last write of the parent are kept by id, only the last action of each.
-// They are dropped once a write that carried them has succeeded.
+// The members are the objects that were inserted or loaded here, not necessarily all documents of the
+// collection. Insertions and removals since the last write of the parent are stored by id. Only the last
+// action for an id is stored. A successful write removes the actions that it included.
 
 import FirebaseCore
 public import FirebaseFirestore
@@ -10,8 +10,8 @@ public import FirebaseStorage
 public import Foundation
 import LayerKit
 
-/// A collection whose members are below the parent, as in a `NestedCollection`. A `ReferenceCollection` has
-/// links to members elsewhere.
+/// A collection below the document of its parent. A `NestedCollection` contains the documents of its members.
+/// A `ReferenceCollection` contains links to documents in other collections.
 open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
 
@@ -27,7 +27,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     case remove(hard: Bool)
   }
 
-  /// The action of the parent's next write for a member.
+  /// The action for a member in the parent's next write.
   private struct PendingAction {
     var number: Int
     var action: Action
@@ -45,11 +45,11 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   public required convenience init(arrayLiteral elements: ArrayLiteralElement...) { self.init(elements) }
 
-  // MARK: The place
+  // MARK: Location
 
   public var path: String { reference.path }
 
-  /// Traps for a collection that belongs to no object.
+  /// The reference of the collection. Traps if the collection belongs to no object.
   public var reference: CollectionReference {
     guard let key, let place = parent?.reference ?? pringLastPlace else {
       ProgrammerError.trap(
@@ -85,7 +85,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   /// Returns the objects at these indexes.
   public func objects(at indexes: IndexSet) -> [Element] { indexes.map { pringMembers[$0] } }
 
-  /// Inserts a member, or replaces the equal one. The next write of the parent writes it.
+  /// Inserts a member, or replaces an equal member. The next write of the parent writes the new member.
   public func insert(_ newMember: Element) {
     pringSettle(newMember)
     if let index = pringMembers.firstIndex(where: { $0 == newMember }) {
@@ -135,14 +135,14 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     (member as? Object)?.isSaved = false
   }
 
-  // MARK: The documents
+  // MARK: Stored documents
 
   /// Passes whether the collection in the database has a document with this id.
   public func contains(_ id: String, block: @escaping (Bool) -> Void) {
     reference.document(id).getDocument { snapshot, _ in block(snapshot?.exists ?? false) }
   }
 
-  /// Deletes the document from this collection at once, without the parent.
+  /// Deletes the document from this collection at once, without a write of the parent.
   public func delete(id: String, block: (((any Error)?) -> Void)? = nil) {
     pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
     pending[ExactKey(id)] = nil
@@ -157,14 +157,14 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
   }
 
-  /// Returns the object with this id as a saved one, without a read.
+  /// Returns an object for this id, without a read. It counts as saved.
   public func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(reference.document(id))
     return object
   }
 
-  /// A text for people.
+  /// A human-readable description.
   public var description: String { "\(type(of: self)) \(pringMembers)" }
 
   // MARK: Writing
@@ -195,7 +195,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
   }
 
-  /// The members that a write includes: all if the parent is new, else the inserted ones.
+  /// The members that a write includes: all members if the parent is new, otherwise only the inserted
+  /// members.
   var pringWrittenMembers: [T] {
     let inserted = pending.sorted { $0.value.number < $1.value.number }.compactMap { _, entry -> T? in
       if case .insert = entry.action { entry.member } else { nil }

@@ -1,10 +1,10 @@
-// Applies changes to the list, and reports each of them.
+// Applies changes to the list and reports them.
 
 package import FirebaseFirestore
 package import LayerKit
 
 extension DataSource: ChangeReceiver {
-  /// Stops where a block that is called with a change ends the listening.
+  /// Stops as soon as a block that is called with a change ends the listening.
   package func apply(_ changes: PendingChanges<T>) {
     var step = Step(changes, self)
     for (change, answer) in zip(changes.changes, changes.take()) {
@@ -38,12 +38,12 @@ extension DataSource: ChangeReceiver {
 
   package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError(kind: .timeout), source) }
 
-  /// The changes that are applied together, and the ids of the rows that they touched.
+  /// The changes of one snapshot or page, and the ids of the rows that they changed.
   private struct Step {
     let changes: PendingChanges<T>
     /// The list before the changes; nil if no block needs it.
     let before: Rows<T>?
-    /// Whether the changes bring the first objects, which are reported together.
+    /// Whether the changes contain the first objects, which are reported together as `.initial`.
     var isFirst: Bool
     let stops: Int
     var deletions: [String] = []

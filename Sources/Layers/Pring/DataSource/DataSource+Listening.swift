@@ -1,4 +1,4 @@
-// Receives snapshots and pages, and creates their objects.
+// Receives snapshots and pages, and creates the objects of their documents.
 
 import FirebaseFirestore
 import LayerKit
@@ -6,7 +6,7 @@ import LayerKit
 extension DataSource {
   // MARK: Live
 
-  /// Listens to the query from its beginning. A second call starts over.
+  /// Starts to listen to the query. A second call replaces the listener.
   @discardableResult
   public func listen() -> Self {
     stop()
@@ -18,14 +18,14 @@ extension DataSource {
     return self
   }
 
-  /// Ends the listening until the next `listen`. No block is called for the listener any more, not even for
-  /// the rest of a snapshot that is being reported. Pages that are being read are still reported.
+  /// Removes the listener. Then no block is called for the listener any more, not even for the remaining
+  /// changes of a snapshot that is being reported. Pending page reads are still reported.
   public func stop() {
     listener?.remove()
     listener = nil
     stops += 1
     arriving.removeLive()
-    // A page may have waited for the changes that were dropped.
+    // A page may have waited for the dropped changes.
     if !arriving.isEmpty { post(.unblocked) }
   }
 
@@ -57,7 +57,7 @@ extension DataSource {
   }
 
   private func hearFirst(_ snapshot: QuerySnapshot) {
-    // Documents that an earlier listening reported may be deleted by now.
+    // Documents that an earlier listener reported may have been deleted since.
     let now = Set(snapshot.documents.map { ExactKey($0.documentID) })
     for id in heard.subtracting(now) { _ = rows.remove(id.text) }
     heard = now
@@ -74,14 +74,14 @@ extension DataSource {
 
   // MARK: Pages
 
-  /// Reads the first page, or the next one. The read keeps the data source alive until the page is reported.
+  /// Reads the first page, or the next page. The read keeps the data source alive until the page is reported.
   @discardableResult
   public func get() -> Self { next() }
 
   /// Reads the page after the last document that was read. `block` receives whether the page is empty. The
   /// read keeps the data source alive until the page is reported, or for `options.timeout` seconds.
   ///
-  /// An error is reported to the other blocks first. Then `block` receives true, as in the original, and
+  /// An error is first reported to the other blocks. Then `block` receives true, as in the original, and
   /// `isLast` does not change.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
@@ -101,9 +101,9 @@ extension DataSource {
     return self
   }
 
-  /// Returns the query of the next page. A pending server timestamp has no place in the order, so no page
-  /// starts there. The page then starts earlier, and its limit grows by the documents that were read from
-  /// there on.
+  /// Returns the query of the next page. A document with a pending server timestamp has no position in the
+  /// order, so it cannot be a cursor. The page then starts after an earlier document. Its limit is increased
+  /// by the number of documents that were read after that document.
   private func page(beside known: Set<DocumentReference>) -> Query {
     let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
     return known.isEmpty ? page : page.refined { $0.widened(by: known.count) }
@@ -120,7 +120,7 @@ extension DataSource {
 
   // MARK: Objects
 
-  /// Creates the objects of the changes, and applies the changes when all changes before them are applied.
+  /// Creates the objects of the changes. Applies the changes after all earlier changes are applied.
   private func receive(
     _ source: QuerySnapshot, _ changes: [PendingChange], isLive: Bool = false, isFirst: Bool = false
   ) {
@@ -135,10 +135,10 @@ extension DataSource {
     }
   }
 
-  /// Posts an event from any thread.
+  /// A closure that any thread may call to post an event.
   private var post: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 
-  /// Creates the object of a change. After the end of the listening, the object of a live change is dropped.
+  /// Creates the object of a change. After `stop`, the object of a live change is dropped.
   private func make(
     _ change: PendingChange, _ source: QuerySnapshot, isLive: Bool, done: @escaping (T?) -> Void
   ) {
@@ -158,7 +158,8 @@ extension DataSource {
 // MARK: One document
 
 extension DataSource {
-  /// Deletes the document after its files. The list changes when the listener reports the deletion.
+  /// Deletes the files of the object and then its document. The list changes when the listener reports the
+  /// deletion.
   public func removeDocument(at index: Int, block: ((String, (any Error)?) -> Void)? = nil) {
     let document = rows.elements[index]
     let id = document.id
@@ -177,7 +178,7 @@ extension DataSource {
       .value(
         document.reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
           defer { isFirst = false }
-          // The first snapshot has the state of the object itself.
+          // The first snapshot may have the version of the object, which `block` has already received.
           if isFirst, let known, snapshot?.version == known { return }
           block(snapshot.flatMap { T(snapshot: $0) }, error)
         }))

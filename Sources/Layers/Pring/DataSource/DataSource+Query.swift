@@ -11,10 +11,10 @@ extension DataSource {
 
     let query: FirebaseFirestore.Query
     let reference: CollectionReference
-    /// Whether the documents are the objects themselves. False for links to them.
+    /// Whether the documents are the objects themselves. False if they are links to the objects.
     let hasRealities: Bool
     private let dictionaryFilter: DictionaryFilter
-    /// The error that every read reports, because a step could not be encoded.
+    /// The error of a step that could not be encoded. Every read fails with it.
     private let failure: DocumentError?
 
     /// Creates a query of all documents of a collection.
@@ -22,7 +22,7 @@ extension DataSource {
       self.init(reference, reference: reference, hasRealities: hasRealities)
     }
 
-    /// Creates a query with the filters and orders of another, in a collection.
+    /// Creates a query with the filters and orders of another query. `reference` is its collection.
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
@@ -45,19 +45,19 @@ extension DataSource {
         step(query), reference, hasRealities: hasRealities, filter: dictionaryFilter, failure: failure)
     }
 
-    /// Returns this query in a form that fails when it runs.
+    /// Returns a copy of this query that fails when it runs.
     func failing(_ error: DocumentError) -> DataSource<T>.Query {
       Query(
         query, reference, hasRealities: hasRealities, filter: dictionaryFilter, failure: failure ?? error)
     }
 
-    /// Returns a list of the query. It is empty until it listens.
+    /// Returns a list of the query's objects. It is empty until `listen` or `get`.
     public func dataSource(options: Options = Options()) -> DataSource<Element> {
       DataSource(reference: self, options: options)
     }
 
-    /// Keeps only documents whose dictionaries satisfy the predicate. The predicate is evaluated here and
-    /// not in the database, so limits and cursors count documents that it rejects.
+    /// Keeps only documents whose dictionaries satisfy the predicate. The predicate is evaluated after the
+    /// database has returned the result, so limits and cursors also count rejected documents.
     public func filter(using predicate: NSPredicate) -> DataSource<T>.Query {
       Query(
         query, reference, hasRealities: hasRealities, filter: dictionaryFilter.adding(predicate),
@@ -66,9 +66,9 @@ extension DataSource {
 
     func accepts(_ document: QueryDocumentSnapshot) -> Bool { dictionaryFilter.accepts(document) }
 
-    // MARK: Asking the database
+    // MARK: Reads and listeners
 
-    /// Calls the listener with the current result and after each change, until it is removed.
+    /// Calls the listener with the current result and after each change, until the registration is removed.
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
@@ -109,7 +109,7 @@ extension DataSource {
       guard !hasRealities else { return block(T(snapshot: document), nil) }
       T.get(document.documentID) { object, error in
         guard let object else { return block(nil, error ?? DataSourceError(kind: .invalidReference)) }
-        // The times of the link, if it has them.
+        // The object takes the times of the link, if the link has times.
         if let time = document.data(with: .estimate)["createdAt"] as? Timestamp { object.createdAt = time }
         if let time = document.data(with: .estimate)["updatedAt"] as? Timestamp { object.updatedAt = time }
         block(object, nil)

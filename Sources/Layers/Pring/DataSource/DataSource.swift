@@ -1,14 +1,30 @@
 // A live list of the objects of a query, in order.
 //
-// The way of a snapshot into `documents`:
+// The path of a snapshot into `documents`:
 //
+//   1. The snapshot's changes join `arriving`, and their objects are created. An object is decoded, or loaded
+//      if the document is a link. Then `parse`, if set, receives the object and may take time
+//      (ChangeReceiver).
+//   2. Snapshots leave `arriving` in arrival order, each when all its objects are there or its timeout has
+//      passed.
+//   3. The changes of a snapshot are applied and reported one after the other (DataSource+Applying).
+//
+// All steps run on the callback queue. `parse` may call its closure on any thread.
 
 public import FirebaseFirestore
 public import Foundation
 package import LayerKit
 
-/// . The snapshot's changes join `arriving`, and their objects are created. An object is decoded, or loaded
-/// if the document is a link. Then `parse`, if set, receives it and may take time (ChangeReceiver).
+/// A live list of the objects of a query.
+///
+/// ```swift
+/// let dataSource = Member.where(\.age, isGreaterThan: 17).dataSource()
+///   .on { _, change in print(change) }
+///   .listen()
+/// ```
+///
+/// The list listens until `stop`, or until it is freed. A pending page read keeps the list alive until the
+/// page is reported. Use the list on the callback queue only.
 public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
@@ -26,10 +42,10 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   let options: Options
   var rows: Rows<T>
   package var arriving = ChangeQueue<T>()
-  /// The changes that bring the first objects.
+  /// The changes that contain the first objects.
   weak var firstChanges: PendingChanges<T>?
   var hasFirst = false
-  /// How often the listening was ended.
+  /// The number of times that the listening was ended.
   var stops = 0
   /// The ids that the listener has reported.
   var heard: Set<ExactKey> = []
@@ -39,14 +55,14 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   var errorBlock: ErrorBlock?
   var batchBlock: ((QuerySnapshot?, BatchedChange) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// The last document that was read and can be a cursor. `next` starts after it.
+  /// The last document that was read and that can be a cursor. `next` starts after it.
   var lastDocument: QueryDocumentSnapshot?
   /// The documents that were read after `lastDocument`.
   var readBehind: Set<DocumentReference> = []
 
   /// Whether the last page was empty.
   public internal(set) var isLast = false
-  /// Called each time the list is complete.
+  /// Blocks that are called each time the list is complete.
   public var completedBlocks: [CompletedBlock] = []
 
   /// Creates a list for a query. It is empty until `listen` or `get`.
@@ -80,21 +96,22 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
 
   // MARK: Blocks
 
-  /// Called with `.initial` when the first objects are there, and then once for each change of one of them.
+  /// Calls the block with `.initial` when the first objects are in the list, and then once for each change of
+  /// the list.
   @discardableResult
   public func on(_ block: ChangeBlock?) -> Self {
     changeBlock = block
     return self
   }
 
-  /// Completes each object before it enters the list.
+  /// Calls the block with each object before the object enters the list.
   @discardableResult
   public func on(parse block: ParseBlock?) -> Self {
     parseBlock = block
     return self
   }
 
-  /// Called after each snapshot and each page with the whole list. Every block that is added is called.
+  /// Calls the block with the whole list after each snapshot and each page. Blocks accumulate.
   @discardableResult
   public func onCompleted(_ block: CompletedBlock?) -> Self {
     if let block { completedBlocks.append(block) }
@@ -108,8 +125,8 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
     return self
   }
 
-  /// Calls the block after each snapshot and each page with all its changes. An addition to the original
-  /// API.
+  /// Calls the block after each snapshot and each page, with all changes together. This method is an addition
+  /// to the original API.
   @discardableResult
   public func onBatch(_ block: ((QuerySnapshot?, BatchedChange) -> Void)?) -> Self {
     batchBlock = block
@@ -136,7 +153,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   }
 }
 
-// MARK: A collection of its documents
+// MARK: Collection conformance
 
 extension DataSource: Collection {
   public var startIndex: Int { 0 }

@@ -1,144 +1,144 @@
-// The steps of queries that begin with a class.
+// Query steps as static methods of model classes.
 
 public import FirebaseFirestore
 
 extension Document {
-  /// All documents of the class.
+  /// The query of all documents of the class.
   public static var query: DataSource<Self>.Query { DataSource.Query(reference) }
 }
 
 extension Document where Self: Object {
   // MARK: Properties
 
-  /// The property is there and equal.
+  /// Matches documents whose field exists and equals the value.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, isEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isEqualTo: isEqualTo)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// Matches documents whose field has a smaller value of the same type.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, isLessThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThan: isLessThan)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// Matches documents whose field has the value or a smaller value of the same type.
   public static func `where`(
     _ keyPath: PartialKeyPath<Self>, isLessThanOrEqualTo: Any
   ) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// Matches documents whose field has a greater value of the same type.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, isGreaterThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThan: isGreaterThan)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// Matches documents whose field has the value or a greater value of the same type.
   public static func `where`(
     _ keyPath: PartialKeyPath<Self>, isGreaterThanOrEqualTo: Any
   ) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
   }
 
-  /// The field is an array with this element.
+  /// Matches documents whose field is an array that contains the element.
   public static func `where`(_ keyPath: PartialKeyPath<Self>, arrayContains: Any) -> DataSource<Self>.Query {
     query.where(keyPath, arrayContains: arrayContains)
   }
 
-  /// Documents without it are not found.
+  /// Orders by the field, ascending. Documents without the field are left out.
   public static func order(by: PartialKeyPath<Self>) -> DataSource<Self>.Query {
     query.order(by: by)
   }
 
-  /// In order of the field; documents without it are left out.
+  /// Orders by the field. Documents without the field are left out.
   public static func order(by: PartialKeyPath<Self>, descending: Bool) -> DataSource<Self>.Query {
     query.order(by: by, descending: descending)
   }
 
   // MARK: Names
 
-  /// The field is there and equal.
+  /// Matches documents whose field exists and equals the value.
   public static func `where`(_ keyPath: String, isEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isEqualTo: isEqualTo)
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// Matches documents whose field has a smaller value of the same type.
   public static func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThan: isLessThan)
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// Matches documents whose field has the value or a smaller value of the same type.
   public static func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isLessThanOrEqualTo: isLessThanOrEqualTo)
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// Matches documents whose field has a greater value of the same type.
   public static func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThan: isGreaterThan)
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// Matches documents whose field has the value or a greater value of the same type.
   public static func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<Self>.Query {
     query.where(keyPath, isGreaterThanOrEqualTo: isGreaterThanOrEqualTo)
   }
 
-  /// The field is an array with this element.
+  /// Matches documents whose field is an array that contains the element.
   public static func `where`(_ keyPath: String, arrayContains: Any) -> DataSource<Self>.Query {
     query.where(keyPath, arrayContains: arrayContains)
   }
 
-  /// Documents without it are not found.
+  /// Orders by the field, ascending. Documents without the field are left out.
   public static func order(by: String) -> DataSource<Self>.Query {
     query.order(by: by)
   }
 
-  /// In order of the field; documents without it are left out.
+  /// Orders by the field. Documents without the field are left out.
   public static func order(by: String, descending: Bool) -> DataSource<Self>.Query {
     query.order(by: by, descending: descending)
   }
 
-  // MARK: From where to where, and how many
+  // MARK: Limits and cursors
 
-  /// Only the first documents.
+  /// Limits the result to the first documents, at most this many.
   public static func limit(to: Int) -> DataSource<Self>.Query {
     query.limit(to: to)
   }
 
-  /// From the documents with these values in the fields of the orders, those included.
+  /// Starts at the documents with these values in the ordering fields.
   public static func start(at: [Any]) -> DataSource<Self>.Query {
     query.start(at: at)
   }
 
-  /// From behind them.
+  /// Starts after the documents with these values in the ordering fields.
   public static func start(after: [Any]) -> DataSource<Self>.Query {
     query.start(after: after)
   }
 
-  /// From where the document stands in the order.
+  /// Starts at the document's position in the order.
   public static func start(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.start(atDocument: atDocument)
   }
 
-  /// Behind where the document stands in the order.
+  /// Starts after the document's position in the order.
   public static func start(afterDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.start(afterDocument: afterDocument)
   }
 
-  /// Up to the documents with these values in the fields of the orders, those included.
+  /// Ends at the documents with these values in the ordering fields.
   public static func end(at: [Any]) -> DataSource<Self>.Query {
     query.end(at: at)
   }
 
-  /// Up to and with where the document stands in the order.
+  /// Ends at the document's position in the order.
   public static func end(atDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.end(atDocument: atDocument)
   }
 
-  /// Up to what comes before them.
+  /// Ends before the documents with these values in the ordering fields.
   public static func end(before: [Any]) -> DataSource<Self>.Query {
     query.end(before: before)
   }
 
-  /// Up to and without where the document stands in the order.
+  /// Ends before the document's position in the order.
   public static func end(beforeDocument: DocumentSnapshot) -> DataSource<Self>.Query {
     query.end(beforeDocument: beforeDocument)
   }

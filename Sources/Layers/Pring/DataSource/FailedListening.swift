@@ -1,11 +1,11 @@
-// The registration of a listener whose query is invalid.
+// The registration of a listener to an invalid query.
 
 private import ByteStore
 private import FirebaseCore
 import FirebaseFirestore
 import Foundation
 
-/// Passes its error to the listener once, on the callback queue, unless it is removed before.
+/// Passes an error to the listener once, on the callback queue, unless it is removed first.
 final class FailedListening: NSObject, ListenerRegistration {
   private let isRemoved = Locked(false)
 

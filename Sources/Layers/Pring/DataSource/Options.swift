@@ -5,25 +5,25 @@ public import Foundation
 
 /// The options of a data source.
 public final class Options {
-  /// Seconds that the objects of a snapshot may take before a timeout is reported.
+  /// The time limit in seconds for the objects of a snapshot. After it, a timeout is reported.
   public var timeout: Int = 10
-  /// Whether metadata changes alone are reported.
+  /// Whether a change of only the metadata is reported.
   public var includeMetadataChanges: Bool = true
-  /// Changes of other types are ignored.
+  /// The types of changes to apply. Changes of other types are ignored.
   public var listeningChangeTypes: [DocumentChangeType] = [.added, .modified, .removed]
   /// Only objects that satisfy the predicate enter the list.
   public var predicate: NSPredicate?
   /// The order of the list. If empty, the list has the order of the query.
   public var sortDescriptors: [NSSortDescriptor] = []
 
-  // MARK: What the original has not, for systems where predicates and descriptors know no names
+  // MARK: Additions for systems whose predicates and descriptors cannot use property names
 
-  /// Only objects for which the closure returns true enter the list. The predicate applies as well.
+  /// Only objects for which the closure returns true enter the list. They must also satisfy `predicate`.
   public var filter: ((Any) -> Bool)?
-  /// The order of the list. It takes precedence over the descriptors.
+  /// The order of the list. It takes precedence over `sortDescriptors`.
   public var areInIncreasingOrder: ((Any, Any) -> Bool)?
 
-  /// A timeout of ten seconds, all changes, and the order of the query.
+  /// Creates options with a timeout of ten seconds, all change types, and the order of the query.
   public init() {}
 
   func accepts(_ object: Any) -> Bool {
@@ -36,7 +36,7 @@ public final class Options {
   }
 }
 
-/// The order of objects that the user asked for.
+/// The order that the app has set.
 enum ElementOrder {
   case none
   case descriptors([NSSortDescriptor])
@@ -66,7 +66,7 @@ public typealias Change = (deletions: [Int], insertions: [Int], modifications: [
 
 /// A change of a list.
 public enum CollectionChange {
-  /// The first objects are there.
+  /// The first objects are in the list.
   case initial
   /// Objects at these indexes have changed.
   case update(Change)
@@ -78,18 +78,18 @@ public enum CollectionChange {
 public struct DataSourceError: Error, Sendable {
   /// The kinds of errors.
   public enum ErrorKind: Sendable {
-    /// A link leads to a document that does not exist.
+    /// The target of a link does not exist.
     case invalidReference
     /// There are no documents.
     case empty
-    /// The objects of a snapshot were not there in time.
+    /// The objects of a snapshot did not arrive in time.
     case timeout
   }
 
   /// The kind of the error.
   public let kind: ErrorKind
 
-  /// A text for people.
+  /// A human-readable description.
   public var description: String {
     switch kind {
     case .invalidReference: "A link leads to a document that does not exist."

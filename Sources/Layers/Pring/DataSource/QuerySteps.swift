@@ -1,11 +1,11 @@
-// The steps of queries, for every type that queries start from.
+// Query steps for every type that a query can start from.
 
 public import FirebaseFirestore
 import Foundation
 
-/// A type that queries start from: another query, or a collection below an object.
+/// A type that a query can start from: another query, or a collection below an object.
 ///
-/// Key paths of the objects or strings name the fields. A key path must read a stored property. If the
+/// Fields are named by key paths of the objects or by strings. A key path must read a stored property. If the
 /// property of a key path cannot be determined, the query fails when it runs.
 public protocol QuerySteps<QueryElement> {
   /// The type of the objects that the query finds.
@@ -43,42 +43,42 @@ extension QuerySteps {
 
   // MARK: Properties
 
-  /// The property is there and equal.
+  /// Matches documents whose field exists and equals the value.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
     refined(keyPath, isEqualTo) { $0.whereField($1, isEqualTo: $2) }
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// Matches documents whose field has a smaller value of the same type.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThan: Any
   ) -> DataSource<QueryElement>.Query {
     refined(keyPath, isLessThan) { $0.whereField($1, isLessThan: $2) }
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// Matches documents whose field has the value or a smaller value of the same type.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isLessThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
     refined(keyPath, isLessThanOrEqualTo) { $0.whereField($1, isLessThanOrEqualTo: $2) }
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// Matches documents whose field has a greater value of the same type.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThan: Any
   ) -> DataSource<QueryElement>.Query {
     refined(keyPath, isGreaterThan) { $0.whereField($1, isGreaterThan: $2) }
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// Matches documents whose field has the value or a greater value of the same type.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, isGreaterThanOrEqualTo: Any
   ) -> DataSource<QueryElement>.Query {
     refined(keyPath, isGreaterThanOrEqualTo) { $0.whereField($1, isGreaterThanOrEqualTo: $2) }
   }
 
-  /// The field is an array with this element.
+  /// Matches documents whose field is an array that contains the element.
   public func `where`(
     _ keyPath: PartialKeyPath<QueryElement>, arrayContains: Any
   ) -> DataSource<QueryElement>.Query {
@@ -90,39 +90,39 @@ extension QuerySteps {
     refined(by) { $0.order(by: $1) }
   }
 
-  /// In order of the field; documents without it are left out.
+  /// Orders by the field. Documents without the field are left out.
   public func order(by: PartialKeyPath<QueryElement>, descending: Bool) -> DataSource<QueryElement>.Query {
     refined(by) { $0.order(by: $1, descending: descending) }
   }
 
   // MARK: Names
 
-  /// The field is there and equal.
+  /// Matches documents whose field exists and equals the value.
   public func `where`(_ keyPath: String, isEqualTo: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isEqualTo: operand(isEqualTo)) }
   }
 
-  /// The field has a value of the same kind that comes before this one.
+  /// Matches documents whose field has a smaller value of the same type.
   public func `where`(_ keyPath: String, isLessThan: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isLessThan: operand(isLessThan)) }
   }
 
-  /// The field has a value of the same kind that comes before this one or equals it.
+  /// Matches documents whose field has the value or a smaller value of the same type.
   public func `where`(_ keyPath: String, isLessThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isLessThanOrEqualTo: operand(isLessThanOrEqualTo)) }
   }
 
-  /// The field has a value of the same kind that comes after this one.
+  /// Matches documents whose field has a greater value of the same type.
   public func `where`(_ keyPath: String, isGreaterThan: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isGreaterThan: operand(isGreaterThan)) }
   }
 
-  /// The field has a value of the same kind that comes after this one or equals it.
+  /// Matches documents whose field has the value or a greater value of the same type.
   public func `where`(_ keyPath: String, isGreaterThanOrEqualTo: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, isGreaterThanOrEqualTo: operand(isGreaterThanOrEqualTo)) }
   }
 
-  /// The field is an array with this element.
+  /// Matches documents whose field is an array that contains the element.
   public func `where`(_ keyPath: String, arrayContains: Any) -> DataSource<QueryElement>.Query {
     refined { $0.whereField(keyPath, arrayContains: operand(arrayContains)) }
   }
@@ -132,14 +132,14 @@ extension QuerySteps {
     refined { $0.order(by: by) }
   }
 
-  /// In order of the field; documents without it are left out.
+  /// Orders by the field. Documents without the field are left out.
   public func order(by: String, descending: Bool) -> DataSource<QueryElement>.Query {
     refined { $0.order(by: by, descending: descending) }
   }
 
-  // MARK: From where to where, and how many
+  // MARK: Limits and cursors
 
-  /// Returns at most this many documents, the first ones.
+  /// Limits the result to the first documents, at most this many.
   public func limit(to: Int) -> DataSource<QueryElement>.Query {
     refined { $0.limit(to: to) }
   }
@@ -154,12 +154,12 @@ extension QuerySteps {
     refined { $0.start(after: after) }
   }
 
-  /// Starts at the place of the document.
+  /// Starts at the document's position in the order.
   public func start(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(atDocument: atDocument) }
   }
 
-  /// Starts after the place of the document.
+  /// Starts after the document's position in the order.
   public func start(afterDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.start(afterDocument: afterDocument) }
   }
@@ -169,7 +169,7 @@ extension QuerySteps {
     refined { $0.end(at: at) }
   }
 
-  /// Ends at the place of the document.
+  /// Ends at the document's position in the order.
   public func end(atDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(atDocument: atDocument) }
   }
@@ -179,7 +179,7 @@ extension QuerySteps {
     refined { $0.end(before: before) }
   }
 
-  /// Ends before the place of the document.
+  /// Ends before the document's position in the order.
   public func end(beforeDocument: DocumentSnapshot) -> DataSource<QueryElement>.Query {
     refined { $0.end(beforeDocument: beforeDocument) }
   }

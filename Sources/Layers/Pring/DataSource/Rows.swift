@@ -1,15 +1,16 @@
-// The objects of a data source in order, found by their ids.
+// The objects of a data source, ordered and indexed by id.
 //
-// A row keeps the values that determine its place: the order that the user asked for, else the key by which
-// the query sorts, and then its number, which grows as rows arrive.
+// A row contains the values that determine its position. Rows are compared by the order that the app has set,
+// or else by the query's sort key. Equal rows are in the order of their numbers, which grow with each new
+// row.
 
 import FirebaseFirestore
 import LayerKit
 
-/// A row of a data source of any type, so that the compiler creates one tree for all of them.
+/// A type-erased row, so that the compiler specializes one tree for all element types.
 private struct Row {
   let element: Any
-  /// Bytes that sort as the query does.
+  /// Bytes that compare in the order of the query.
   let key: [UInt8]?
   let number: Int
 }
@@ -27,28 +28,29 @@ struct Rows<T: Document> {
 
   var count: Int { elements.count }
 
-  /// Appends an element, in order or not, unless its id is there.
+  /// Appends an element at the end, even out of order, unless its id is already in the list.
   mutating func append(_ element: T) {
     guard !rows.contains(ExactKey(element.id)) else { return }
     insert(Row(element: element, key: nil, number: nextNumber()), element, id: element.id, at: count)
   }
 
-  /// Nil if there is no row of the id.
+  /// Returns the index of the row with this id; nil if there is none.
   func index(of id: String) -> Int? { rows.row(ExactKey(id)) }
 
-  /// Inserts an element in order. Returns its index.
+  /// Inserts an element at its position in the order. Returns its index.
   mutating func insert(_ element: T, _ id: String, key: [UInt8]?) -> Int {
     insert(Row(element: element, key: key, number: nextNumber()), element, id: id)
   }
 
-  /// Returns the index where the element was.
+  /// Removes the row with this id. Returns its former index; nil if there is no such row.
   mutating func remove(_ id: String) -> Int? {
     guard let index = rows.remove(ExactKey(id))?.row else { return nil }
     elements.remove(at: index)
     return index
   }
 
-  /// Replaces the element of an id. The row keeps its number, and so its turn among equals.
+  /// Replaces the element of the row with this id. The row keeps its number, and so its position among equal
+  /// rows. Returns nil if there is no such row.
   mutating func replace(_ id: String, with element: T, key: [UInt8]?) -> (old: Int, new: Int)? {
     guard let number = rows.element(ExactKey(id))?.number, let old = remove(id) else { return nil }
     return (old, insert(Row(element: element, key: key, number: number), element, id: id))

@@ -22,7 +22,7 @@ extension URL: FieldForm {
   static var samples: (URL, URL)? { (URL(fileURLWithPath: "/a"), URL(fileURLWithPath: "/b")) }
 }
 
-// MARK: Truth and numbers
+// MARK: Booleans and numbers
 
 extension Bool: FieldForm {
   var storedForm: Any? { self }
@@ -163,7 +163,7 @@ extension Date: FieldForm {
   static var samples: (Date, Date)? { (Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2)) }
 }
 
-// MARK: Bytes and places
+// MARK: Bytes and locations
 
 extension Data: PlainForm {
   static var samples: (Data, Data)? { (Data([1]), Data([2])) }

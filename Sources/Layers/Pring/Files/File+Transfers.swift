@@ -6,7 +6,8 @@ import LayerKit
 
 extension File {
   /// Uploads the bytes or the local file. `completion` runs on the callback queue of the storage once the
-  /// download URL is known. It runs at once if there is nothing to upload or the file belongs to no object.
+  /// download URL is known. If there is nothing to upload or the file belongs to no object, `completion`
+  /// receives an error at once.
   @discardableResult
   func save(
     _ key: String, completion: @escaping (StorageMetadata?, (any Error)?) -> Void
@@ -53,8 +54,8 @@ extension File {
     }
   }
 
-  /// Downloads the bytes, and cancels a download of this file that is under way. Returns nil if the file
-  /// belongs to no object; `completion` then receives the error at once.
+  /// Downloads the bytes. Cancels a pending download of this file first. Returns nil if the file belongs to
+  /// no object; `completion` then receives the error at once.
   @discardableResult
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -74,7 +75,7 @@ extension File {
 
   // MARK: Async
 
-  /// Downloads the data; throws if it has more bytes than `size`.
+  /// Downloads the bytes. Throws if there are more than `size` bytes.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await awaitCompletion { getData(size, completion: $0) }
   }

@@ -1,7 +1,7 @@
-// A file in the storage that a property of an object describes.
+// A file in the storage, described by a property of an object.
 //
-// A file is new (it waits for an upload), uploaded (it has a download URL), or marked for deletion. Its
-// object, its property and its name determine its path.
+// A file is new (not uploaded yet), uploaded (it has a download URL), or marked for deletion. The folder of
+// its object, the name of its property and its own name form its path.
 
 private import ByteStore
 public import FirebaseStorage
@@ -24,37 +24,37 @@ public final class File: NSObject {
 
   /// The content type of the bytes.
   public var mimeType: MIMEType?
-  /// The bytes to upload, or the bytes that were loaded.
+  /// The bytes to upload, or the downloaded bytes.
   public var data: Data?
   /// A local file to upload if `data` is nil.
   public var url: URL?
   /// The last part of the path in the bucket.
   public var name: String
-  /// The metadata that an upload sends, and after it the metadata that the storage returned.
+  /// The metadata for the upload. After the upload, the metadata that the storage returned.
   public var metadata: StorageMetadata?
-  /// Values that are stored in the document with the file.
+  /// Values that the document stores with the description of the file.
   public var additionalData: [String: Any]?
 
   /// Whether the file was uploaded.
   public var isSaved: Bool { downloadURL != nil }
-  /// Marked for deletion from the storage and from the document by the next update.
+  /// Whether the next update deletes the file from the storage and from the document.
   public var isDeleted = false
-  /// Whether a save uploads it.
+  /// Whether a save uploads the file.
   public var shouldBeSaved: Bool { !isSaved && !isDeleted }
 
-  /// The object that has it.
+  /// The object that has the property.
   public weak var parent: Object?
   /// The name of the property.
   public var key: String?
   /// The download URL; nil before the upload.
   public internal(set) var downloadURL: URL?
 
-  /// The upload under way; nil if there is none.
+  /// The pending upload; nil if there is none.
   public internal(set) weak var uploadTask: StorageUploadTask?
-  /// The download under way; nil if there is none.
+  /// The pending download; nil if there is none.
   public internal(set) weak var downloadTask: StorageDownloadTask?
 
-  /// Returns a marker. An update deletes the file of the property that it is assigned to.
+  /// Returns a deletion marker. Assign it to a property to delete the property's file with the next update.
   public class func delete() -> File {
     let file = File(name: "")
     file.isDeleted = true
@@ -64,8 +64,8 @@ public final class File: NSObject {
   /// Creates a file that is stored under this name.
   public init(name: String) { self.name = name }
 
-  /// Without a name, the file is named after the time. A name without an extension gets the extension of the
-  /// type.
+  /// Creates a file with these bytes. Without a name, the file is named after the current time. A name
+  /// without an extension gets the extension of the type.
   public convenience init(data: Data, name: String? = nil, mimeType: MIMEType? = nil) {
     self.init(name: Self.name(name, mimeType))
     self.data = data
@@ -79,7 +79,7 @@ public final class File: NSObject {
     self.mimeType = mimeType
   }
 
-  /// Creates a file from its description in a document; nil if the map is none.
+  /// Creates a file from its description in a document; nil if the description has no name.
   init?(property: [String: Any]) {
     guard let name = property["name"] as? String else { return nil }
     self.name = name
@@ -123,8 +123,8 @@ public final class File: NSObject {
     return "\(name).\(type.fileExtension)"
   }
 
-  /// Returns the milliseconds since 1970, or more if that number was returned before. So two files never
-  /// share a name.
+  /// Returns the milliseconds since 1970. If the last result was not less, returns the last result plus one,
+  /// so that two files never get the same name.
   private static func nextTime() -> Int {
     lastTime.withLock { last in
       last = max(last + 1, Int(Date().timeIntervalSince1970 * 1000))

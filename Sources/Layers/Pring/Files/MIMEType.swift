@@ -1,9 +1,9 @@
-// The kinds of files, as content types and as file extensions.
+// Content types of files, with their file extensions.
 
 public import LayerKit
 
 extension File {
-  /// Kinds of files.
+  /// A content type with a file extension.
   public enum MIMEType: Sendable {
     /// Text.
     case plain
@@ -35,7 +35,7 @@ extension File {
     case gif
     /// A video in MP4.
     case mp4
-    /// The content type and the extension.
+    /// Any content type, with a file extension.
     case custom(String, String)
   }
 }

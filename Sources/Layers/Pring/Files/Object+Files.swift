@@ -5,15 +5,15 @@ public import FirebaseStorage
 private import Foundation
 
 extension Document where Self: Object {
-  /// Whether a save or an update starts with uploads.
+  /// Whether a save or an update has files to upload.
   public func shouldUploadFiles(_ id: String) -> Bool {
     let container = UploadContainer()
     pringCollectFiles(into: container, "")
     return !container.files.isEmpty
   }
 
-  /// Uploads all files that are not uploaded yet, with those of the objects that are written with this one.
-  /// With a container, only collects the files.
+  /// Uploads all new files of this object and of the objects that are written with it. With a container, only
+  /// adds the files to the container.
   @discardableResult
   public func saveFiles(
     _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
@@ -32,7 +32,8 @@ extension Document where Self: Object {
     return container.begin(on: reference.firestore.callbackQueue, block)
   }
 
-  /// Deletes the files of the properties, of nested objects and of lists. Errors are ignored.
+  /// Deletes the files of the properties, of nested objects and of lists. Errors are ignored. With a
+  /// container, only adds the files to the container.
   public func deleteFiles(_ id: String, container: DeleteContainer?, block: (((any Error)?) -> Void)?) {
     if let container {
       if container.visit(self) { container.files += storedFiles }
@@ -62,10 +63,10 @@ extension Object {
 
   var pringSavedFiles: [File] { pringFiles.filter(\.isSaved) }
 
-  /// The references where bytes of this document may be.
+  /// The storage references that may have bytes of this document's files.
   fileprivate var storedFiles: [StorageReference] { pringFiles.filter { !$0.name.isEmpty }.compactMap(\.ref) }
 
-  /// The files of the state that the last write took.
+  /// The files in the notes of the last write.
   var pringNoteFiles: [File] {
     return zip(pringSchema.properties, pringTracking.latestNotes).flatMap { property, note -> [File] in
       switch property.role {
@@ -75,8 +76,8 @@ extension Object {
     }
   }
 
-  /// Collects the files to upload before this object can be written. The names of other objects' files start
-  /// with the path that leads to them.
+  /// Collects the files to upload before this object is written. For a file of another object, the name
+  /// starts with the path to that object.
   func pringCollectFiles(into container: UploadContainer, _ prefix: String) {
     guard container.visit(self) else { return }
     pringAdoptChildren()

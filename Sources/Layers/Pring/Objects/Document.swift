@@ -129,7 +129,7 @@ extension StorageLinkable {
   public var timeout: Int { 30 }
 }
 
-// MARK: Belonging
+// MARK: Parents and links
 
 /// A property value with a link to its object.
 public protocol HasParent {

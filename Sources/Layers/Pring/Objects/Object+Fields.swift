@@ -54,7 +54,7 @@ extension Object {
     pringRemember()
   }
 
-  // MARK: What belongs to it
+  // MARK: Children
 
   /// Sets the parent of all property values that have one. Code that accesses files or children must call
   /// this first.

@@ -24,7 +24,7 @@ import LayerKit
 ///
 /// Use an object on one thread at a time. The completion handlers use it on the callback queue.
 open class Object: NSObject, Document, HasParent {
-  // MARK: The class
+  // MARK: Class
 
   open class var modelVersion: Int { 1 }
 
@@ -41,7 +41,7 @@ open class Object: NSObject, Document, HasParent {
 
   private(set) lazy var pringSchema = Schema.of(type(of: self))
 
-  // MARK: The place
+  // MARK: Location
 
   /// The document of the object; nil until it is first needed. So an object that is created from a snapshot
   /// generates no random id.
@@ -88,7 +88,7 @@ open class Object: NSObject, Document, HasParent {
     self.key = key
   }
 
-  // MARK: The state
+  // MARK: State
 
   var pringTimes = DocumentTimes()
 
@@ -138,7 +138,7 @@ open class Object: NSObject, Document, HasParent {
   /// default decoding.
   open func decode(_ key: String, value: Any?) -> Bool { false }
 
-  // MARK: Making objects
+  // MARK: Creating objects
 
   /// Creates an object for a new document in the collection of the class. The document has a random id.
   public override required init() {
@@ -180,7 +180,7 @@ open class Object: NSObject, Document, HasParent {
     isSaved = true
   }
 
-  // MARK: As others see it
+  // MARK: Description and equality
 
   open override var description: String {
     let properties = allChildrenUpToRootObject.map { child in

@@ -235,7 +235,7 @@ extension Optional: AnyOptional {
   var content: Any? { self }
 }
 
-// MARK: Objects and what refers to them
+// MARK: Nested objects and containers
 
 /// A property whose value is an object, stored as a map of its properties.
 final class NestedProperty<Value>: Property, @unchecked Sendable {

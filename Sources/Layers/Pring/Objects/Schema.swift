@@ -35,7 +35,7 @@ final class Schema: Sendable {
     return schema
   }
 
-  // MARK: Properties by their types
+  // MARK: Kinds of properties
 
   private static let lazyPrefix = "$__lazy_storage_$_"
 

@@ -1,15 +1,16 @@
-// Listening that ends with the lifetime of an object.
+// Listeners that end when their disposer is freed.
 
 public import FirebaseFirestore
 import LayerKit
 
-/// An observation that can be ended. Ending it again does nothing.
+/// An observation that can be ended.
 public protocol ReferenceObservationDisposable {
   /// Ends the observation. A second call does nothing.
   func dispose()
 }
 
-/// Ends the listening on `dispose` or when it is freed. Keep it as long as the listening is needed.
+/// Removes a listener on `dispose` or when the disposer is freed. Keep the disposer as long as the listener
+/// is needed.
 public final class Disposer<T: Document>: ReferenceObservationDisposable {
   /// The listener that the disposer removes.
   public enum ObserveType: Sendable {
@@ -20,7 +21,7 @@ public final class Disposer<T: Document>: ReferenceObservationDisposable {
     /// The listener of a document.
     case value(any ListenerRegistration)
 
-    /// The listener's registration in the database; nil if there is none.
+    /// The registration of the listener; nil if there is none.
     public var listener: (any ListenerRegistration)? {
       switch self {
       case .none: nil
@@ -42,7 +43,8 @@ public final class Disposer<T: Document>: ReferenceObservationDisposable {
 
 extension Disposer: Sendable {}
 
-/// Disposes of its base on `dispose` or when it is freed, even if the base is also kept elsewhere.
+/// A type-erased disposer. It disposes of its base on `dispose` or when it is freed, even if the base is also
+/// kept elsewhere.
 public final class AnyDisposer: ReferenceObservationDisposable {
   /// The wrapped disposer.
   public let base: any ReferenceObservationDisposable

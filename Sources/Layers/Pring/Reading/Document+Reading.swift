@@ -46,7 +46,8 @@ extension Document {
 
   // MARK: Async
 
-  /// Returns nil if the document does not exist. Needs no callback queue.
+  /// Reads the document with this id in the collection of the class; nil if it does not exist. Does not use
+  /// the callback queue.
   nonisolated(nonsending) public static func get(_ id: String) async throws -> Self? {
     Self(snapshot: try await reference.document(id).getDocument())
   }

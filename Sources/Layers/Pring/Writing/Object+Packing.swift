@@ -1,4 +1,4 @@
-// Packs an object into a batch, with everything that is saved with it.
+// Adds the writes of an object, and of everything that is saved with it, to a batch.
 
 public import FirebaseFirestore
 private import FirebaseStorage
@@ -6,9 +6,9 @@ import Foundation
 import LayerKit
 
 extension Object {
-  /// Adds the writes of this object and of its children, each object once for a batch. A new object is
-  /// written as a whole, a saved object with its changes. A deletion only deletes the document of this
-  /// object.
+  /// Adds the writes of this object and of its children. An object that is already in the batch is not added
+  /// again. A new object is written as a whole, a saved object with its changes. A deletion deletes only the
+  /// document of this object.
   @discardableResult
   public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
     let packing = Packing.of(batch)
@@ -23,7 +23,7 @@ extension Object {
     return batch
   }
 
-  /// Adds the deletion of the document and of the loaded members of its collections.
+  /// Adds the deletions of the document and of the loaded members of its collections.
   func pringPackDeletionWithMembers(_ batch: WriteBatch) {
     pack(.delete, batch: batch)
     if Packing.of(batch).addMembers(of: self) { packMemberDeletions(batch) }
@@ -63,7 +63,7 @@ extension Object {
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
     var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
-    // Each file is removed once.
+    // Deletes each file once.
     flight.removals = old.filter { kept.insert($0.fullPath).inserted }
     pringTracking.unremoved = []
     packing.remove(flight.removals)
@@ -82,12 +82,12 @@ extension Object {
     }
   }
 
-  /// Takes the times of the commit from the database.
+  /// Reads the times of the commit from the database.
   private func takeTimes() {
     if let snapshot = reference.publishedSnapshot(), snapshot.exists { pringTimes.update(from: snapshot) }
   }
 
-  /// Packs collections, references and relations, also those of nested objects.
+  /// Packs collections, references and relations, including those of nested objects.
   private func packChildren(_ type: BatchType, _ batch: WriteBatch) {
     for (_, property) in pringActiveProperties {
       switch property.role {
@@ -98,8 +98,8 @@ extension Object {
     }
   }
 
-  /// Marks this object and its children as written, each once for an id. Objects in a batch that this
-  /// process commits are marked without this call.
+  /// Marks this object and its children as written. A second call with the same id does nothing. A batch that
+  /// this process commits marks its objects without this call.
   public func batch(_ type: BatchType, completion batchID: String) {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
@@ -120,8 +120,8 @@ extension Object {
 }
 
 extension Object {
-  /// In debug builds, logs once for each property of a new document that is not stored although `ignore`
-  /// lacks it.
+  /// In debug builds, logs each property of a new document that is not stored and that `ignore` does not
+  /// list. Each property is logged once.
   func pringTellWhatIsLeftOut(of fields: [String: Any]) {
     #if DEBUG
     let ignored = Set(ignore)
@@ -138,7 +138,7 @@ extension Object {
     let message =
       "[Pring] \(type(of: self)).\(name) is not stored: \(reason). If that is as it should be, name it in "
       + "ignore.\n"
-    // An error of the log must not fail the write.
+    // A logging error must not fail the write.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
 }

@@ -1,8 +1,8 @@
-// Saving, updating and deleting an object.
+// Saves, updates and deletes an object.
 //
-//   1. its files are uploaded, and those of what is written with it
-//   2. all of it is packed into one batch, and that is committed
-//   3. the objects learn how it went (Packing), and files that nothing leads to any more are deleted
+//   1. The files of the object and of all objects that are written with it are uploaded.
+//   2. All documents are packed into one batch, and the batch is committed.
+//   3. The objects receive the result (Packing). Files that no document references any more are deleted.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -11,12 +11,12 @@ import LayerKit
 extension Object {
   // MARK: Saving
 
-  /// Writes a new document with everything that belongs to it: the files first, then all documents together.
-  /// `block` gets the reference and no error once all of it is durable. The tasks are those of the uploads,
-  /// by the names of the properties.
+  /// Writes a new document and everything that is saved with it. The files are uploaded first, and then all
+  /// documents are committed together. `block` receives the reference and no error once all writes are
+  /// durable. Returns the upload tasks, by property name.
   ///
-  /// An object that is saved is to be updated. To save it is a mistake: it traps in debug builds and is an
-  /// error in others.
+  /// Saving an object that is already saved is a programming error; call `update` instead. It traps in debug
+  /// builds. In other builds, `block` receives an error and nothing is written.
   @discardableResult
   public func save(
     _ block: ((DocumentReference?, (any Error)?) -> Void)? = nil
@@ -24,7 +24,7 @@ extension Object {
     save(nil, block: block)
   }
 
-  /// The same with the writes of a batch, which is committed.
+  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
   @discardableResult
   public func save(
     _ batch: WriteBatch? = nil, block: ((DocumentReference?, (any Error)?) -> Void)? = nil
@@ -42,8 +42,8 @@ extension Object {
     }
   }
 
-  /// Of a save; nil if there is none. Applications rely on the difference, so that nothing is updated in
-  /// silence.
+  /// The error of saving an object that is already saved; nil if the object is not saved. Applications rely
+  /// on the difference between `save` and `update`, so a save never updates silently.
   private var refusal: DocumentError? {
     guard isSaved else { return nil }
     let error = DocumentError(
@@ -55,14 +55,14 @@ extension Object {
 
   // MARK: Updating
 
-  /// Writes what has changed, or all of an object that is not saved. Nothing is written if nothing has
-  /// changed, apart from what belongs to this object.
+  /// Writes the changes, or the whole object if it is not saved. If the object itself has not changed, only
+  /// its children are written.
   @discardableResult
   public func update(_ block: (((any Error)?) -> Void)? = nil) -> [String: StorageUploadTask] {
     update(nil, block: block)
   }
 
-  /// The same with the writes of a batch, which is committed.
+  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
   @discardableResult
   public func update(
     _ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil
@@ -72,10 +72,11 @@ extension Object {
 
   // MARK: Deleting
 
-  /// Deletes the files of the properties, and then the document. Documents below it stay.
+  /// Deletes the files of the properties and then the document. Documents in collections below it are not
+  /// deleted.
   public func delete(_ block: (((any Error)?) -> Void)? = nil) { delete(nil, block: block) }
 
-  /// The same with the writes of a batch, which is committed.
+  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
   public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
     let batch = batch ?? reference.firestore.batch()
     deleteFiles(id, container: nil) { [self] _ in
@@ -89,7 +90,7 @@ extension Object {
 
   private func forgetStored() {
     isSaved = false
-    // Their bytes are gone: a later save uploads them again.
+    // The bytes are deleted, so a later save must upload the files again.
     for file in pringFiles { file.downloadURL = nil }
     pringRemember()
   }
@@ -117,8 +118,8 @@ extension Object {
     }
   }
 
-  /// Behind transfers: the user may have ended the database meanwhile, and made no mistake. Then nothing is
-  /// written, and whoever is in the batch learns it.
+  /// Commits a batch after transfers. The app may have terminated the database during the transfers, which is
+  /// no programming error. Then nothing is written, and the objects in the batch receive the error.
   private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
     batch.commitOrFail { error in
       if let error { (batch.companion as? Packing)?.tell(error) }
@@ -126,16 +127,16 @@ extension Object {
     }
   }
 
-  /// Of one that is not, no object can be packed: those without a place would be given one of another
-  /// database.
+  /// Whether the database was not terminated. After termination no object is packed, because an object
+  /// without a reference would get one in another database.
   private func isAlive(_ firestore: Firestore) -> Bool { (try? firestore.checkLiving()) != nil }
 
   // MARK: Async
   //
-  // Without a way over the callback queue, apart from uploads: objects learn how it went where they are
-  // awaited.
+  // Only uploads use the callback queue. The objects receive the result in the task that awaits the call.
 
-  /// Returns once everything is durable.
+  /// Saves the object, and returns when all writes are durable. If the object is already saved, traps in
+  /// debug builds and throws in other builds.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> DocumentReference {
     if let refusal { throw refusal }
@@ -143,7 +144,7 @@ extension Object {
     return reference
   }
 
-  /// Writes what has changed; returns when it is on stable storage.
+  /// Writes the changes, and returns when they are durable.
   nonisolated(nonsending) public func update() async throws { try await write(.update) }
 
   nonisolated(nonsending) private func write(_ type: BatchType) async throws {
@@ -165,7 +166,7 @@ extension Object {
     await packing.removeFiles()
   }
 
-  /// Deletes the object; returns when that is on stable storage.
+  /// Deletes the files and then the document, and returns when the deletion is durable.
   nonisolated(nonsending) public func delete() async throws {
     let batch = reference.firestore.batch()
     let deletions = DeleteContainer()

@@ -1,13 +1,14 @@
-// What objects know about a batch that they are packed into.
+// The objects and file deletions of a batch.
 
 import FirebaseFirestore
 import FirebaseStorage
 private import Foundation
 
-/// One for each batch: who is in it, whom to tell how it fared, and which files go once it is committed.
+/// The state of one batch: its objects, the closures that receive its result, and the files to delete after
+/// its commit.
 final class Packing: BatchCompanion, @unchecked Sendable {
-  // Unchecked, because it belongs to the thread of the objects until the commit, and to the end of that
-  // afterwards.
+  // Unchecked, because only the thread of the objects uses it before the commit, and only the end of the
+  // commit uses it afterwards.
 
   private struct Visit: Hashable {
     var object: ObjectIdentifier
@@ -17,12 +18,14 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   private var visits: Set<Visit> = []
   /// Objects whose loaded members are deleted with them.
   private var emptied: Set<ObjectIdentifier> = []
-  /// They keep the objects as well, so that identifiers stay what they are.
+  /// Closures that receive the result of the batch. They also keep the objects alive, so that no other object
+  /// can have the same `ObjectIdentifier`.
   private var landings: [((any Error)?) -> Void] = []
-  /// Of what was replaced and removed.
+  /// The deletions of replaced and removed files.
   let removals = DeleteContainer()
 
-  /// A batch that nobody commits any more wrote nothing: what it carried is to be written by the next.
+  /// A batch that is freed without a commit has written nothing. Its objects receive an error, so that their
+  /// next write includes the changes.
   deinit {
     guard !landings.isEmpty else { return }
     tell(DocumentError(kind: .lostCompletion, description: "The batch has gone without an end."))
@@ -35,7 +38,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     return packing
   }
 
-  /// False if it is in the batch already. Whoever is added takes part in what comes of it.
+  /// Adds an object, which stays alive until the end of the batch. Returns false if the object is already in
+  /// the batch.
   func add(_ object: Object, _ type: BatchType) -> Bool {
     guard visits.insert(Visit(object: ObjectIdentifier(object), isDeletion: type == .delete)).inserted else {
       return false
@@ -44,7 +48,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     return true
   }
 
-  /// False if the members of the object are in the batch already. The object itself is.
+  /// Marks the loaded members of an object as deleted by the batch. Returns false if they are marked already.
+  /// The object itself is in the batch.
   func addMembers(of object: Object) -> Bool { emptied.insert(ObjectIdentifier(object)).inserted }
 
   func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
@@ -62,7 +67,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     landings = []
   }
 
-  /// What is left over if this fails is nobody's any more; the document is right.
+  /// Deletes the replaced and removed files. If that fails, an unreferenced file remains, but the document is
+  /// correct.
   nonisolated(nonsending) func removeFiles() async {
     await withCheckedContinuation { done in removals.begin(on: nil) { _ in done.resume() } }
   }

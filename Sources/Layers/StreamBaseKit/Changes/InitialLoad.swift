@@ -1,4 +1,4 @@
-// The end of a stream's initial load, which each delegate is told once.
+// The end of a stream's initial load, which is reported once to each delegate.
 
 import Foundation
 
@@ -11,14 +11,14 @@ struct InitialLoad {
 
   var isFinished: Bool { isOver }
 
-  /// The first outcome stays.
+  /// Records the end of the load. Only the first call counts.
   mutating func finish(_ error: NSError?) {
     guard !isOver else { return }
     isOver = true
     self.error = error
   }
 
-  /// What the delegate is still to be told; nil for nothing.
+  /// Returns the result of the load if the delegate has not received it yet; otherwise nil.
   mutating func news(for delegate: (any StreamBaseDelegate)?) -> News? {
     guard isOver, let delegate, delegate !== told else { return nil }
     told = delegate

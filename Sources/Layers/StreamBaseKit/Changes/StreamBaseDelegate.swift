@@ -4,11 +4,11 @@ public import Foundation
 
 /// Receives the changes of a stream, on the callback queue. All methods have an empty default.
 ///
-/// A batch starts with `streamWillChange` and ends with `streamDidChange`. In between come the deleted rows,
-/// counted before the batch, and the added rows, counted after it. During all calls the stream has its new
-/// state. Changes of items that do not move are reported separately.
+/// A batch starts with `streamWillChange` and ends with `streamDidChange`. Between them, the deleted rows are
+/// reported first, counted before the batch, and then the added rows, counted after it. During all calls the
+/// stream has its new state. Changes of items that do not move are reported separately.
 ///
-/// Streams hold their delegates weakly, so the creator of a delegate has to keep it.
+/// Streams reference their delegates weakly, so the creator of a delegate must keep it.
 public protocol StreamBaseDelegate: AnyObject {
   /// A batch starts.
   func streamWillChange()
@@ -20,7 +20,7 @@ public protocol StreamBaseDelegate: AnyObject {
   func streamItemsDeleted(_ paths: [IndexPath])
   /// The items at these paths have changed content.
   func streamItemsChanged(_ paths: [IndexPath])
-  /// Called once, when the initial items are there or could not be read.
+  /// Called once, when the initial items were read or could not be read.
   func streamDidFinishInitialLoad(_ error: NSError?)
   /// A later read has failed.
   func streamDidFail(_ error: NSError)

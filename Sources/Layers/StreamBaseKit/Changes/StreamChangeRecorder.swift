@@ -1,32 +1,32 @@
-// A delegate that writes down what it hears.
+// A delegate that records the changes of a stream.
 
 public import Foundation
 
-/// Collects what a stream tells, for tests and for programs without a user interface.
+/// Records the changes of a stream, for tests and for programs without a user interface.
 ///
-/// The stream does not keep it: whoever makes it has to.
+/// The stream does not retain the recorder, so its creator must.
 open class StreamChangeRecorder: StreamBaseDelegate {
-  /// What was told at once.
+  /// One reported change.
   public enum Change: Equatable {
-    /// Items came and went.
+    /// Items were deleted and added.
     case batch(deleted: [IndexPath], added: [IndexPath])
-    /// Items have other content.
+    /// Items have new content.
     case changed([IndexPath])
-    /// The first answer is there, with an error if there is none.
+    /// The initial load has ended, with an error if it failed.
     case initialLoad(NSError?)
     /// Listening failed.
     case failed(NSError)
   }
 
-  /// What was told, in order.
+  /// The recorded changes, in order.
   public private(set) var changes: [Change] = []
   private var deleted: [IndexPath] = []
   private var added: [IndexPath] = []
 
-  /// Nothing was told yet.
+  /// Creates an empty recorder.
   public init() {}
 
-  /// What came since it was last taken.
+  /// Removes and returns the recorded changes.
   open func take() -> [Change] {
     defer { changes = [] }
     return changes

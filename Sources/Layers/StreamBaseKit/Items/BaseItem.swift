@@ -1,28 +1,28 @@
-// One stored record as an object.
+// A stored record as an object.
 
 import LayerKit
 
-/// What has a key.
+/// An object with a key.
 public protocol KeyedObject: AnyObject {
-  /// What names it; nil before it is created.
+  /// The key; nil before the object is created.
   var key: String? { get }
 }
 
-/// A record: its key is the last component of its path, `dict` is what is stored.
+/// A record. Its key is the last component of its path, and `dict` contains its stored fields.
 public protocol BaseItemProtocol: KeyedObject {
-  /// Nil until it is created.
+  /// The key; nil until the record is created.
   var key: String? { get set }
-  /// What is stored.
+  /// The stored fields.
   var dict: [String: Any] { get }
-  /// An item with this key and nothing else.
+  /// Creates an item with this key and without fields.
   init(key: String?)
-  /// The record has these fields now; nil if it was deleted.
+  /// Sets the fields of the record. `dict` is nil if the record was deleted.
   func update(_ dict: [String: Any]?)
-  /// An item of its own with what is stored of this one.
+  /// Returns a separate item with the same key and stored fields.
   func clone() -> any BaseItemProtocol
 }
 
-/// The base of an app's own records.
+/// The base class of an app's records.
 ///
 /// ```swift
 /// class Note: BaseItem {
@@ -42,20 +42,20 @@ public protocol BaseItemProtocol: KeyedObject {
 /// ```
 open class BaseItem: Equatable, BaseItemProtocol {
   public var key: String?
-  /// By their fields; as of the state that a stream gave it last.
+  /// The pending server timestamps by field name, from the last state that a stream has set.
   var kitPendingTimes: [String: PendingTime] = [:]
 
   open var dict: [String: Any] { [:] }
 
-  /// An item without a key.
+  /// Creates an item without a key.
   public convenience init() { self.init(key: nil) }
 
   public required init(key: String?) { self.key = key }
 
   open func update(_ dict: [String: Any]?) {}
 
-  /// Another instance of the same class, with the same key and what is in `dict`. Objects in there are
-  /// shared, and what is not in there is lost.
+  /// Returns another instance of the same class with the same key and the fields of `dict`. Objects in `dict`
+  /// are shared. State that is not in `dict` is not copied.
   open func clone() -> any BaseItemProtocol {
     let copy = type(of: self).init(key: key)
     copy.update(dict)
@@ -63,7 +63,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
     return copy
   }
 
-  /// By the keys; without any, by identity.
+  /// Compares the keys, or the identities if a key is nil.
   public static func == (left: BaseItem, right: BaseItem) -> Bool {
     guard let key = left.key, let other = right.key else {
       return left === right
@@ -72,5 +72,5 @@ open class BaseItem: Equatable, BaseItemProtocol {
   }
 }
 
-/// The same under the name that the documentation of the original uses.
+/// An alias that the documentation of the original uses.
 public typealias StreamBaseItem = BaseItem

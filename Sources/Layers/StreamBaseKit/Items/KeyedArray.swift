@@ -1,20 +1,20 @@
-// An array whose elements are found by their keys.
+// An array whose elements can be found by key.
 
 import LayerKit
 
-/// Objects with keys, in any order. Finding one by its index or its key, and appending, take constant time;
-/// inserting and removing take time in proportion to what comes behind.
+/// An array of objects with keys. Lookup by index or key, and append, take constant time. Insertion and
+/// removal take time proportional to the number of following objects.
 ///
-/// All keys differ, and none is nil; whoever adds an object that breaks this ends the program.
+/// All keys differ, and none is nil. Adding an object that violates this traps.
 open class KeyedArray<T: KeyedObject> {
-  /// In their order.
+  /// The objects in order.
   public private(set) var rawArray: [T]
   private var places: [ExactKey: Int] = [:]
 
-  /// Begins with these objects.
+  /// Creates an array of these objects.
   public convenience init(objects: T...) { self.init(rawArray: objects) }
 
-  /// Begins with these objects.
+  /// Creates an array of these objects.
   public init(rawArray: [T]) {
     self.rawArray = rawArray
     number(from: 0)
@@ -22,24 +22,24 @@ open class KeyedArray<T: KeyedObject> {
 
   // MARK: Finding
 
-  /// The index of the object with this key.
+  /// Returns the index of the object with this key; nil if there is none.
   open func find(_ key: String) -> Int? { places[ExactKey(key)] }
 
-  /// Whether there is one with this key.
+  /// Returns whether there is an object with this key.
   open func has(_ key: String) -> Bool { find(key) != nil }
 
-  // MARK: Changing
+  // MARK: Changes
 
-  /// Adds objects at the end.
+  /// Appends objects.
   open func append(_ objects: T...) { extend(objects) }
 
-  /// Adds objects at the end.
+  /// Appends objects.
   open func extend(_ objects: [T]) {
     rawArray += objects
     number(from: rawArray.count - objects.count)
   }
 
-  /// Adds an object at a place.
+  /// Inserts an object at an index.
   open func insert(_ object: T, atIndex: Int) {
     precondition((0...rawArray.count).contains(atIndex), "There is no place \(atIndex) in \(rawArray.count).")
     checkIsNew(object)
@@ -47,20 +47,20 @@ open class KeyedArray<T: KeyedObject> {
     renumber(from: atIndex)
   }
 
-  /// Takes the object at a place out.
+  /// Removes the object at an index.
   open func removeAtIndex(_ atIndex: Int) {
     let removed = rawArray.remove(at: atIndex)
     if let key = removed.key { places[ExactKey(key)] = nil }
     renumber(from: atIndex)
   }
 
-  /// Takes everything out.
+  /// Removes all objects.
   open func clear() { reset([]) }
 
-  /// Takes what the other one has.
+  /// Replaces the objects with those of another array.
   open func reset(_ other: KeyedArray<T>) { reset(other.rawArray) }
 
-  /// Takes these objects.
+  /// Replaces the objects.
   open func reset(_ rawArray: [T]) {
     self.rawArray = rawArray
     places = [:]
@@ -69,14 +69,14 @@ open class KeyedArray<T: KeyedObject> {
 
   // MARK: Places
 
-  /// Of objects that are new.
+  /// Records the indexes of new objects.
   private func number(from start: Int) {
     for index in rawArray.indices.dropFirst(start) {
       places[checkIsNew(rawArray[index])] = index
     }
   }
 
-  /// Of objects that moved.
+  /// Updates the indexes of moved objects.
   private func renumber(from start: Int) {
     for index in rawArray.indices.dropFirst(start) {
       guard let key = rawArray[index].key else { continue }

@@ -1,18 +1,19 @@
-// Times that the remote has still to set, as items have them.
+// Pending server timestamps in items.
 
 import FirebaseFirestore
 
-/// For it, the item has the time of the write on this machine, whose clock may be wrong. It is not what is
-/// stored, and not where the query has the record, which is behind all times.
+/// A pending server timestamp. The item has the local time of the write instead, and the local clock may be
+/// wrong. That time is not stored. It also does not give the record's position in the query, which is after
+/// all other times.
 struct PendingTime {
-  /// What the item made of this machine's time, as bytes that sort; those of null if it keeps none.
+  /// The sort bytes of the value that the item has for the local time; the bytes of null if it keeps none.
   let estimate: [UInt8]
-  /// Bytes that sort as the query does.
+  /// Bytes that compare in the order of the query.
   let place: [UInt8]
 }
 
 extension BaseItem {
-  /// Takes the fields of a document.
+  /// Sets the fields of the item from a document.
   func kitTake(_ document: DocumentSnapshot) {
     update(document.data(with: .estimate))
     kitPendingTimes = [:]
@@ -26,13 +27,13 @@ extension BaseItem {
     }
   }
 
-  /// The time that stands for a field which has `bytes`; nil if there is none, or it has something else by
-  /// now.
+  /// Returns the pending timestamp of a field whose present value has these sort bytes. Nil if there is none,
+  /// or if the value has changed.
   func kitPendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
     kitPendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
   }
 
-  /// The fields of `dict` that have nothing but this machine's time.
+  /// Returns the fields of `dict` that contain only the local time of a pending timestamp.
   func kitEstimates(in dict: [String: Any], _ firestore: Firestore) -> Set<String> {
     guard !kitPendingTimes.isEmpty else { return [] }
     let null = SortBytes.of(nil, in: firestore)

@@ -1,8 +1,8 @@
 // Items in order, found by key and by row, in logarithmic time.
 //
 // Invariants:
-//   - The noted places of the entries are in order.
-//   - If there is an array, it has the items of the rows.
+//   - The stored positions of the entries are in order.
+//   - The array, if it exists, has the items of the rows.
 
 import LayerKit
 
@@ -21,7 +21,7 @@ struct SortedItems {
 
   var count: Int { rows.count }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   subscript(row: Int) -> BaseItem { array?[row] ?? rows[row].item }
 
@@ -29,12 +29,12 @@ struct SortedItems {
 
   func row(_ key: ExactKey) -> Int? { rows.row(key) }
 
-  /// Returns how many items come before the first item after the place.
+  /// Returns the number of items at or before a position.
   func rows(upTo place: StreamOrder.Place) -> Int {
     rows.partition { order.areInOrder(place, $0.place) }
   }
 
-  /// Returns how many items come before the place.
+  /// Returns the number of items before a position.
   func rows(before place: StreamOrder.Place) -> Int {
     rows.partition { !order.areInOrder($0.place, place) }
   }
@@ -44,7 +44,7 @@ struct SortedItems {
     if array == nil { array = rows.map(\.item) }
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   /// Inserts items whose keys are new.
   mutating func insert(_ items: [(key: ExactKey, item: BaseItem)]) {
@@ -68,7 +68,7 @@ struct SortedItems {
     if rows.remove(key) != nil { array = nil }
   }
 
-  /// Makes `item` the item of a key, if it belongs in the row of the key. Otherwise changes nothing and
+  /// Makes `item` the item of a key if it belongs in the row of the key. Otherwise changes nothing and
   /// returns false.
   mutating func settle(_ key: ExactKey, _ item: BaseItem) -> Bool {
     guard let old = rows.element(key), let row = rows.row(key) else { return false }
@@ -84,6 +84,6 @@ struct SortedItems {
 
   private func areInOrder(_ left: Entry, _ right: Entry) -> Bool { order.areInOrder(left.place, right.place) }
 
-  /// Traps if an item is not where its noted place belongs. Linear.
+  /// Traps if an item is not where its stored position belongs. Takes linear time.
   func checkInvariants() { rows.checkInvariants(areInOrder: areInOrder) }
 }

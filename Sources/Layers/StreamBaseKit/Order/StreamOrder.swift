@@ -3,15 +3,15 @@
 import FirebaseFirestore
 import LayerKit
 
-/// Order by key, or by the value of a child and then by key, as in the database. Descending order reverses
+/// An order by key, or by the value of a child and then by key, as in the database. Descending order reverses
 /// both.
 struct StreamOrder {
   var child: String?
   var isAscending = true
   var firestore: Firestore?
 
-  /// The place of an item when it was noted. Items change in place, so an order of their present values
-  /// could change during a search.
+  /// The position of an item at the time of the call. Items change in place, so comparing their present
+  /// values could change the order during a search.
   struct Place: Equatable {
     let value: [UInt8]
     let key: String

@@ -23,7 +23,7 @@ struct VisibleItems {
 
   var count: Int { min(limit ?? .max, items.count) }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   subscript(row: Int) -> BaseItem {
     precondition((0..<count).contains(row), "There is no row \(row) of \(count).")
@@ -52,7 +52,7 @@ struct VisibleItems {
 
   mutating func prepareToIterate() { items.prepareToIterate() }
 
-  /// Whether a listed item still belongs where it is.
+  /// Whether a listed item still belongs in its row.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
     guard let item = items.item(key) else { return false }
     return items.settle(key, item)
@@ -63,7 +63,7 @@ struct VisibleItems {
 
   func checkInvariants() { items.checkInvariants() }
 
-  // MARK: Changing
+  // MARK: Changes
 
   /// Sets the items of these distinct keys, removes the keys without an item, and sets the limit. The work
   /// is proportional to the keys, and to the rows that cross a changed limit.

@@ -2,8 +2,8 @@
 //
 //   key  := time:8 random:12       characters of an alphabet of 64, in the order of their bytes
 //
-// The time is in milliseconds. If it is not later than that of the last key, the key has the random digits of
-// the last key plus one.
+// The time is in milliseconds. If the clock has not advanced since the last key, the new key repeats the time
+// of the last key and increments its random digits.
 
 import ByteStore
 import Foundation

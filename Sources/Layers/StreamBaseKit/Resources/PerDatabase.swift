@@ -1,4 +1,4 @@
-// Objects that are shared by the users of one database.
+// Objects that all users of one database share.
 
 private import ByteStore
 import FirebaseFirestore

@@ -1,8 +1,8 @@
-// From places back to paths as they were registered.
+// Maps the paths of documents back to registered paths.
 
 private import ByteStore
 
-/// The paths that the bases of a database have registered, with their paddings.
+/// The paths that the bases of a database have registered, with their padding collections.
 final class RegisteredPaths: Sendable {
   private struct Entry {
     let path: ResourcePath
@@ -15,7 +15,8 @@ final class RegisteredPaths: Sendable {
     entries.withLock { $0.append(Entry(path: path, padding: padding)) }
   }
 
-  /// The components of a document's path without the one that was put in; nil if nothing is registered there.
+  /// Returns the components of a document's path without the padding collection; nil if no registered path
+  /// matches.
   func components(of document: [String]) -> [String]? {
     entries.withLock { entries in
       entries.lazy.compactMap { $0.path.components(at: document, padding: $0.padding) }.first
@@ -24,7 +25,7 @@ final class RegisteredPaths: Sendable {
 }
 
 extension ResourcePath {
-  /// What the path was resolved to, if that gave this document.
+  /// Returns the resolved components that give this document path; nil if the path does not match it.
   fileprivate func components(at document: [String], padding: String) -> [String]? {
     var resolved = document
     if (components.count - 1).isMultiple(of: 2) {

@@ -1,4 +1,4 @@
-// From classes to places, and who hears if there is none.
+// Finds the locations of records, and reports errors.
 
 import FirebaseFirestore
 import Foundation
@@ -13,7 +13,7 @@ extension ResourceBase {
     return ResourcePath(path)
   }
 
-  /// With another key than the instance's own.
+  /// Returns the location of a record with this key, which may differ from the instance's own key.
   func kitPlace(
     of instance: any BaseItemProtocol, _ key: String?, _ context: ResourceContext
   ) throws(ResourceError) -> ResourcePlace {
@@ -42,7 +42,8 @@ extension ResourceBase {
     DocumentReference(firebase, place.document)
   }
 
-  /// Of something that cannot even be tried. In debug builds, an app that does not handle errors ends here.
+  /// Reports an error that prevents a write from starting. In debug builds, traps if there is no error
+  /// handler.
   func kitReport(_ error: ResourceError) {
     if let errorHandler { return errorHandler(error.nsError) }
     assertionFailure(error.message)

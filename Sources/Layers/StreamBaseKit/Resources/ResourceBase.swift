@@ -1,10 +1,11 @@
-// Where records are created, changed and destroyed.
+// Creates, updates and destroys records.
 
 private import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 
-/// Writes records where their classes are registered, counts them, and calls what subclasses add to that.
+/// Writes records to the paths registered for their classes, maintains counters, and calls hooks that
+/// subclasses can override.
 ///
 /// ```swift
 /// let base = ResourceBase(firebase: Firestore.firestore())
@@ -14,20 +15,20 @@ public import Foundation
 /// rooms.create(BaseItem(key: "lobby"))
 /// ```
 ///
-/// All of it belongs to the callback queue of the database. Writes of one record happen in the order of the
-/// calls, and write what it has when they are asked for.
+/// Use a base on the callback queue of its database only. Writes of one record happen in the order of the
+/// calls. A write captures the fields of its record once its first hook is done.
 open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
-  /// Where records are.
+  /// The database of the records.
   public let firebase: Firestore
   public var errorHandler: ResourceErrorHandler?
 
-  /// The collection that is put into paths whose components do not alternate between collections and
-  /// documents. It is chosen before the first class is registered.
+  /// The collection that is inserted into paths whose components do not alternate between collections and
+  /// documents. Traps if it is set after the first registration.
   public var paddingCollection = ResourceBase.standardPadding {
     didSet { precondition(paths.isEmpty, "The padding of paths is chosen before the first registration.") }
   }
 
-  /// The padding of paths unless another is chosen.
+  /// The default padding collection.
   public static let standardPadding = "items"
 
   private var paths: [ObjectIdentifier: (type: any BaseItemProtocol.Type, path: String)] = [:]
@@ -36,7 +37,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   private static let registered = PerDatabase { RegisteredPaths() }
   private let registered: RegisteredPaths
 
-  /// Knows no classes yet.
+  /// Creates a base without registered classes.
   public init(firebase: Firestore) {
     self.firebase = firebase
     kitLanes = ResourceLanes.shared[firebase]
@@ -76,8 +77,8 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: For subclasses: creating
 
-  /// Before anything is written. Nothing happens until `done` is called, and with an error nothing will. It
-  /// may be called later, on any thread.
+  /// Called before a record is created. The write starts when `done` is called with nil. An error cancels the
+  /// write. `done` may be called later, on any thread.
   open func willCreateInstance(
     _ instance: any BaseItemProtocol, key: String, context: ResourceContext,
     done: @escaping ResourceDoneHandler
@@ -85,59 +86,59 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     done(nil)
   }
 
-  /// The write is on its way, and reads see it.
+  /// Called when the creation is pending. Reads already return the record.
   open func didCreateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
-  /// The write is durable, or was refused.
+  /// Called when the creation is durable or has failed.
   open func didCreateAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
 
   // MARK: Updating
 
-  /// Called before a record is updated; `done` says whether it is.
+  /// Called before a record is updated. `done` starts or cancels the write as in `willCreateInstance`.
   open func willUpdateInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, done: @escaping ResourceDoneHandler
   ) {
     done(nil)
   }
 
-  /// Called when a record is updated here.
+  /// Called when the update is pending. Reads already return the new fields.
   open func didUpdateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
-  /// Called when that is stored, or has failed.
+  /// Called when the write is durable or has failed.
   open func didUpdateAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
 
   // MARK: Destroying
 
-  /// Called before a record is destroyed; `done` says whether it is.
+  /// Called before a record is destroyed. `done` starts or cancels the write as in `willCreateInstance`.
   open func willDestroyInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, done: @escaping ResourceDoneHandler
   ) {
     done(nil)
   }
 
-  /// Called when a record is destroyed here.
+  /// Called when the deletion is pending. Reads already return no record.
   open func didDestroyInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
-  /// Called when that is stored, or has failed.
+  /// Called when the write is durable or has failed.
   open func didDestroyAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
 
-  // MARK: What else subclasses hear
+  // MARK: For subclasses: other events
 
-  /// Something is written: `old` is what was there, `new` what will be. For a log that a server works off,
-  /// for instance. `path` is the registered one, resolved, and `extraContext` the objects that it does not
-  /// use.
+  /// Called for each write, for example to write a log that a server processes. `old` is the stored record
+  /// and `new` the record to store. `path` is the registered path with its keys filled in. `extraContext` has
+  /// the objects of the context that the path does not use.
   open func logAction(
     _ path: String, old: DocumentSnapshot?, new: (any BaseItemProtocol)?, extraContext: ResourceDict
   ) {}
 
-  /// A record was not counted, because the context has no object of the counter's class. In debug builds the
-  /// standard error output is told.
+  /// Called when a record was not counted because the context has no object of the counter's class. The
+  /// default implementation writes a message to the standard error output in debug builds.
   open func didSkipCounter(
     _ name: String, of type: any BaseItemProtocol.Type, counting instance: any BaseItemProtocol,
     context: ResourceContext
@@ -145,29 +146,31 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     #if DEBUG
     let message =
       "[StreamBaseKit] \(type).\(name) does not count: there is no \(type) in \(context.debugDescription)\n"
-    // A log that cannot be written is no reason to fail.
+    // A logging error must not fail the write.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
     #endif
   }
 
   // MARK: Paths
 
-  /// "/a/b/c", as a base that is there has registered it: without the collection that was put in. Where none
-  /// has registered anything, it is the whole path.
+  /// Returns the path of a document as an existing base has registered it, such as "/a/b/c", without the
+  /// padding collection. Returns the whole path if no base has registered it.
   open class func refToPath(_ ref: DocumentReference) -> String {
     let components = splitPath(ref.path)
     return "/" + (registered[ref.firestore].components(of: components) ?? components).joined(separator: "/")
   }
 
-  /// The parts of a path.
+  /// Returns the components of a path.
   open class func splitPath(_ path: String) -> [String] { ResourcePath.split(path) }
 
-  /// The registered path; nil if there is none.
+  /// Returns the registered path; nil if there is none.
   open func findResourcePath(_ type: any BaseItemProtocol.Type, context: ResourceContext?) -> String? {
     paths[ObjectIdentifier(type)]?.path
   }
 
-  /// Where a record with a key is. Ends the program if its class or the context does not say.
+  /// Returns the reference of a record. Calls the error handler and traps if there is none. This is the case
+  /// if the class is not registered, the key is missing or invalid, or the context lacks an object of the
+  /// path.
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
@@ -177,7 +180,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     }
   }
 
-  /// Where the records of a class are. Ends the program if its registration or the context does not say.
+  /// Returns the collection of a class. Calls the error handler and traps if there is none. This is the case
+  /// if the class is not registered, the path of its collection contains `@`, or the context lacks an object
+  /// of the path.
   open func collectionRef(
     _ type: any BaseItemProtocol.Type, context: ResourceContext
   ) -> CollectionReference {
@@ -199,19 +204,19 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Writing
 
-  /// Writes a new record, with a new key if it has none, which sorts behind those made before. If its class
-  /// is counted, or has counters, there may be none with the key yet; else it takes the place of what is
-  /// there.
+  /// Creates a record. A record without a key gets a new key, which sorts after all keys that were generated
+  /// before. If the class is counted or has counters, the creation fails if the key exists. Otherwise it
+  /// replaces an existing record.
   open func create(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).create()
   }
 
-  /// Writes what is in `dict` over what is stored, field by field.
+  /// Replaces the stored fields that `dict` contains. Other stored fields do not change.
   open func update(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).update()
   }
 
-  /// Removes a record. If there is none, nothing is counted and nothing is logged.
+  /// Deletes a record. If it does not exist, nothing is counted or logged.
   open func destroy(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).destroy()
   }

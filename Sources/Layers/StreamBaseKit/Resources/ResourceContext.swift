@@ -1,8 +1,9 @@
-// Objects by name, in levels.
+// Named objects in levels.
 
 public import FirebaseFirestore
 
-/// What paths and counters refer to: named objects, those of the upper levels before those of the lower ones.
+/// The named objects that paths and counters refer to. An object in an upper level hides objects with the
+/// same name in lower levels.
 ///
 /// ```swift
 /// let base = ResourceBase(firebase: Firestore.firestore())
@@ -15,14 +16,14 @@ open class ResourceContext: CustomDebugStringConvertible {
   private let parent: ResourceContext?
   private var resources: ResourceDict
 
-  /// A context with these records by name.
+  /// Creates a context of these objects, by name.
   public init(base: ResourceBase, resources: ResourceDict?) {
     self.base = base
     parent = nil
     self.resources = resources ?? [:]
   }
 
-  /// A context with these records beside those of its parent.
+  /// Creates a level with these objects above the levels of its parent.
   public init(parent: ResourceContext, resources: ResourceDict?) {
     base = parent.base
     self.parent = parent
@@ -50,7 +51,7 @@ open class ResourceContext: CustomDebugStringConvertible {
     return "ResourceContext \(levels.joined(separator: " over "))"
   }
 
-  /// Of the first level that has the name.
+  /// Returns the object with this name in the uppermost level that has the name.
   open func get(_ name: String) -> (any BaseItemProtocol)? {
     stack.lazy.compactMap { $0.resources[name] }.first { _ in true }
   }
@@ -58,43 +59,46 @@ open class ResourceContext: CustomDebugStringConvertible {
   /// Replaces all objects of this level.
   open func reset(_ resources: ResourceDict? = nil) { self.resources = resources ?? [:] }
 
-  /// A new level above this one, which stays as it is.
+  /// Returns a new level above this level. This level does not change.
   open func push(_ resources: ResourceDict? = nil) -> ResourceContext {
     ResourceContext(parent: self, resources: resources)
   }
 
   // MARK: Records
 
-  /// Where the record is, or is to be.
+  /// Returns the reference of the record, which need not exist. Traps if there is no reference, as
+  /// `ResourceBase.ref` does.
   open func ref(_ instance: any BaseItemProtocol) -> DocumentReference { base.ref(instance, context: self) }
 
-  /// Where records of the class are.
+  /// Returns the collection of the class. Traps if there is no collection, as `ResourceBase.collectionRef`
+  /// does.
   open func collectionRef(_ type: any BaseItemProtocol.Type) -> CollectionReference {
     base.collectionRef(type, context: self)
   }
 
-  /// Creates the record; hooks and the error handler are told how it went.
+  /// Creates the record. Hooks and the error handler receive the result.
   open func create(_ instance: any BaseItemProtocol) { base.create(instance, context: self) }
 
-  /// Updates the record; hooks and the error handler are told how it went.
+  /// Updates the record. Hooks and the error handler receive the result.
   open func update(_ instance: any BaseItemProtocol) { base.update(instance, context: self) }
 
-  /// Destroys the record; hooks and the error handler are told how it went.
+  /// Destroys the record. Hooks and the error handler receive the result.
   open func destroy(_ instance: any BaseItemProtocol) { base.destroy(instance, context: self) }
 
-  /// An update of what exists, else a creation.
+  /// Updates the record if it exists, and otherwise creates it.
   open func createOrUpdate(_ instance: any BaseItemProtocol, exists: Bool) {
     if exists { update(instance) } else { create(instance) }
   }
 
-  /// The end of what exists, else a creation.
+  /// Destroys the record if it exists, and otherwise creates it.
   open func toggle(_ instance: any BaseItemProtocol, exists: Bool) {
     if exists { destroy(instance) } else { create(instance) }
   }
 }
 
 extension ResourceContext: Sequence {
-  /// Each visible name once, with the object that `get` answers: from this level down, by name in each.
+  /// Returns each visible name once, with the object that `get` returns for it. The levels follow from this
+  /// one down. Within a level, the names are sorted.
   public func makeIterator() -> AnyIterator<(String, any BaseItemProtocol)> {
     var seen = Set<String>()
     var found: [(String, any BaseItemProtocol)] = []

@@ -1,25 +1,26 @@
-// What one write changes of the counters.
+// The counter changes of one write.
 //
-// Counters stay exact because they change in the batch of the write that they count, which happens as a whole
-// or not at all, and only if the counted record is what it was taken for:
+// Counters stay exact because a write and its counter changes are in one batch, which is atomic. The batch
+// also requires the expected state of the counted record:
 //
-//   creating     it is absent
-//   destroying   it is there; and if a predicate decides whether it was counted, it is as it was read
-//   updating     the same; or it is absent, and counted as new
+//   creating     The record is absent.
+//   destroying   The record is present. If a predicate decides whether it is counted, it is unchanged since
+//                the read.
+//   updating     As for destroying, or the record is absent and is counted as new.
 //
-// A record with writes that a remote has still to confirm is as these make it: where a predicate decides,
-// this one is refused if one of them is, or has changed something else than was read. A time that the server
-// has still to set is this machine's, as items have it.
+// The state that was read includes writes of the record that the remote has not confirmed. If a predicate
+// decides, this batch is refused when one of those writes is refused or has another result than was read. A
+// pending server timestamp has the local time, as in items.
 //
-// The owner of a counter that is to be less has to be there, or not to be there, as it was read: the end of a
-// record does not bring it back. If it could not be read, it has to be there; if it is not, the batch is
-// refused, and tried again.
+// If the owner of a decremented counter was absent when it was read, the batch requires that it is still
+// absent. So the batch does not recreate a deleted owner. Otherwise the batch requires that the owner is
+// present. If that fails, the batch is refused and tried again.
 
 import FirebaseFirestore
 import Foundation
 
 struct ResourceCounts {
-  /// A record and what is added to its fields.
+  /// The owner of counters, and the increments of its fields.
   struct Change {
     let owner: DocumentReference
     var counts: [(field: String, by: Int64)]
@@ -28,10 +29,10 @@ struct ResourceCounts {
   }
 
   private(set) var changes: [Change] = []
-  /// Counters that would change, were their owner known.
+  /// Counters that do not change because the context has no owner.
   private(set) var skipped: [ResourceCounter] = []
 
-  /// `before` and `after` say whether a counter counts the record then and now.
+  /// `before` and `after` return whether a counter counts the record before and after the write.
   init(
     _ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
@@ -51,7 +52,8 @@ struct ResourceCounts {
     }
   }
 
-  /// The object of the counter's class that the record's path uses, else the topmost one.
+  /// Returns the owner of the counter. It is the object of the counter's class that the record's path uses,
+  /// or else the uppermost object of that class in the context. Nil if there is none.
   private static func owner(
     of counter: ResourceCounter, _ instance: any BaseItemProtocol, _ base: ResourceBase,
     _ context: ResourceContext
@@ -63,7 +65,7 @@ struct ResourceCounts {
     return base.kitDocument(try base.kitPlace(of: owner, owner.key, context))
   }
 
-  /// `owners` says what was read of those that are to have less.
+  /// Adds the changes to a batch. `owners` contains the snapshots of owners whose counters are decremented.
   func add(to batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot]) {
     for change in changes {
       guard change.isDecrement else {
@@ -89,7 +91,7 @@ extension ResourceBase {
     kitCounters.contains { instance.isInstance(of: $0.counted) }
   }
 
-  /// What its fields are decides about counts.
+  /// Whether a predicate decides if the record is counted.
   func kitIsCountedByPredicate(_ instance: any BaseItemProtocol) -> Bool {
     kitCounters.contains { $0.predicate != nil && instance.isInstance(of: $0.counted) }
   }
@@ -98,7 +100,7 @@ extension ResourceBase {
     kitCounters.contains { instance.isInstance(of: $0.owner) }
   }
 
-  /// What an update or the end of a record that was read asks of it.
+  /// Returns the state of the stored record that an update or a deletion requires.
   func kitRequirement(_ instance: any BaseItemProtocol, _ stored: DocumentSnapshot) -> LayerRequirement {
     let counting = kitCounters.filter { instance.isInstance(of: $0.counted) }
     if counting.isEmpty { return .nothing }

@@ -1,4 +1,4 @@
-// What a write brings, as it was when the write was asked for.
+// The values of a write, captured when the write is requested.
 
 import FirebaseFirestore
 import Foundation
@@ -6,10 +6,11 @@ import Foundation
 struct ResourceDraft {
   private var dict: [String: Any]
   private var counted: Set<Int>
-  /// Fields with times that the remote has still to set, for which the item has only this machine's time.
-  /// That is not to be written over them.
+  /// Fields with pending server timestamps, for which the item has only the local time. The write must not
+  /// replace these timestamps.
   let estimates: Set<String>
-  /// What no document can hold is told when it is to be written.
+  /// The encoded fields. An error for a value that no document can hold is reported when the fields are
+  /// written.
   private(set) var fields: Result<EncodedFields, UserDataError>
 
   init(_ base: ResourceBase, _ instance: any BaseItemProtocol) {
@@ -33,10 +34,10 @@ struct ResourceDraft {
 
   func counts(_ counter: ResourceCounter) -> Bool { counted.contains(counter.id) }
 
-  /// What an update writes.
+  /// The names of the fields that an update writes.
   var names: Set<String> { Set(dict.keys).subtracting(estimates) }
 
-  /// What an update of `stored` writes. Leaves these of its fields to those who wrote them.
+  /// Returns the draft of an update of `stored`, without the fields `names`, which later writes have written.
   func over(
     _ stored: DocumentSnapshot, without names: Set<String>, _ base: ResourceBase,
     _ instance: any BaseItemProtocol
@@ -55,7 +56,8 @@ struct ResourceDraft {
 
   // MARK: Counters
 
-  /// Which counters count the item, or another one with the fields that it will have.
+  /// Returns the ids of the counters that count the instance. `other`, if not nil, has the fields after the
+  /// write and is checked instead.
   private static func counted(
     _ base: ResourceBase, _ instance: any BaseItemProtocol, as other: (any BaseItemProtocol)?
   ) -> Set<Int> {
@@ -63,7 +65,7 @@ struct ResourceDraft {
     return Set(counting.filter { $0.counts(other ?? instance) }.map(\.id))
   }
 
-  /// As it is read once it is written; nil if nobody asks what it has.
+  /// Returns a copy of the instance with the fields after the write; nil if no predicate needs it.
   private static func item(
     _ instance: any BaseItemProtocol, _ base: ResourceBase, _ fields: EncodedFields,
     over stored: DocumentSnapshot?

@@ -1,22 +1,22 @@
-// What can be wrong with a resource before anything is written.
+// Errors of resources that are found before anything is written.
 
 import Foundation
 
-/// The domain of errors of this module. What the database says keeps its own.
+/// The domain of this module's errors. Errors of the database keep their own domain.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let StreamBaseErrorDomain = "StreamBaseKit"
 
-/// Codes in that domain.
+/// The codes of this module's errors.
 public enum StreamBaseErrorCode: Int, Sendable {
   /// No path is registered for the class.
   case unregistered = 1
-  /// The path names an object that the context has not, or that has no key.
+  /// The path names an object that is not in the context or has no key.
   case missingName = 2
-  /// The record has no key, and needs one.
+  /// The record has no key but needs one.
   case missingKey = 3
   /// No record can have this key.
   case invalidKey = 4
-  /// The path says in which collection a record is only once its key is known.
+  /// The class has no single collection, because the collection depends on the record's key.
   case noCollection = 5
 }
 

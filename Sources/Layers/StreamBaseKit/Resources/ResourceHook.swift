@@ -19,7 +19,7 @@ final class ResourceHook: Sendable {
   private let thread = ObjectIdentifier(Thread.current)
   private let state: Locked<State>
 
-  /// Runs `hook`, and `continuation` once it is done.
+  /// Runs `hook`, and calls `continuation` when the hook is done.
   static func run(
     on queue: DispatchQueue, _ hook: (@escaping ResourceDoneHandler) -> Void,
     then continuation: @escaping (NSError?) -> Void

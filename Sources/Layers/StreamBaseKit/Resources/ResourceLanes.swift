@@ -1,21 +1,22 @@
 // The order of writes to one record.
 //
 // Invariants:
-//   - The turns of a lane are in the order in which their writes were asked for.
-//   - At most one of them is being read for and issued at a time: what one reads has all that those before it
-//     wrote.
-//   - One that is over stays known until all before it are over, so that these can tell what was written
-//     behind them.
-//   - Nobody waits for the write of another user, who may be away: it is answered when that user is back. It
-//     counts once it has happened.
+//   - The turns of a lane are in the order in which their writes were requested.
+//   - At most one turn of a lane reads and issues its write at a time. So a read includes all issued writes
+//     of earlier turns.
+//   - A turn that is over stays in its lane until all earlier turns are over. Earlier turns need it to
+//     determine the fields that later turns have written.
+//   - No turn waits for the write of another user, who may be away. Such a write completes when its user is
+//     back, and counts from then on.
 
-/// Of the writes of one record, each begins when the one before has been issued. One that was refused because
-/// of what others did goes back to its place: before those that wait, and behind nothing that came later and
-/// may still happen. Writes of different records do not wait for each other.
+/// Orders the writes of each record. A write begins when the write before it was issued. A write that was
+/// refused because of concurrent changes is tried again before waiting writes. Before that, the results of
+/// all later pending writes of its user must be known. Writes of different records do not wait for each
+/// other.
 final class ResourceLanes: @unchecked Sendable {
-  // Unchecked: belongs to the callback queue.
+  // Unchecked, because only the callback queue uses it.
 
-  /// What a write changes.
+  /// The fields that a write changes.
   enum Written {
     case fields(Set<String>)
     case all
@@ -26,14 +27,14 @@ final class ResourceLanes: @unchecked Sendable {
     }
   }
 
-  /// One write, from when it is asked for to its end.
+  /// One write, from its request to its end.
   final class Turn {
     fileprivate let path: String
     fileprivate let number: Int
-    /// While it is under way, and if it has happened.
+    /// The changed fields, while the write is pending and after it has succeeded.
     fileprivate var written: Written?
     fileprivate var isOver = false
-    /// Whose write it is, once that is known.
+    /// The owner of the write, once known.
     fileprivate var owner: Owner?
 
     fileprivate init(_ path: String, _ number: Int) {
@@ -41,14 +42,14 @@ final class ResourceLanes: @unchecked Sendable {
       self.number = number
     }
 
-    /// True as long as nobody knows better.
+    /// Returns whether the write may belong to this user. True while the owner is not known.
     func isOf(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
 
     fileprivate func isOfOwner(of other: Turn) -> Bool { other.owner.map { isOf($0.user) } ?? true }
   }
 
   fileprivate struct Owner: Equatable {
-    /// Nil is nobody.
+    /// Nil stands for no user.
     let user: String?
   }
 
@@ -58,11 +59,11 @@ final class ResourceLanes: @unchecked Sendable {
     var isTaken = false
     var waiting: [(turn: Turn, body: Body)] = []
     var turns: [Turn] = []
-    /// Those that were refused, until they are resumed.
+    /// Refused turns, until they are resumed.
     var refused: [Refused] = []
   }
 
-  /// One refusal, which waits.
+  /// A refused turn that waits to be tried again.
   private final class Refused {
     let turn: Turn
     var later: Set<Int>
@@ -77,18 +78,18 @@ final class ResourceLanes: @unchecked Sendable {
   private var lanes: [String: Lane] = [:]
   private var count = 0
 
-  /// Nothing is under way.
+  /// Whether no write is pending.
   var isEmpty: Bool { lanes.isEmpty }
 
-  /// How many writes wait to be tried again, or for their user.
+  /// The number of writes that wait to be tried again or for their user.
   var refusedCount: Int { lanes.values.reduce(0) { $0 + $1.refused.count } }
 
-  /// The same for all bases of a database.
+  /// The lanes of each database. All bases of a database share them.
   static let shared = PerDatabase { ResourceLanes() }
 
   // MARK: Waiting
 
-  /// A new turn behind all others.
+  /// Appends a new turn to the lane of a path.
   func turn(at path: String) -> Turn {
     count += 1
     let turn = Turn(path, count)
@@ -96,8 +97,8 @@ final class ResourceLanes: @unchecked Sendable {
     return turn
   }
 
-  /// Runs `body` when it is the turn's turn, at once if nothing else is. It calls what it is given when the
-  /// next one may begin.
+  /// Runs `body` when the lane is free for the turn, which may be at once. `body` must call its argument when
+  /// the next turn may begin.
   func enter(_ turn: Turn, _ body: @escaping Body) {
     guard var lane = lanes.removeValue(forKey: turn.path) else { return }
     if lane.isTaken {
@@ -122,27 +123,27 @@ final class ResourceLanes: @unchecked Sendable {
     }
   }
 
-  // MARK: What becomes of it
+  // MARK: Results
 
-  /// The write is on its way.
+  /// Records that the write was issued.
   func issue(_ turn: Turn, _ written: Written) { turn.written = written }
 
-  /// It has happened, or never will.
+  /// Ends a turn. `hasHappened` is false if the write will never happen.
   func end(_ turn: Turn, hasHappened: Bool) {
     turn.isOver = true
     if !hasHappened { turn.written = nil }
     settle(turn)
   }
 
-  /// Whose write it is. Others do not wait for it then.
+  /// Records the owner of a turn. Turns of other users do not wait for it any more.
   func note(_ turn: Turn, isOf user: String?) {
     turn.owner = Owner(user: user)
     relieve(turn) { !$0.isOfOwner(of: turn) }
   }
 
-  /// It is to be tried again. It waits until it is known what becomes of later ones of its user that are on
-  /// their way: if they were refused too, they come behind it, and if not, they count. Then `whenFree` is
-  /// called, and `resume` runs `body` when it is its turn.
+  /// Records that a write was refused and must be tried again. The turn waits until the results of its user's
+  /// later issued writes are known. Refused ones are tried again after this turn. Successful ones count as
+  /// written. Then `whenFree` is called. After `resume`, `body` runs when the lane is free for the turn.
   func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
     let later = behind(turn).filter { $0.written != nil && !$0.isOver && $0.isOfOwner(of: turn) }
@@ -151,27 +152,29 @@ final class ResourceLanes: @unchecked Sendable {
     if later.isEmpty { whenFree() }
   }
 
-  /// The user of the write is here: those of that user that wait for no other go on, in their order.
+  /// Called when the user of the turn is the current user. Continues the refused turns of that user that wait
+  /// for no other turn, in their order.
   func resume(_ turn: Turn) {
     let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.isOfOwner(of: turn) } ?? []
     lanes[turn.path]?.refused.removeAll { refused in free.contains { $0 === refused } }
     for refused in free.sorted(by: { $0.turn.number < $1.turn.number }) { enter(refused.turn, refused.body) }
   }
 
-  /// It is not tried again. False if it does not wait for that.
+  /// Removes a refused turn, so that it is not tried again. Returns false if the turn does not wait for that.
   func withdraw(_ turn: Turn) -> Bool {
     guard let place = lanes[turn.path]?.refused.firstIndex(where: { $0.turn === turn }) else { return false }
     lanes[turn.path]?.refused.remove(at: place)
     return true
   }
 
-  /// What was written by those that came later, and has happened, or may happen before the user changes.
+  /// Returns the fields that later turns have written. Pending writes of the same user are included, because
+  /// they may happen before the user changes.
   func written(after turn: Turn) -> Written? {
     let counted = behind(turn).filter { $0.isOver || $0.isOfOwner(of: turn) }
     return counted.compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
   }
 
-  /// Whether one of its user that came before may still happen.
+  /// Returns whether an earlier write of the same user is still pending.
   func isBehindOthers(_ turn: Turn) -> Bool {
     lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.isOfOwner(of: turn) } ?? false
   }
@@ -190,7 +193,7 @@ final class ResourceLanes: @unchecked Sendable {
     forget(turn.path)
   }
 
-  /// Those of the refused that fulfil the condition do not wait for it any more.
+  /// Stops the refused turns that satisfy the condition from waiting for a turn.
   private func relieve(_ turn: Turn, _ condition: (Turn) -> Bool) {
     let relieved = lanes[turn.path]?.refused.filter {
       condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty

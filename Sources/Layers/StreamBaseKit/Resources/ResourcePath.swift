@@ -1,12 +1,12 @@
-// Where the records of a class are.
+// The location of the records of a class.
 //
 //   path       := "/"? component ("/" component)*
 //   component  := "@"                  the key of the record
-//               | "$" name             the key of the object that the context has under the name
+//               | "$" name             the key of the context's object with this name
 //               | text
 //
-// The last component is the document, those before it the collection. A collection has an odd number of
-// components; where there are not, another one is put behind them.
+// The last component names the document, the other components name its collection. A collection path has an
+// odd number of components. If the number is even, the padding collection is appended.
 
 import Foundation
 
@@ -33,7 +33,7 @@ struct ResourcePath {
     return path.isEmpty ? [] : path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Whether there can be records at such a path.
+  /// Whether the path has components and none is empty.
   var isSound: Bool {
     !components.isEmpty
       && components.allSatisfy { component in
@@ -44,7 +44,7 @@ struct ResourcePath {
       }
   }
 
-  /// The objects of the context that it uses.
+  /// The names of the context's objects that the path uses.
   var names: Set<String> {
     Set(components.compactMap { if case .name(let name) = $0 { name } else { nil } })
   }
@@ -53,14 +53,15 @@ struct ResourcePath {
 
   // MARK: Resolving
 
-  /// With the key of a record and those of the objects in a context.
+  /// Returns the components with the key of a record, and the keys of objects from `keyOf`, filled in.
   func resolved(
     _ key: String?, _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
     try Self.resolve(components[...], in: text, key, keyOf)
   }
 
-  /// Of the collection alone.
+  /// Returns the components of the collection with all keys filled in. Throws if the collection depends on
+  /// the key of a record.
   func resolvedCollection(
     _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
@@ -99,11 +100,11 @@ struct ResourcePath {
   }
 }
 
-/// Where one record is.
+/// The location of one record.
 struct ResourcePlace {
-  /// With the component that may have been put in.
+  /// The components of the document's path, with the padding collection if it is needed.
   let document: [String]
-  /// As registered, with everything resolved.
+  /// The components of the registered path, with all keys filled in.
   let components: [String]
 
   var path: String { "/" + components.joined(separator: "/") }

@@ -1,41 +1,42 @@
-// Which records there are, and what is counted.
+// The registration of record classes and counters.
 
 public import Foundation
 
-/// Records by the names that paths use.
+/// Objects by the names that paths use.
 public typealias ResourceDict = [String: any BaseItemProtocol]
-/// What is told of errors that nobody else hears.
+/// Receives the errors of resources.
 public typealias ResourceErrorHandler = (_ error: NSError) -> Void
-/// What a hook calls when it is done, with an error if it refuses.
+/// The closure that a hook calls when it is done. An error cancels the write.
 public typealias ResourceDoneHandler = (_ error: NSError?) -> Void
-/// Whether a record is counted.
+/// Returns whether a record is counted.
 public typealias CounterPredicate = (any BaseItemProtocol) -> Bool
 
-/// Where an app says at its start which of its classes are stored where.
+/// The registry to which an app adds its record classes and counters at its start.
 public protocol ResourceRegistry {
-  /// Gets whatever goes wrong.
+  /// Receives all errors.
   var errorHandler: ResourceErrorHandler? { get set }
 
-  /// Records of this class, and not of its subclasses, are at `path`: its components are text, `@` for the
-  /// key of the record, or `$name` for the key of the object that a context has under the name. Each class
-  /// has one path.
+  /// Registers the path of a class, which does not apply to its subclasses. A component of the path is text,
+  /// or `@` for the key of the record, or `$name`. `$name` stands for the key of the context's object with
+  /// that name. A class has one path.
   func resource(_ type: any BaseItemProtocol.Type, path: String)
 
-  /// The field `name` of a record of `type` is the number of records of `countingType` that were created and
-  /// not destroyed while the record was in the context. `type` is registered already.
+  /// Registers the field `name` of records of `type` as a counter. It counts the records of `countingType`
+  /// that were created, and not destroyed, while the record of `type` was in the context. `type` must be
+  /// registered first.
   func counter(_ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type)
 
-  /// The same for those that the predicate accepts.
+  /// Registers a counter of the records that the predicate accepts.
   func counter(
     _ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type,
     predicate: CounterPredicate?)
 }
 
 extension ResourceRegistry {
-  /// Records of the class are at this path.
+  /// Registers the path of a class.
   public func resource(_ type: any BaseItemProtocol.Type, _ path: String) { resource(type, path: path) }
 
-  /// A field of one class counts records of another.
+  /// Registers a counter.
   public func counter(
     _ type: any BaseItemProtocol.Type, _ name: String, _ countingType: any BaseItemProtocol.Type
   ) {
@@ -43,7 +44,7 @@ extension ResourceRegistry {
   }
 }
 
-/// A number of records, kept in a field of another record.
+/// A field of one record that counts other records.
 struct ResourceCounter {
   let id: Int
   let owner: any BaseItemProtocol.Type
@@ -55,7 +56,7 @@ struct ResourceCounter {
 }
 
 extension BaseItemProtocol {
-  /// By the exact class.
+  /// Returns whether this is an instance of exactly the class.
   func isInstance(of type: any BaseItemProtocol.Type) -> Bool {
     ObjectIdentifier(Swift.type(of: self)) == ObjectIdentifier(type)
   }

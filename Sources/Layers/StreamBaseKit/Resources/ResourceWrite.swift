@@ -1,17 +1,17 @@
-// One creation, update or end of a record.
+// One creation, update or deletion of a record.
 //
-//   1. the hook before it; then it is noted what is to be written
-//   2. its turn among the writes of the record
-//   3. for updates and ends, what is stored, and the owners of counters that are to be less
-//   4. one batch of the record and the counters
-//   5. the log and the hook after it, while the batch is on its way
-//   6. when the batch is durable or refused, the last hook; but if it was refused because something was not
-//      what was read, everything from 2 on is done again, without 5, and without what later writes have
-//      written
+//   1. The hook before the write runs. Then the fields to write are captured.
+//   2. The write waits for its turn among the writes of the record.
+//   3. An update or deletion reads the stored record, and the owners of counters to decrement.
+//   4. One batch with the record and the counters is committed.
+//   5. While the commit is pending, the log and the hook after the write run.
+//   6. When the batch is durable or refused, the last hook runs. If the batch was refused because a document
+//      had changed since it was read, the write is repeated from step 2. The repetition skips step 5 and the
+//      fields that later writes have written.
 //
-// Whose write it is is decided when it is asked for. What comes later than that, a first try behind a read or
-// another one, is done while its user is here, and waits if that user is away. Once a write has begun, the
-// database may be terminated at any time: the write fails then.
+// The user of a write is determined when the write is requested. Later steps, such as an attempt after a
+// read, run while this user is the current user, and wait otherwise. Once a write has begun, the database may
+// be terminated at any time. Then the write fails.
 
 import FirebaseFirestore
 import Foundation
@@ -31,11 +31,11 @@ struct ResourceWrite {
     self.context = context
   }
 
-  /// What the user asked for.
+  /// The app's call that requests the write.
   private final class Call {
-    /// Nothing of the user's can come in between before.
+    /// Whether the call has returned. Until then, no other call of the app can come between the steps.
     private(set) var hasReturned = false
-    /// Whose write it is, once that is known; nil is nobody.
+    /// The user of the write, once known. An inner nil stands for no user.
     private var user: String??
     private var tell: ((String?) -> Void)?
 
@@ -55,7 +55,7 @@ struct ResourceWrite {
     }
   }
 
-  /// One try.
+  /// One attempt.
   private struct Attempt {
     let place: ResourcePlace
     let draft: ResourceDraft
@@ -66,7 +66,7 @@ struct ResourceWrite {
     var isFirst: Bool { number == 1 }
   }
 
-  /// Waits for its turn, again and again if it has to.
+  /// Appends a turn to the record's lane, and calls `body` with the first attempt when the lane is free.
   private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
     let lanes = base.kitLanes
     let turn = lanes.turn(at: place.path)
@@ -86,7 +86,7 @@ struct ResourceWrite {
     wait(next, orEnd: end, body)
   }
 
-  /// Until it is known what becomes of later writes of its user, and the user is here.
+  /// Calls `body` when the results of the user's later writes are known and the user is the current user.
   private func wait(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
     var attempt = attempt
     let (firebase, lanes, turn) = (base.firebase, base.kitLanes, attempt.turn)
@@ -107,14 +107,14 @@ struct ResourceWrite {
     }
   }
 
-  /// Calls `commit`: at once if the write was just asked for, and else if the user is here still, whose write
-  /// it is.
+  /// Calls `commit` at once if the app's call has not returned, or if there is no remote. Otherwise checks
+  /// the current user first. If it is not the user of the write, the attempt waits.
   private func issue(
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
     again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
   ) {
     let (lanes, turn) = (base.kitLanes, attempt.turn)
-    // Without a remote, a write is nobody's.
+    // Without a remote, a write belongs to no user.
     guard call.hasReturned, base.firebase.hasRemote else {
       lanes.issue(turn, written)
       return commit()
@@ -135,7 +135,8 @@ struct ResourceWrite {
     }
   }
 
-  /// Of what was never issued, nobody is told that it was or was not persisted.
+  /// Ends a failed write. A write whose first attempt was not issued reports only the error and does not call
+  /// the last hook.
   private func fail(_ attempt: Attempt, _ error: NSError?, _ end: End) {
     guard attempt.isFirst else { return end(error) }
     base.kitLanes.end(attempt.turn, hasHappened: false)
@@ -151,7 +152,7 @@ struct ResourceWrite {
         of: instance, needsKey ? instance.key ?? ChronologicalID.next() : instance.key, context)
     } then: { place in
       let path = try? base.kitPath(of: Swift.type(of: instance), context)
-      // Of a path without the key, the last component names the record.
+      // If the path does not contain the key, the last component is the key of the record.
       let key = path?.key(in: place.components) ?? place.components[place.components.count - 1]
       after {
         base.willCreateInstance(instance, key: key, context: context, done: $0)
@@ -174,7 +175,7 @@ struct ResourceWrite {
     issue(attempt, .all, orEnd: endCreation(attempt), again: attemptCreation) {
       batch.commitOrFail { error in
         let error = error.map { $0 as NSError }
-        // What is to go before it may have been refused too.
+        // An earlier write of the record may have been refused, too, and must be tried again first.
         if isWorthAnother(error, attempt), base.kitLanes.isBehindOthers(attempt.turn) {
           return again(attempt, orEnd: endCreation(attempt), attemptCreation)
         }
@@ -295,7 +296,7 @@ struct ResourceWrite {
   ) {
     do throws(ResourceError) {
       let place = try find()
-      // To begin behind the end of the database is a mistake, which traps.
+      // Starting a write after the termination of the database is a programming error, which traps.
       _ = base.firebase.client()
       call.run(in: base.firebase) { body(place) }
     } catch {
@@ -311,8 +312,9 @@ struct ResourceWrite {
     }
   }
 
-  /// What is stored, what of the draft is still to be written, and of the owners of counters that will be
-  /// less, what is known. Without the record, or if later writes have covered everything, it ends here.
+  /// Reads the stored record, and the owners of counters to decrement. Passes them to `body` with the part of
+  /// the draft that is still to be written. The write ends here if the read fails or if later writes have
+  /// replaced all fields.
   private func read(
     _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
@@ -340,7 +342,7 @@ struct ResourceWrite {
     }
   }
 
-  /// Without what later writes have written; nil if they have left nothing to do.
+  /// Returns the draft without the fields that later writes have written; nil if nothing is left to write.
   private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
     guard let written = base.kitLanes.written(after: attempt.turn) else {
       return isUpdate ? attempt.draft.over(stored, without: [], base, instance) : attempt.draft
@@ -362,7 +364,7 @@ struct ResourceWrite {
     }
   }
 
-  /// Which counters count the record as it is stored.
+  /// Returns a function that determines whether a counter counts the stored record.
   private func isCounted(_ stored: DocumentSnapshot) -> (ResourceCounter) -> Bool {
     guard let fields = stored.data(with: .estimate) else { return { _ in false } }
     let old = instance.clone()
@@ -390,7 +392,7 @@ struct ResourceWrite {
     do throws(ResourceError) {
       let counts = try ResourceCounts(base, instance, context, before: before, after: after)
       counts.add(to: batch, owners)
-      // Once for each write, however often it is tried.
+      // Reported once for each write, not for each attempt.
       guard attempt.isFirst else { return }
       for counter in counts.skipped {
         base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
@@ -400,12 +402,13 @@ struct ResourceWrite {
     }
   }
 
-  /// Fields of the record that counters own.
+  /// The fields of the record that are counters.
   private var ownCounters: [String] {
     base.kitCounters.filter { instance.isInstance(of: $0.owner) }.map(\.name)
   }
 
-  /// Whether it was refused because something had changed since it was read.
+  /// Returns whether the write was refused because a document had changed since it was read, and may be tried
+  /// again.
   private func isWorthAnother(_ error: NSError?, _ attempt: Attempt) -> Bool {
     guard let error, error.domain == FirestoreErrorDomain, attempt.number < Self.attemptsMax,
       base.kitIsCounted(instance)
@@ -425,7 +428,7 @@ struct ResourceWrite {
 }
 
 extension ResourcePath {
-  /// What stands where the key does.
+  /// Returns the component that replaces the key; nil if the path does not contain the key.
   fileprivate func key(in resolved: [String]) -> String? {
     components.firstIndex { if case .key = $0 { true } else { false } }.map { resolved[$0] }
   }

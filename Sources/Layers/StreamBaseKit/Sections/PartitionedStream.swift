@@ -1,10 +1,9 @@
-// A stream in sections.
+// A stream whose items are grouped into sections.
 
 public import FirebaseFirestore
 public import Foundation
 
-/// The items of a stream, each in the section that a function of it says, and in each section in the order of
-/// the stream.
+/// The items of a stream, grouped into sections by a function. Each section has the order of the stream.
 ///
 /// ```swift
 /// let users = StreamBase(type: BaseItem.self, ref: Firestore.firestore().collection("users"))
@@ -13,13 +12,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// It keeps the stream and takes over its delegate. A batch costs as much as it changes.
+/// A partitioned stream retains its stream and replaces the stream's delegate. The work for a batch is
+/// proportional to its changes.
 open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
-  /// Has to be the number of a section.
+  /// Returns the section of an item. The result must be the number of a section.
   public typealias Partitioner = (BaseItem) -> Int
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
-  /// How many sections there are.
+  /// The number of sections.
   public let numSections: Int
   /// A title for each section.
   public let sectionTitles: [String]
@@ -29,12 +29,12 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   private var rows: SectionedRows<BaseItem>
   private var load = InitialLoad()
   private var knownMap: [IndexPath]?
-  /// Of the batch that is being heard.
+  /// The deleted paths of the current batch.
   private var deleted: [IndexPath] = []
   private var added: [IndexPath] = []
   private var isInBatch = false
 
-  /// Puts each item of a stream into a section.
+  /// Creates sections of the items of a stream.
   public init(stream: StreamBase, sectionTitles: [String], partitioner: @escaping Partitioner) {
     self.stream = stream
     self.partitioner = partitioner
@@ -44,7 +44,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     begin()
   }
 
-  /// Of several streams together.
+  /// Creates sections of the items of a union.
   public init(stream: UnionStream, sectionTitles: [String], partitioner: @escaping Partitioner) {
     self.stream = stream
     self.partitioner = partitioner
@@ -56,13 +56,13 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   private func begin() {
     for row in 0..<stream.kitRowCount { insert(row) }
-    // Which tells of the load, if it is over.
+    // The stream reports its initial load now, if it is over.
     stream.delegate = self
   }
 
-  // MARK: Looking
+  // MARK: Lookup
 
-  /// For each row of the stream, its section and its row there. It is made when somebody asks after a change.
+  /// The section and row of each row of the stream. Computed at the first access after a change.
   public var map: [IndexPath] {
     if let knownMap { return knownMap }
     let map = rows.positions.map { IndexPath(row: $0.row, section: $0.section) }
@@ -70,10 +70,10 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     return map
   }
 
-  /// The item at a place.
+  /// The item at a section and a row.
   public subscript(index: IndexPath) -> BaseItem { self[index[0], index[1]] }
 
-  /// The item at a place.
+  /// The item at a section and a row.
   public subscript(section: Int, row: Int) -> BaseItem {
     rows.item(at: SectionedRows.Position(section: section, row: row))
   }
@@ -81,7 +81,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   /// The items of a section.
   public subscript(section: Int) -> [BaseItem] { rows.items(inSection: section) }
 
-  /// How many items a section has.
+  /// Returns the number of items in a section.
   public func count(inSection section: Int) -> Int { rows.count(inSection: section) }
 
   /// All items in the order of the stream.
@@ -98,14 +98,14 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     return IndexPath(row: position.row, section: position.section)
   }
 
-  // MARK: What the stream tells
+  // MARK: Events of the stream
 
   public func streamWillChange() {
     isInBatch = true
     (deleted, added) = ([], [])
   }
 
-  /// Told on with the end of the batch, so that whoever hears of a part of it finds all of it done.
+  /// Deletions are reported at the end of the batch, so that the delegate sees the complete new state.
   public func streamItemsDeleted(_ paths: [IndexPath]) {
     deleted += paths.map { path(ofRow: $0[1]) }
     for row in paths.map({ $0[1] }).sorted(by: >) { rows.remove(row: row) }
@@ -132,7 +132,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     delegate?.hear(deleted: deleted, added: added)
   }
 
-  /// Those that stay in their sections, and then, as one batch, those that do not.
+  /// Reports items that stay in their sections. Then reports items that change their section, as one batch.
   public func streamItemsChanged(_ paths: [IndexPath]) {
     var staying: [Int] = []
     var moving: [(row: Int, section: Int)] = []
@@ -161,7 +161,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   var kitRowsTouched: Int { rows.touched }
 
-  /// Traps if something is not where it belongs. More than linear.
+  /// Traps if an item is in the wrong section or row. Takes more than linear time.
   package func kitCheckInvariants() {
     rows.checkInvariants()
     precondition(rows.count == stream.kitRowCount, "not the rows of the stream")
@@ -181,11 +181,11 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   }
 }
 
-/// What can be partitioned.
+/// A stream that can be partitioned.
 protocol PartitionableStream: StreamBaseProtocol {
   var kitRowCount: Int { get }
   func kitItem(atRow row: Int) -> BaseItem
-  /// A stream of the same items, to go through.
+  /// A stream of the same items, for iteration.
   var kitIterable: StreamBase { get }
 }
 

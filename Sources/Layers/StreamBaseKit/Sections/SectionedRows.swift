@@ -1,11 +1,11 @@
 // The rows of a list and their sections.
 //
 // Invariants:
-// - `rows` has the list's rows in order. Each row has its section and its handle there.
-// - Each section has handles of `rows`, in the same order. All sections together have each handle once.
+// - `rows` has the rows of the list in order. Each row has its section, and its handle in that section.
+// - Each section has handles of `rows`, in the same order. Each handle is in exactly one section.
 //
-// Lookups between list and section take logarithmic time. An insertion searches its place in the section,
-// and each comparison of that search takes logarithmic time.
+// Lookups between list and section take logarithmic time. An insertion searches for its position in the
+// section. Each comparison of that search takes logarithmic time.
 
 import LayerKit
 
@@ -23,14 +23,14 @@ struct SectionedRows<Item> {
 
   private var rows = RankTree<Row>()
   private var sections: [RankTree<RankTree<Row>.Handle>]
-  /// The number of rows that were compared or written to find places.
+  /// The number of rows that were compared or written by insertions.
   private(set) var touched = 0
 
   init(sections count: Int) { sections = Array(repeating: RankTree(), count: count) }
 
   var count: Int { rows.count }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   func count(inSection section: Int) -> Int { sections[section].count }
 
@@ -63,7 +63,7 @@ struct SectionedRows<Item> {
     return positions
   }
 
-  // MARK: Changing
+  // MARK: Changes
 
   mutating func insert(_ item: Item, atRow row: Int, inSection section: Int) {
     let handle = rows.insert(Row(item: item, section: section, place: -1), at: row)

@@ -1,18 +1,18 @@
-// The delay before a batch.
+// The timer that delays a batch.
 
 private import FirebaseCore
 package import Foundation
 
-/// Runs a closure after a delay, unless it is restarted or cancelled. Tests supply a timer that they fire.
+/// Runs a closure after a delay, unless it is restarted or cancelled. Tests supply a timer that they trigger.
 package protocol BatchTimer: AnyObject {
   /// Replaces the closure and the delay of an earlier start.
   func start(_ delay: TimeInterval, _ body: @escaping () -> Void)
   func cancel()
 }
 
-/// A timer on a queue. Any thread may start it.
+/// A timer on a queue. The thread that starts it needs no run loop.
 final class QueueTimer: BatchTimer {
-  /// Repeated restarts delay the closure by at most this multiple of the delay.
+  /// The maximum delay after repeated restarts, as a multiple of the delay.
   private static let delaysMax = 10.0
 
   private let queue: DispatchQueue

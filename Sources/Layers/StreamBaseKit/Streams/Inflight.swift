@@ -1,9 +1,9 @@
-// The number of operations under way, for a network activity indicator.
+// The number of pending operations, for a network activity indicator.
 
 import ByteStore
 import Foundation
 
-/// An operation that is under way as long as this object lives.
+/// An operation that is pending as long as this object lives.
 ///
 /// ```swift
 /// Inflight.onChange { count in print(count == 0 ? "idle" : "busy") }
@@ -21,7 +21,7 @@ open class Inflight {
 
   deinit { Self.add(-1) }
 
-  /// The number of reads and writes of all streams and resources that are under way.
+  /// The number of pending reads and writes of all streams and resources.
   public class var count: Int { state.withLock { $0.count } }
 
   /// Calls `handler` with each new count, on the thread that changed it. Nil removes the handler.

@@ -1,11 +1,11 @@
-// Which records a stream has.
+// The queries that define the records of a stream.
 
 import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
 import LayerKit
 
-/// The query of a stream.
+/// Builds the query of a stream.
 ///
 /// ```swift
 /// let builder = QueryBuilder(Firestore.firestore().collection("notes"))
@@ -14,27 +14,27 @@ import LayerKit
 /// builder.ordering = .child("rank")
 /// ```
 open class QueryBuilder {
-  /// Nil is everything.
+  /// The maximum number of records; nil is no limit.
   public var limit: Int?
-  /// Whether the least comes first.
+  /// Whether the order is ascending.
   public var ascending = true
-  /// By what it sorts.
+  /// The order of the records.
   public var ordering = StreamBase.Ordering.key
-  /// The key, or the value of the child, that the stream starts with, in its own direction.
+  /// The key, or the value of the child, at which the stream starts in its direction.
   public var start: Any?
-  /// The key, or the value of the child, that the stream ends with.
+  /// The key, or the value of the child, at which the stream ends.
   public var end: Any?
   private let ref: CollectionReference
 
-  /// Asks all of a collection.
+  /// Creates a builder for all records of a collection.
   public init(ref: CollectionReference) { self.ref = ref }
 
-  /// Asks all of a collection.
+  /// Creates a builder for all records of a collection.
   public convenience init(_ ref: CollectionReference) { self.init(ref: ref) }
 
   func buildComparator() -> StreamBase.Comparator { kitOrder.comparator }
 
-  /// Each query is built from the beginning.
+  /// Returns a function that builds the query of a page.
   func buildQueryPager() -> StreamBase.QueryPager {
     let source = kitSource
     return { start, end, limit in
@@ -59,7 +59,7 @@ open class QueryBuilder {
   }
 }
 
-/// The queries of a stream: all over one order, in the direction of the stream.
+/// The queries of a stream. They share one order and direction.
 struct QuerySource {
   let ref: CollectionReference
   let order: StreamOrder
@@ -67,26 +67,27 @@ struct QuerySource {
   let start: Cursor?
   let end: Cursor?
 
-  /// A place in the order, and what is there.
+  /// A position in the order.
   enum Cursor {
-    /// Of the fields that order, or the first of them.
+    /// The values of all ordering fields, or of the first one only.
     case values([Any])
     case document(DocumentSnapshot)
   }
 
-  /// Whether a cursor names just this document.
+  /// Whether a cursor identifies exactly this document.
   func isAt(_ cursor: Cursor, _ document: DocumentSnapshot) -> Bool {
     let key = ExactKey(document.documentID)
     switch cursor {
     case .document(let other): return ExactKey(other.documentID) == key
     case .values(let values):
-      // In the order by a child, a value alone names nobody.
+      // In an order by a child, a value alone identifies no document.
       guard values.count == (order.child == nil ? 1 : 2) else { return false }
       return (values.last as? String).map(ExactKey.init) == key
     }
   }
 
-  /// Whether one place comes behind another. A value of the child alone is where the records with it begin.
+  /// Whether a cursor comes after another. A value of the child alone comes before all records with that
+  /// value.
   func isBehind(_ cursor: Cursor, _ other: Cursor) -> Bool {
     let (place, start) = place(of: cursor)
     let (otherPlace, otherStart) = self.place(of: other)
@@ -95,15 +96,15 @@ struct QuerySource {
     return otherPlace.map { order.areInOrder($0, place) } ?? true
   }
 
-  /// Where a cursor is, nil if it names nobody; and what all records with its value have in common.
+  /// Returns the position of a cursor, nil if the cursor identifies no document. Also returns the start of
+  /// all records with the cursor's value.
   private func place(of cursor: Cursor) -> (place: StreamOrder.Place?, start: StreamOrder.Place) {
     let key: String?
     let bytes: [UInt8]
     switch cursor {
     case .document(let document):
       key = document.documentID
-      // Of the document itself: there, a time that the remote has still to set is not the null that `data()`
-      // has.
+      // Reads the stored field, because `data()` has null for a pending server timestamp.
       bytes = order.child.map(document.sortBytes) ?? []
     case .values(let values):
       key = values.count == (order.child == nil ? 1 : 2) ? values.last as? String : nil
@@ -114,10 +115,10 @@ struct QuerySource {
     )
   }
 
-  /// What a stream begins with: one record more than its limit.
+  /// The first query of a stream. It reads one record more than the limit.
   var first: Query { query(from: start, to: end, limit: limit.map { $0 + 1 }) }
 
-  /// Both ends belong to it.
+  /// Returns the query of a range that includes both ends.
   func query(from start: Cursor?, to end: Cursor?, limit: Int?) -> Query {
     var query = ordered
     switch start {
@@ -140,21 +141,20 @@ struct QuerySource {
     return ref.ordered(byChild: child, descending: !order.isAscending)
   }
 
-  /// Where to go on behind a key, of which a stream may have the item.
+  /// Returns the cursor of a key. `item` is the item with the key, if the stream has it.
   func cursor(_ key: String, _ item: BaseItem?) -> Cursor {
     guard let child = order.child, let item else { return .values([key]) }
     let value = item.dict[child]
-    // No query can begin at a time that the remote has still to set; what this machine has for it is
-    // somewhere else.
+    // A pending server timestamp cannot be a cursor, and the local time has another position.
     guard item.kitPendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
       return .values([Self.lastTime])
     }
     return .values([value ?? NSNull(), key])
   }
 
-  /// The place of a document. No query can begin or end at a time that the remote has still to set;
-  /// descending, those are all before the last time that there is. Nil where nothing is between them and what
-  /// follows.
+  /// Returns the cursor of a document. A pending server timestamp cannot be a cursor. In descending order,
+  /// all documents with one come before the latest possible time, so that time is the cursor. Nil if no
+  /// cursor lies between the document and the documents after it.
   func cursor(beside document: DocumentSnapshot) -> Cursor? {
     if ordered.canStart(beside: document) { return .document(document) }
     return order.isAscending ? nil : .values([Self.lastTime])

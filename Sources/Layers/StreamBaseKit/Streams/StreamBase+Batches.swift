@@ -1,4 +1,4 @@
-// From changes to batches, and to the delegate.
+// Collects changes into batches, and reports them to the delegate.
 
 import Foundation
 import LayerKit
@@ -6,7 +6,7 @@ import LayerKit
 extension StreamBase {
   // MARK: Changes
 
-  /// Another item, or another object for one.
+  /// Adds an item, or replaces the item of its key.
   func kitPut(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init) else { return }
     guard kitRecords[key]?.item !== item else { return }
@@ -19,7 +19,7 @@ extension StreamBase {
     kitPending.insert(key)
   }
 
-  /// Asks the predicate about all items.
+  /// Applies the predicate to all items again.
   func kitReconsider() {
     for (key, record) in kitRecords where kitAccepts(record.item) != kitVisible.isListed(key) {
       kitPending.insert(key)
@@ -30,8 +30,8 @@ extension StreamBase {
 
   func kitAccepts(_ item: BaseItem) -> Bool { predicate?(item) ?? true }
 
-  /// Whether a changed item stays where it is and is seen there. If its row has to come, go or move, it is
-  /// pending afterwards; if it is pending already, the batch tells what became of it.
+  /// Returns whether a changed item stays in its visible row. If its row has to appear, disappear or move,
+  /// the key becomes pending. If the key is already pending, the batch reports the change.
   func kitSettles(_ key: ExactKey) -> Bool {
     guard let record = kitRecords[key], !kitPending.contains(key) else { return false }
     let isListed = kitVisible.isListed(key)
@@ -45,7 +45,7 @@ extension StreamBase {
     return false
   }
 
-  /// Delivers at once, or after the delay.
+  /// Delivers pending changes at once or after the delay.
   func kitBatchIsDue() {
     guard kitPending.isDue else { return }
     guard let batchDelay else {
@@ -57,8 +57,8 @@ extension StreamBase {
 
   // MARK: Batches
 
-  /// Brings the visible items up to date and tells the delegate. What that does to the stream without a delay
-  /// comes as another batch behind it.
+  /// Updates the visible items and calls the delegate. Undelayed changes that the delegate makes follow in
+  /// another batch.
   func kitApplyPending() {
     guard !kitIsAnnouncing else {
       kitHasAnotherRound = true
@@ -73,7 +73,7 @@ extension StreamBase {
     kitFinishLoad(nil)
   }
 
-  /// Items that stay where they are have other content. If something is being told, that comes first.
+  /// Reports changed items that stay in their rows. During another report, they wait for the next round.
   func kitAnnounceChanged(_ keys: [ExactKey]) {
     guard kitIsAnnouncing else { return announce { tellChanged(keys) } }
     for key in keys { kitPending.insert(key) }
@@ -93,7 +93,7 @@ extension StreamBase {
   private func applyOnce() {
     guard kitPending.isDue else { return }
     kitTimer.cancel()
-    // The predicate is code of the user, and may ask the stream.
+    // The predicate is code of the app and may access the stream.
     let wanted = kitPending.take().map { key in
       (key: key, item: kitRecords[key].flatMap { kitAccepts($0.item) ? $0.item : nil })
     }
@@ -119,7 +119,7 @@ extension StreamBase {
   }
 }
 
-/// A delegate of our own that needs to know keys rather than rows.
+/// A delegate inside this module that receives keys in addition to rows.
 protocol StreamObserver: StreamBaseDelegate {
   func streamTouched(_ keys: [ExactKey])
 }

@@ -1,14 +1,15 @@
-// More of the order than the stream began with.
+// Reads more records than the first query of the stream.
 //
-// What was fetched stays live, and there are no holes between the ranges:
+// Fetched records stay live, and there are no gaps between the ranges:
 //
-//   1. one read brings the records from the start on, and tells where they end
-//   2. a listener takes over just that range: up to the last of them, or to the end if there are no more
-//   3. if the first listener has a limit, whatever comes would push records out of it that lie before those
-//      that were fetched; so it gives way to one of the range that it had by then, without a limit
-//   4. a range ends where a query can: not at a time that the remote has still to set
+//   1. One read gets the records of a page and determines where the page ends.
+//   2. A listener takes over exactly this range: up to the last record, or to the end if there are no more
+//      records.
+//   3. If the first listener has a limit, new records could push records before the fetched ones out of it.
+//      So it is replaced by a listener without a limit, for the range that it covered at that time.
+//   4. A range ends at a document that can be a cursor, so not at a pending server timestamp.
 //
-// The database may be terminated before an answer comes. What is asked then fails.
+// The database may be terminated before a read completes. Then the read fails.
 
 import FirebaseCore
 import FirebaseFirestore
@@ -19,14 +20,15 @@ extension StreamBase {
   func kitFetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
     guard let source = kitSource else { return }
     guard fixFirstSegment(source) else {
-      // Not at once: who asks again as long as there is more would never come back.
+      // Asynchronous, because a caller that repeats the call while there is more would otherwise never
+      // return.
       let done = Transferred(done)
       return source.ref.firestore.callbackQueue.async { done.value?() }
     }
     kitIsFetching = true
     let inflight = Inflight()
     var cursor = source.cursor(start, kitRecords[ExactKey(start)]?.item)
-    // Behind it, there would be a hole.
+    // A page that starts after the frontier would leave a gap.
     if let frontier = kitFrontier, source.isBehind(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
     page(count, count, cursor, range) { [weak self] error in
@@ -37,7 +39,8 @@ extension StreamBase {
     }
   }
 
-  /// Reads `count` records, and with `autoFetch` more of them until `wanted` are accepted.
+  /// Reads `count` records. With `autoFetch`, reads further pages until the predicate has accepted `wanted`
+  /// new records.
   private func page(
     _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ range: PageRange,
     _ done: @escaping (NSError?) -> Void
@@ -47,7 +50,7 @@ extension StreamBase {
     query.getDocumentsOrFail { [weak self] snapshot, error in
       guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
       let isWhole = snapshot.count <= count
-      // The start itself is no news, if it is still there.
+      // The start document, if it still exists, is not part of the page.
       var documents = snapshot.documents
       if let first = documents.first, source.isAt(start, first) { documents.removeFirst() }
       documents = Array(documents.prefix(count))
@@ -57,7 +60,8 @@ extension StreamBase {
       let last = documents.last.flatMap { source.cursor(beside: $0) }
       if !isWhole {
         guard let last else { return done(nil) }
-        // Whoever asks for more behind the last visible item would be told nothing, again and again.
+        // If all documents of the page are known but invisible, reads the next page. Otherwise a caller that
+        // fetches after the last visible item would get the same page again.
         if documents.allSatisfy({ self.isHeldUnseen($0) }) { return page(count, wanted, last, range, done) }
       }
       let accepted = take(documents, start, isWhole ? range.end : last)
@@ -70,13 +74,14 @@ extension StreamBase {
     }
   }
 
-  /// Whether a listener has it, and the predicate does not accept it.
+  /// Whether a listener has the document and the predicate rejects it.
   private func isHeldUnseen(_ document: DocumentSnapshot) -> Bool {
     guard let record = kitRecords[ExactKey(document.documentID)] else { return false }
     return !record.holders.isEmpty && !kitAccepts(record.item)
   }
 
-  /// Adds the documents of a range and listens to it. Returns how many of them are new and accepted.
+  /// Adds the documents of a range and listens to it. Returns the number of new documents that the predicate
+  /// accepts.
   private func take(
     _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?
   ) -> Int {
@@ -88,7 +93,8 @@ extension StreamBase {
     return new.count { kitRecords[ExactKey($0.documentID)].map { kitAccepts($0.item) } ?? false }
   }
 
-  /// False if nothing can be read behind it now, because it ends at a time that the remote has still to set.
+  /// Replaces the first listener if it has a limit. Returns false if no record after its range can be read
+  /// now, because the range ends at a pending server timestamp.
   private func fixFirstSegment(_ source: QuerySource) -> Bool {
     guard let first = kitSegments.first, let limit = source.limit, first.id == 0, first.hasReported else {
       return true
@@ -115,21 +121,21 @@ extension StreamBase {
     kitReceive { for key in segment.keys { kitRelease(key, segment) } }
   }
 
-  // MARK: How far
+  // MARK: Range
 
-  /// What was reached once stays reached, wherever a later fetch began.
+  /// Extends the range that was read. A later fetch that starts earlier does not shorten it.
   private func reach(_ place: Reach) {
     switch (kitReach, place) {
-    // Behind the end, everything is followed.
+    // The end was reached, so the listeners cover all later records.
     case (.end, _): return
-    // So it is where the stream began without a limit.
+    // The first query has no limit, so it covers all later records.
     case (.first, .to) where kitSource?.limit == nil: return
     case (.to(let old), .to(let new)) where kitSource?.isBehind(new, old) != true: return
     default: kitReach = place
     }
   }
 
-  /// Where to go on; nil if there is no more.
+  /// The cursor at which the next page starts; nil if there is no more.
   var kitFrontier: QuerySource.Cursor? {
     switch kitReach {
     case .to(let place): return place
@@ -142,16 +148,17 @@ extension StreamBase {
     }
   }
 
-  // MARK: Without being asked
+  // MARK: Automatic fetches
 
-  /// The first snapshot is there. It is all, unless the predicate left too little of it.
+  /// Called at the first snapshot. Ends the initial load, unless the predicate left too few items and a fetch
+  /// has started.
   func kitEndInitialLoad() {
     guard !kitFetchUpToLimit(thenEndLoad: true) else { return }
     kitLoadIsDue = true
   }
 
-  /// Whether that is necessary, and possible. As with the first query, there is to be one item more than the
-  /// limit.
+  /// Fetches more records if the predicate left too few items and there is more. Like the first query, this
+  /// aims at one item more than the limit. Returns whether a fetch has started.
   @discardableResult
   func kitFetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
     guard autoFetch, predicate != nil, let source = kitSource, let limit = source.limit, !kitIsFetching,
@@ -174,18 +181,18 @@ extension StreamBase {
   }
 }
 
-/// Up to where the order was read.
+/// How far the order was read.
 enum Reach {
-  /// As far as the first query goes.
+  /// As far as the first query reads.
   case first
   case to(QuerySource.Cursor)
-  /// Everything, whatever comes.
+  /// To the end, including all later records.
   case end
 }
 
-/// Where pages end.
+/// The end of a page.
 private struct PageRange {
   let end: QuerySource.Cursor?
-  /// That is where the stream ends.
+  /// Whether `end` is the end of the stream.
   let isOpen: Bool
 }

@@ -1,4 +1,4 @@
-// From snapshots of queries to records.
+// Receives the snapshots of queries as records.
 
 import FirebaseFirestore
 import Foundation
@@ -8,10 +8,10 @@ import LayerKit
 final class StreamSegment {
   let id: Int
   var registration: (any ListenerRegistration)?
-  /// What it has.
+  /// The keys of the documents in the range.
   var keys = Set<ExactKey>()
   var hasReported = false
-  /// Of the last snapshot.
+  /// The number of documents in the last snapshot.
   var count = 0
   var last: DocumentSnapshot?
 
@@ -27,7 +27,7 @@ extension StreamBase {
   // MARK: Listening
 
   func kitConnect(_ source: QuerySource) {
-    // To begin behind the end of the database is a mistake, which traps.
+    // Creating a stream after the termination of the database is a programming error, which traps.
     _ = source.ref.firestore.client()
     kitInflight = Inflight()
     kitListen(kitNewSegment(), to: source.first)
@@ -40,8 +40,8 @@ extension StreamBase {
     return segment
   }
 
-  /// `reported` is called whenever it has told what there is: one that fails takes nobody's place. The
-  /// database may have been terminated since the stream began, and that fails, too.
+  /// Starts a listener. `reported` is called after each snapshot, but not on failure, so a failed listener
+  /// replaces no other. The listener also fails if the database was terminated after the stream's creation.
   func kitListen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
     segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
@@ -84,7 +84,7 @@ extension StreamBase {
     }
   }
 
-  /// Runs `body`, which is one event, and delivers what it changed.
+  /// Runs `body` as one event, and delivers its changes.
   func kitReceive(_ body: () -> Void) {
     kitChangedInEvent = []
     body()

@@ -1,37 +1,38 @@
-// Live items of a query, in order.
+// A live, ordered list of the items of a query.
 //
-//   unfiltered items  what the listeners have, and what was added locally; `kitRecords`
-//   visible items     those of them that the predicate accepts, in order, up to a limit, as of the last batch
+//   unfiltered items  the records of the listeners, and locally added items (`kitRecords`)
+//   visible items     the unfiltered items that the predicate accepted at the last batch, in order, up to a
+//                     limit
 //
 // Invariants:
-//   - A key whose visible state may differ from its record is pending, and a batch is on its way.
-//   - What the delegate was told, applied in order, gives the visible items.
-//   - All of it belongs to the callback queue.
+//   - A key whose visible state may differ from its record is pending, and a batch is scheduled.
+//   - The changes that were reported to the delegate, applied in order, give the visible items.
+//   - All state is accessed on the callback queue only.
 //
-// Internal members begin with `kit`: `@testable import` shows them to an app's subclasses.
+// Internal members begin with `kit`, because `@testable import` makes them visible to an app's subclasses.
 
 public import FirebaseFirestore
 public import Foundation
 import LayerKit
 
-/// The documents of a collection as items in order, kept up to date.
+/// A live, ordered list of the documents of a collection.
 ///
 /// ```swift
 /// let stream = StreamBase(
 ///   type: BaseItem.self, ref: Firestore.firestore().collection("notes"), limit: 50, ascending: false)
 /// ```
 ///
-/// It listens from the beginning until it is gone, and holds its delegate weakly. All of it happens on the
-/// callback queue of the database, where it is to be made and used.
+/// A stream listens from its creation until it is freed, and references its delegate weakly. Create and use
+/// it on the callback queue of the database, where it also calls the delegate.
 open class StreamBase: StreamBaseProtocol {
-  /// Whether an item is shown.
+  /// Returns whether an item is visible.
   public typealias Predicate = (BaseItem) -> Bool
-  /// Whether one item comes before another.
+  /// Returns whether the first item comes before the second.
   public typealias Comparator = (BaseItem, BaseItem) -> Bool
-  /// Makes the query for a page, from a value to another and of so many items.
+  /// Returns the query of a page, from a start value to an end value, with a limit.
   public typealias QueryPager = (_ start: Any?, _ end: Any?, _ limit: Int?) -> Query
 
-  /// By key, or by the value of a field and then by key. Values that are missing or null come first, then
+  /// An order by key, or by the value of a field and then by key. Missing and null values come first, then
   /// false, true, numbers and text.
   public enum Ordering: Hashable {
     /// By the key.
@@ -40,24 +41,25 @@ open class StreamBase: StreamBaseProtocol {
     case child(String)
 
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// The same under its old name.
+    /// The old name of the case.
     public static var Key: Ordering { .key }
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// The same under its old name.
+    /// The old name of the case.
     public static func Child(_ name: String) -> Ordering { .child(name) }
   }
 
-  /// Which of two items comes first.
+  /// Whether the first item comes before the second.
   public let comparator: Comparator
 
-  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies
-  /// them at once.
+  /// The time from the last change to the delivery of a batch. Further changes extend it, up to ten times
+  /// this value. Nil delivers changes at once.
   public var batchDelay: TimeInterval? = 0.1
 
-  /// Which of the items are visible; nil is all. Whoever sets it gets what that changes as one batch.
+  /// Decides which items are visible; nil shows all items. Setting it delivers the resulting changes as one
+  /// batch.
   public var predicate: Predicate? { didSet { kitReconsider() } }
 
-  /// So many of the items that the predicate accepts are visible at most.
+  /// The maximum number of visible items, after the predicate is applied. Nil is no limit.
   public var afterPredicateLimit: Int? {
     didSet {
       precondition(afterPredicateLimit ?? 0 >= 0, "A limit is no less than 0.")
@@ -67,7 +69,8 @@ open class StreamBase: StreamBaseProtocol {
     }
   }
 
-  /// Goes on reading where the predicate leaves fewer items than were asked for, also when items go.
+  /// Whether to read further records when the predicate leaves fewer items than the limit, also after items
+  /// were deleted.
   public var autoFetch = false
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { kitLoad.news(for: delegate)?.tell() } }
@@ -75,18 +78,18 @@ open class StreamBase: StreamBaseProtocol {
   // MARK: State
 
   let kitType: BaseItem.Type
-  /// Nil for a stream that is not connected.
+  /// The queries of the stream; nil if it is not connected.
   let kitSource: QuerySource?
-  /// The callback queue of its database; nil without one.
+  /// The callback queue of the database; nil without a database.
   let kitQueue: DispatchQueue?
   var kitRecords: [ExactKey: Record] = [:]
   var kitVisible: VisibleItems
   var kitPending = PendingKeys()
-  /// Items whose records went, until the next batch.
+  /// Items whose records were removed since the last batch.
   var kitDeparted: [BaseItem] = []
-  /// Keys that changed in the event that is being received.
+  /// Keys that changed in the event that is being received; nil between events.
   var kitChangedInEvent: [ExactKey]?
-  /// That event is over, and what it changed is not delivered yet.
+  /// Whether an event is over but its changes are not delivered yet.
   var kitIsEndingEvent = false
   var kitLoad: InitialLoad
   var kitLoadIsDue = false
@@ -94,15 +97,15 @@ open class StreamBase: StreamBaseProtocol {
   var kitHasAnotherRound = false
   var kitIsFetching = false
   var kitReach = Reach.first
-  /// The listeners, in the order of their ranges; the first is the one that the stream began with.
+  /// The listeners. The first one covers the start of the stream.
   var kitSegments: [StreamSegment] = []
   var kitSegmentCount = 0
   var kitInflight: Inflight?
   package var kitTimer: any BatchTimer
 
-  // MARK: Making
+  // MARK: Initialization
 
-  /// Empty, without a query, by key.
+  /// Creates an empty stream without a query, ordered by key.
   public init() {
     kitType = BaseItem.self
     kitSource = nil
@@ -113,8 +116,8 @@ open class StreamBase: StreamBaseProtocol {
     kitTimer = QueueTimer(.main)
   }
 
-  /// The query asks for one more than `limit`, so that `count > limit` says that there are more. Ascending
-  /// takes the first, descending the last ones.
+  /// Creates a stream of a collection. Ascending takes the first records, descending the last ones. The query
+  /// reads one record more than `limit`, so `count > limit` means that there are more records.
   public convenience init(
     type: BaseItem.Type, ref: CollectionReference, limit: Int? = nil, ascending: Bool = true,
     ordering: Ordering = .key
@@ -126,7 +129,7 @@ open class StreamBase: StreamBaseProtocol {
     self.init(type: type, queryBuilder: builder)
   }
 
-  /// Follows what the builder asks.
+  /// Creates a stream of the builder's query.
   public init(type: BaseItem.Type, queryBuilder: QueryBuilder) {
     let source = queryBuilder.kitSource
     kitType = type
@@ -135,15 +138,15 @@ open class StreamBase: StreamBaseProtocol {
     let queue = source.ref.firestore.callbackQueue
     kitQueue = queue
     kitTimer = QueueTimer(queue)
-    // A limit of nothing needs no query.
+    // A limit of 0 needs no query.
     let isConnected = queryBuilder.limit != 0
     kitLoad = InitialLoad(isOver: !isConnected)
     kitSource = isConnected ? source : nil
     if isConnected { kitConnect(source) }
   }
 
-  /// Of items that are there already, in an order, to go through them. No initialiser, since a subclass has
-  /// those of its base only if it knows all of them.
+  /// Returns a stream of existing items, for iteration. This is not an initializer, because subclasses
+  /// inherit the convenience initializers only if they override all designated initializers.
   static func kitListing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
     let stream = StreamBase()
     stream.kitVisible = VisibleItems(order)
@@ -159,15 +162,15 @@ open class StreamBase: StreamBaseProtocol {
     for segment in kitSegments { segment.stop() }
   }
 
-  /// Traps if something is not where it belongs. Linear.
+  /// Traps if an item is in the wrong row. Takes linear time.
   package func kitCheckInvariants() { kitVisible.checkInvariants() }
 
   // MARK: For subclasses
 
-  /// An item was made from a record, and is not in the stream yet.
+  /// Called when an item was created from a record, before the item enters the stream.
   open func didConstructItem(_ item: BaseItem) {}
 
-  // MARK: Looking
+  // MARK: Lookup
 
   open func find(_ key: String) -> BaseItem? { kitVisible.item(ExactKey(key)) }
 
@@ -175,32 +178,32 @@ open class StreamBase: StreamBaseProtocol {
     kitVisible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
   }
 
-  /// Of the first visible item that comes after this one, which need not be in the stream.
+  /// Returns the path of the first visible item after this item, which need not be in the stream.
   open func findFirstIndexPathAfter(_ item: BaseItem) -> IndexPath? {
     kitVisible.firstRow(after: item).map { IndexPath(row: $0, section: 0) }
   }
 
-  /// Of the last visible item that comes before this one, which need not be in the stream.
+  /// Returns the path of the last visible item before this item, which need not be in the stream.
   open func findLastIndexPathBefore(_ item: BaseItem) -> IndexPath? {
     kitVisible.lastRow(before: item).map { IndexPath(row: $0, section: 0) }
   }
 
-  // MARK: More
+  // MARK: Pages
 
-  /// Whether there may be something behind what was read. It is known once the load is over, and after a
-  /// `fetchMore` when that is done: as long as it brings what it was asked for, there may be more. When there
-  /// is not, what comes behind the last record is followed.
+  /// Whether there may be records after those that were read. The value is valid after the initial load, and
+  /// again when a `fetchMore` is done. While a `fetchMore` gets as many records as it requested, there may be
+  /// more. After the end was reached, the stream adds new records after the last one by itself.
   public var hasMore: Bool { kitFrontier != nil }
 
-  /// Brings up to `count` records that come after the one with the key `start`, up to `end` if there is one,
-  /// and keeps them up to date. `start` is where to go on in the direction of the stream, so its last item's
-  /// key, also in a descending one. It is meant for the order by keys; in the order by a child, `start` has
-  /// to be the key of an item in the stream, or a value of the child.
+  /// Reads up to `count` records after the record with the key `start`, but not beyond `end`, and keeps them
+  /// up to date. `start` follows the direction of the stream, so it is usually the key of the last item, also
+  /// in a descending stream. In an order by a child, `start` must be the key of an item in the stream, or a
+  /// value of the child.
   ///
-  /// `done` is called once: when the records are on their way into the stream, when they could not be read,
-  /// or at once if the stream is empty or another call is under way. Offline, a page can neither begin nor
-  /// end at a time that the remote has still to set: then it is done without a record, and there is more all
-  /// the same; ask again when the stream changes.
+  /// `done` is called once: when the records are about to enter the stream, or when the read failed. It is
+  /// called at once if the stream is empty or another call is pending. Offline, a page can neither start nor
+  /// end at a pending server timestamp. Then `done` is called without new records and `hasMore` stays true;
+  /// call again when the stream changes.
   open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
     guard kitSource != nil, !kitIsFetching, count > 0, !kitRecords.isEmpty else {
       done?()
@@ -209,9 +212,9 @@ open class StreamBase: StreamBaseProtocol {
     kitFetch(count, from: start, to: end, done)
   }
 
-  /// An item has changed, or the stream is to take notice of something that is not stored. If it is in the
-  /// stream, this delivers what is pending, and then the change: as `streamItemsChanged`, or as a batch if it
-  /// comes, goes or moves.
+  /// Reports that an item has changed, even in state that is not stored. If the item is in the stream,
+  /// pending changes are delivered first. Then the change is reported with `streamItemsChanged`, or as a
+  /// batch if the item's row appears, disappears or moves.
   open func handleItemChanged(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init), kitRecords[key] != nil else { return }
     guard kitChangedInEvent == nil else {
@@ -223,8 +226,8 @@ open class StreamBase: StreamBaseProtocol {
     if kitSettles(key) { kitAnnounceChanged([key]) }
   }
 
-  /// Lets `fn` edit all items, the invisible ones too, in whatever order; what that changes comes as a batch.
-  /// It takes time in proportion to all of them.
+  /// Lets `fn` edit all items, including invisible ones, in any order. The changes are delivered as one
+  /// batch. Takes time proportional to the number of items.
   public func batching(_ fn: (KeyedArray<BaseItem>) -> Void) {
     let copy = KeyedArray(rawArray: kitRecords.values.map(\.item))
     fn(copy)
@@ -237,9 +240,9 @@ open class StreamBase: StreamBaseProtocol {
 /// An unfiltered item.
 struct Record {
   var item: BaseItem
-  /// The listeners that have it; none for what was added locally.
+  /// The ids of the listeners that have the record; none if it was added locally.
   var holders: [Int] = []
-  /// Of the document, so that each state of it is taken once.
+  /// The version of the document, so that each version is processed once.
   var version: Int64?
 }
 

@@ -1,16 +1,16 @@
-// Items that are stored nowhere.
+// A stream of items that are not stored.
 
 import LayerKit
 
-/// A stream of what it is given, by key: for rows that stand for something else. Each call is one batch, and
-/// over when it returns.
+/// A stream of given items, ordered by key, for rows that represent no records. Each call is one batch, which
+/// is delivered before the call returns.
 open class TransientStream: StreamBase {
   public override init() {
     super.init()
     batchDelay = nil
   }
 
-  /// Nil is nothing.
+  /// Replaces all items. Nil removes all items.
   open func reset(_ items: [BaseItem]?) {
     let items = KeyedArray(rawArray: items ?? [])
     for key in kitRecords.keys where !items.has(key.text) { kitDrop(key) }
@@ -18,7 +18,7 @@ open class TransientStream: StreamBase {
     kitBatchIsDue()
   }
 
-  /// Items with keys that are not there yet.
+  /// Adds items. Traps if an item has no key, or a key that is already in the stream.
   open func add(_ items: BaseItem...) {
     for item in items {
       guard let key = item.key else {
@@ -30,7 +30,7 @@ open class TransientStream: StreamBase {
     kitBatchIsDue()
   }
 
-  /// By their keys. Those that are not there are ignored.
+  /// Removes the items with the keys of these items. Unknown keys are ignored.
   open func remove(_ items: BaseItem...) {
     for item in items { item.key.map { kitDrop(ExactKey($0)) } }
     kitBatchIsDue()

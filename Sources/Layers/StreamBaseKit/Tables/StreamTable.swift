@@ -1,34 +1,34 @@
-// A stream in a table, whatever kit that is of.
+// Shows a stream in a table of any UI framework.
 
 public import Foundation
 
-/// What a stream needs of a table view.
+/// A table view that can show a stream.
 public protocol StreamTable: AnyObject {
-  /// Everything is new.
+  /// Reloads all rows.
   func reloadTable()
-  /// Changes come.
+  /// Starts a group of updates.
   func beginTableUpdates(animated: Bool)
-  /// As they were counted before the updates.
+  /// Deletes rows. Their paths are counted before the updates.
   func deleteTableRows(_ paths: [IndexPath])
-  /// As they are counted after the updates.
+  /// Inserts rows. Their paths are counted after the updates.
   func insertTableRows(_ paths: [IndexPath])
-  /// The rows at these places have other content.
+  /// Reloads the content of the rows at these paths.
   func reloadTableRows(_ paths: [IndexPath])
-  /// Changes have come.
+  /// Ends the group of updates.
   func endTableUpdates(animated: Bool)
 }
 
-/// Keeps a table the way a stream is. The stream does not keep it: whoever makes one has to.
+/// Keeps a table up to date with a stream. The stream does not retain the adapter, so its creator must.
 ///
 /// With a section, all rows of the stream are in that section of the table, so that several streams can share
-/// one.
+/// a table.
 open class StreamTableAdapter: StreamBaseDelegate {
   private let table: any StreamTable
   private let section: Int?
-  /// What was there at the beginning comes without animation.
+  /// False until the initial load has ended. Updates before that are not animated.
   private var isLoaded = false
 
-  /// Reloads the table.
+  /// Creates an adapter, and reloads the table.
   public init(table: any StreamTable, section: Int? = nil) {
     self.table = table
     self.section = section

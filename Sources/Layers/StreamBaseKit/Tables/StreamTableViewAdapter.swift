@@ -1,11 +1,12 @@
-// Streams in the table views of UIKit.
+// Shows streams in the table views of UIKit.
 
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-/// Keeps a table view the way a stream is. The stream does not keep it: the view controller has to.
+/// Keeps a table view up to date with a stream. The stream does not retain the adapter, so the view
+/// controller must.
 ///
-/// The callback queue of the database has to be the main queue, which is the default.
+/// The callback queue of the database must be the main queue, which is the default.
 open class StreamTableViewAdapter: StreamTableAdapter {
   public init(tableView: UITableView, section: Int? = nil) {
     super.init(table: TableView(tableView), section: section)

@@ -1,24 +1,25 @@
-// Several streams as one.
+// A union of several streams.
 //
-//   the item of a key  =  the one of the first source that shows the key
+//   the item of a key  =  the item of the first source that shows the key
 //
 // Invariants:
-//   - A key for which that may not hold is pending, and a batch is on its way.
-//   - What the delegate was told, applied in order, gives the items.
+//   - A key that may violate this equation is pending, and a batch is scheduled.
+//   - The changes that were reported to the delegate, applied in order, give the items.
 
 public import Foundation
 import LayerKit
 
-/// The visible items of several streams in the order of the first of them.
+/// The visible items of several streams, in the order of the first stream.
 ///
-/// It keeps the streams and takes over their delegates. Where several have the same key, the first of them
-/// counts. A batch costs as much as it changes, however long the streams are. Delayed batches come on the
-/// callback queue of the first stream that has a database, or on the main queue if none has.
+/// A union retains its streams and replaces their delegates. If several streams have the same key, the item
+/// of the first stream counts. The work for a batch is proportional to its changes, independent of the length
+/// of the streams. Delayed batches are delivered on the callback queue of the first stream with a database.
+/// If no stream has one, they are delivered on the main queue.
 open class UnionStream: StreamBaseProtocol {
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
 
-  /// Changes are collected for so long after the last of them, and at most ten times as long. Nil applies
-  /// them at once.
+  /// The time from the last change to the delivery of a batch. Further changes extend it, up to ten times
+  /// this value. Nil delivers changes at once.
   public var batchDelay: TimeInterval? = 0.1
   package var kitTimer: any BatchTimer
 
@@ -32,7 +33,7 @@ open class UnionStream: StreamBaseProtocol {
   private var isAnnouncing = false
   private var hasAnotherRound = false
 
-  /// At least one.
+  /// Creates a union of these streams. Traps without any stream.
   public init(sources: StreamBase...) {
     precondition(!sources.isEmpty, "A union is of one stream at least.")
     self.sources = sources
@@ -44,17 +45,17 @@ open class UnionStream: StreamBaseProtocol {
 
   deinit { kitTimer.cancel() }
 
-  /// What the sources have by now comes silently.
+  /// Adds the present items of the sources without a report.
   private func begin() {
     var keys = Set<ExactKey>()
     for case let key? in sources.joined().map(\.key) { keys.insert(ExactKey(key)) }
     _ = visible.update(keys.map { ($0, winner($0)) }, limit: nil)
     observers = sources.map { SourceObserver(self, $0) }
-    // Each tells of its load, if that is over.
+    // A source that has finished its initial load reports that now.
     for (source, observer) in zip(sources, observers) { source.delegate = observer }
   }
 
-  // MARK: Looking
+  // MARK: Lookup
 
   var kitOrder: StreamOrder { visible.order }
 
@@ -73,7 +74,7 @@ open class UnionStream: StreamBaseProtocol {
 
   package func kitCheckInvariants() { visible.checkInvariants() }
 
-  // MARK: What the sources tell
+  // MARK: Events of the sources
 
   fileprivate func touch(_ keys: [ExactKey]) {
     for key in keys { pending.insert(key) }
@@ -117,7 +118,7 @@ open class UnionStream: StreamBaseProtocol {
     announce { applyOnce() }
   }
 
-  /// If something is being told, that comes first.
+  /// Reports changed items. During another report, they wait for the next round.
   private func announceChanged(_ keys: [ExactKey]) {
     guard !keys.isEmpty else { return }
     guard isAnnouncing else { return announce { tellChanged(keys) } }
