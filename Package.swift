@@ -6,7 +6,7 @@
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
-// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | libc Foundation Dispatch Synchronization |
+// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
 // | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
 // | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
@@ -17,19 +17,19 @@
 // | FirebaseFirestore      | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
-// | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore CDigest       | libc Dispatch Synchronization |
-// | OfflineSync            | DocumentStore ByteStore CDigest                               | libc Dispatch Synchronization |
-// | ObjectStore            | DocumentStore StoreTools ByteStore                            | libc Dispatch Synchronization |
-// | DocumentStore          | StoreTools ByteStore CSanitizer                               | libc Dispatch Synchronization |
-// | StoreTools             | ByteStore                                                     | libc Synchronization      |
-// | ByteStore              | CLZ4 CDigest CFileSystem                                      | libc Dispatch Synchronization |
+// | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
+// | OfflineSync            | DocumentStore ByteStore Libc CDigest                          | Dispatch Synchronization  |
+// | ObjectStore            | DocumentStore StoreTools ByteStore                            | Dispatch Synchronization  |
+// | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
+// | StoreTools             | ByteStore Libc                                                | Synchronization           |
+// | ByteStore              | Libc CLZ4 CDigest CFileSystem                                 | Dispatch Synchronization  |
+// | Libc                   |                                                               | Darwin Glibc Musl         |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
-// libc is Glibc, Musl or Darwin. Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit,
-// Combine, always under `canImport`.
+// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, always under `canImport`.
 
 import PackageDescription
 
@@ -76,14 +76,16 @@ let package = Package(
       name: "CFileSystem", path: "Sources/Engine/CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
     .target(
       name: "CSanitizer", path: "Sources/Engine/CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(name: "Libc", path: "Sources/Engine/Libc", swiftSettings: library),
     .target(
-      name: "ByteStore", dependencies: ["CLZ4", "CDigest", "CFileSystem"], path: "Sources/Engine/ByteStore",
+      name: "ByteStore", dependencies: ["Libc", "CLZ4", "CDigest", "CFileSystem"],
+      path: "Sources/Engine/ByteStore",
       swiftSettings: engine),
     .target(
-      name: "StoreTools", dependencies: ["ByteStore"], path: "Sources/Engine/StoreTools",
+      name: "StoreTools", dependencies: ["ByteStore", "Libc"], path: "Sources/Engine/StoreTools",
       swiftSettings: engine),
     .target(
-      name: "DocumentStore", dependencies: ["StoreTools", "ByteStore", "CSanitizer"],
+      name: "DocumentStore", dependencies: ["StoreTools", "ByteStore", "Libc", "CSanitizer"],
       path: "Sources/Engine/DocumentStore",
       swiftSettings: engine),
     .target(
@@ -92,12 +94,12 @@ let package = Package(
 
     // Sync
     .target(
-      name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "CDigest"],
+      name: "OfflineSync", dependencies: ["DocumentStore", "ByteStore", "Libc", "CDigest"],
       path: "Sources/Sync/OfflineSync", swiftSettings: engine),
 
     .target(
       name: "ObjectSync",
-      dependencies: ["OfflineSync", "ObjectStore", "DocumentStore", "ByteStore", "CDigest"],
+      dependencies: ["OfflineSync", "ObjectStore", "DocumentStore", "ByteStore", "Libc", "CDigest"],
       path: "Sources/Sync/ObjectSync", swiftSettings: engine),
 
     // API
@@ -174,7 +176,7 @@ let package = Package(
     .target(
       name: "Harness",
       dependencies: [
-        "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync",
+        "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Libc",
       ],
       path: "Tests/Harness", swiftSettings: strict),
 
@@ -183,11 +185,11 @@ let package = Package(
       name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
     .testTarget(
-      name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Harness", "CAllocations"],
+      name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Libc", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
       name: "DocumentStoreTests",
-      dependencies: ["DocumentStore", "StoreTools", "ByteStore", "Harness", "CAllocations"],
+      dependencies: ["DocumentStore", "StoreTools", "ByteStore", "Libc", "Harness", "CAllocations"],
       swiftSettings: strict),
     .testTarget(
       name: "ObjectStoreTests",
@@ -275,8 +277,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // tests. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore", "ObjectStore",
-    "OfflineSync", "ObjectSync", "Harness", "CAllocations",
+    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
+    "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
   let layers = [

@@ -1,8 +1,7 @@
 // swift-tools-version: 6.2
 
-// A separate package, so that users of the library do not build the databases that the benchmarks
-// compare it with. If the machine lacks the headers of a compared database, it is left out and the
-// benchmarks report that.
+// A separate package, so that users of the library do not build the databases with which the benchmarks
+// compare it. A database whose headers are not installed is left out, and the benchmarks report this.
 
 import Foundation
 import PackageDescription

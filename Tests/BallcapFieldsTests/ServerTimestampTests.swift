@@ -1,4 +1,4 @@
-// Tests of a commit time as a field's value: compared, hashed, written and read.
+// Tests of `ServerTimestamp`: comparison, hashing, encoding and decoding.
 
 import BallcapFields
 import FirebaseFirestore

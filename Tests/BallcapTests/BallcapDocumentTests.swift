@@ -1,4 +1,4 @@
-// Tests of Ballcap's document over the real store, across restarts.
+// Tests of Ballcap's document on the real store, across restarts.
 
 import Ballcap
 import FirebaseFirestore

@@ -1,5 +1,5 @@
-// The suite of the Ballcap tests. They run one after the other, because collections belong to the default
-// app and a process has only one.
+// The suite of the Ballcap tests. The tests run one after another, because collections belong to the default
+// app and a process has only one default app.
 
 import Ballcap
 import FirebaseFirestore
@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5)), .defaultApp) enum BallcapTests {}
 
-/// Runs the suite before or after tests of other modules that also need the default app.
+/// Prevents the suite from running at the same time as tests of other modules that also need the default app.
 struct DefaultAppTrait: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void

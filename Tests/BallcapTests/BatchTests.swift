@@ -1,4 +1,4 @@
-// Tests of writing several objects together.
+// Tests of batches.
 
 import FirebaseFirestore
 import Foundation
@@ -20,7 +20,7 @@ extension BallcapTests {
       var rows = [[1], [2]]
     }
 
-    /// Requests two containers, which the rules of `Encodable` forbid.
+    /// Requests two containers, which violates the rules of `Encodable`.
     private struct Doubled: Codable, Modelable {
       var number = 1
 

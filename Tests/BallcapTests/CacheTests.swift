@@ -1,4 +1,4 @@
-// Tests of the cache of documents in the process.
+// Tests of the document cache.
 
 import FirebaseFirestore
 import Foundation
@@ -61,7 +61,7 @@ extension BallcapTests {
       let old = try await ada.documentReference.getDocument()
       try await ada.delete()
       #expect(ada.cache == nil)
-      // A read that started before the deletion ends after it.
+      // A read that started before the deletion ends after the deletion.
       _ = try Document<User>(snapshot: old)
       #expect(ada.cache == nil)
       try await ada.save()
@@ -108,12 +108,12 @@ extension BallcapTests {
       for look in looks {
         try await ada.save()
         #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
-        // Deletes the document without an object.
+        // Deletes the document through its reference, without an object.
         try await Firestore.firestore().document("users/ada").delete()
         #expect(try await look(ada))
         #expect(Document<User>(id: "ada").cache == nil)
       }
-      // A recreated document is found, although an earlier read reported that it was absent.
+      // The cache finds a recreated document, although an earlier read returned its absence.
       let absent = try await ada.documentReference.getDocument()
       try await ada.save()
       _ = try Document<User>(snapshot: absent)
@@ -126,7 +126,7 @@ extension BallcapTests {
       let old = try await ada.documentReference.getDocument()
       let forgets: [() throws -> Void] = [
         { self.cache.delete(reference: ada.documentReference) }, { self.cache.delete(key: ada.path) },
-        // A value that only a commit can compute.
+        // This document has a value that only a commit can compute.
         { try self.cache.set(Document<Counter>(id: "c"), reference: ada.documentReference) },
       ]
       for forget in forgets {
@@ -135,10 +135,10 @@ extension BallcapTests {
         #expect(ada.cache == nil)
         _ = try Document<User>(snapshot: old)
       }
-      // The result of the commit is unknown, so it is read.
+      // The commit's result is unknown, so the cache looks the document up in the database.
       cache.setCommitted(nil, at: ada.documentReference, 0)
       #expect(ada.cache == User(name: "Ada"))
-      // Only a read that started after the commit settles an unknown result, however old the document is.
+      // Only a lookup that started after the commit settles an unknown result, however old the document is.
       let before = try #require(CachedDocument.unknown(ada.documentReference).settled(at: nil))
       let unknown = CachedDocument.unknown(ada.documentReference)
       let time = CachedDocument.now
@@ -214,7 +214,7 @@ extension BallcapTests {
       #expect(found?.createdAt == ada.createdAt)
       cache.delete(reference: ada.documentReference)
       #expect(cache.get(documentType: Document<User>.self, reference: ada.documentReference) == nil)
-      // A value that only a commit can compute is not cached.
+      // A document with a value that only a commit can compute is not cached.
       try cache.set(Document<Counter>(id: "c"))
       #expect(cache.get(reference: Document<Counter>(id: "c").documentReference) == nil)
     }

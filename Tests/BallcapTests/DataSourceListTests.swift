@@ -1,4 +1,4 @@
-// Tests of a data source's list: its order, its reported changes, and other users of the list.
+// Tests of a data source's list: its order, its reported changes, predicates, and remotes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -20,7 +20,7 @@ extension BallcapTests {
       try await Document<Item>(id: id, from: Item(name: name, rank: rank)).save()
     }
 
-    /// Applies a change as a screen does that knows only indices.
+    /// Applies a change as a list on a screen that uses only indices.
     private func apply(_ change: ItemSource.Snapshot, to rows: inout [String]) {
       let (gone, come) = change.indices.steps
       for row in gone.sorted(by: >) { rows.remove(at: row) }
@@ -33,7 +33,8 @@ extension BallcapTests {
       let favourites = Firestore.firestore().collection("favourites")
       for (place, id) in ["c", "a", "b"].enumerated() {
         try await favourites.document(id).setData(["place": place])
-        // In reverse order, in the collection that the query does not read.
+        // The retrieved documents have the reverse order in their own collection, which the query does not
+        // read.
         try await items.document(id).setData(["name": id, "rank": -place, "place": -place])
       }
       let source = ItemSource.Query(favourites.order(by: "place")).dataSource()
@@ -165,14 +166,14 @@ extension BallcapTests {
         #expect(source.firstIndex(of: item("no\(id)", 0)) == nil)
       }
       #expect(source.count == 5000)
-      // Placing an element takes about twenty comparisons of order. Models are compared only if they may
+      // Placing an element takes about twenty comparisons of the order. Models are compared only if they may
       // have changed since they were placed.
       #expect(comparisons < 100 * 40 && Compared.count < 100 * 40, "\(comparisons), \(Compared.count)")
     }
 
-    // MARK: Twins
+    // MARK: Duplicates
 
-    /// The list contains a document twice, inserted by hand.
+    /// The user has inserted documents twice.
     @Test func stepsLeadFromBeforeToAfterWhereADocumentIsThereTwice() async throws {
       for rank in 0..<4 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
@@ -180,7 +181,7 @@ extension BallcapTests {
       let all = source.documents
       var told: [ItemSource.Snapshot] = []
       source.onChanged { _, change in told.append(change) }
-      // The same object twice, and another object of the same document.
+      // One document is listed twice by the same object, and another document by two objects.
       source.documents = [all[0], all[1], all[0], all[2]]
       let copy = all[1].copy()
       copy.data?.name = "copy"
@@ -253,7 +254,7 @@ extension BallcapTests {
       }
       #expect(rows == ["c", "d", "b"])
       #expect(source.map(\.id) == rows && source.last?.data?.name == "edited")
-      // A loop that received no change has no effect.
+      // A loop that is created but receives no change has no effect.
       _ = source.changes.makeAsyncIterator()
       for try await change in source.changes {
         #expect(change.after.keys == rows)
@@ -269,7 +270,8 @@ extension BallcapTests {
       #expect(source.map(\.id) == ["0", "1", "2", "3"])
       try await items.document("1").delete()
       for try await change in source.changes {
-        // The first documents are live again, and one of the second page has moved up to them.
+        // The documents of the first page are live again, and a document of the second page has moved up to
+        // the first.
         #expect(change.before.keys == ["2", "3"])
         #expect(change.after.keys == ["0", "2", "3"])
         break
@@ -409,7 +411,7 @@ extension BallcapTests {
         let change = await quiet.next()
         told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
       } while told.last != ["c"]
-      // The first state is reported whether it is empty or not.
+      // The first report is made whether the list is empty or not.
       #expect(Array(told.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
       app.onCallbackQueue { for source in sources { source.stop() } }
       try await firestore.terminate()
@@ -445,7 +447,7 @@ extension BallcapTests {
       try await firestore.terminate()
     }
 
-    // MARK: Others
+    // MARK: Other tests
 
     @Test func aTimeoutIsToldOnTheCallbackQueue() async throws {
       try await save("a")

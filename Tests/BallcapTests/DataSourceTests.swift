@@ -127,7 +127,8 @@ extension BallcapTests {
       for rank in 0..<40 { try await save("\(rank)", rank * 10) }
       let source = source(Document<Item>.query).sorted { $0[\.rank] < $1[\.rank] }.listen()
       _ = await heard.next()
-      // Documents in the middle of the list are changed in place to belong at its end, and are not saved.
+      // Documents in the middle of the list are changed in place, without a save, so that they belong at its
+      // end.
       app.onCallbackQueue { for index in 15..<25 { source[index].data?.rank = 1000 + index } }
       for rank in stride(from: 5, to: 400, by: 20) { try await save("new\(rank)", rank) }
       var last: ItemSource.Snapshot?
@@ -190,7 +191,7 @@ extension BallcapTests {
       #expect(ids(source).isEmpty)
     }
 
-    /// Retrieves objects from another collection, in which one document is missing.
+    /// Retrieves objects from another collection, which lacks one of the documents.
     @Test func objectsMayBeAwaited() async throws {
       try await save("a")
       try await save("b")
@@ -282,7 +283,7 @@ extension BallcapTests {
       source.stop()
     }
 
-    // MARK: Sources that nothing keeps
+    // MARK: Sources without an owner
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aReadIsToldThoughNothingKeepsTheSource(isAwaited: Bool) async throws {
@@ -315,7 +316,7 @@ extension BallcapTests {
           .onError { (_, error: any Error) in withExtendedLifetime(end) { heard(error) } }.get()
       }
       #expect(error as? DataSourceError == .timeout)
-      // Ends when the source has released its closures. Otherwise the test reaches its time limit.
+      // The loop ends when the source has released its closures. Otherwise the test reaches its time limit.
       for await _ in isAlive {}
     }
 
@@ -332,8 +333,7 @@ extension BallcapTests {
       held.release("a")
     }
 
-    /// The bug: the answer went to the loop, which had ended. The page, and everything after it, was
-    /// lost.
+    /// The bug: the answer went to the loop, which had ended. The page and all later events were lost.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func aPageThatALoopHasAskedForIsToldBehindTheEndOfTheLoop(isAnsweredBefore: Bool) async throws {
       try await save("a", 0)
@@ -388,7 +388,7 @@ extension BallcapTests {
       source.stop()
     }
 
-    // MARK: By hand
+    // MARK: Edits by the user
 
     @Test func documentsAreAddedAndRemovedByHand() async throws {
       let source: ItemSource = [Document(id: "a"), Document(id: "b")]

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func aRemovalMayDisposeOfTheSame() {
-    // The original Ballcap held a lock during the removal. A removal that disposed of the same disposer
+    // The original Ballcap held a lock during the removal, so a removal that disposed of its own disposer
     // deadlocked.
     let registration = Registration()
     let disposer = Disposer(.value(registration))

@@ -1,5 +1,4 @@
-// The faults of the original Ballcap, by their numbers in docs/ballcap.md, with the tests that show the
-// correct behaviour.
+// The faults of the original Ballcap, numbered as in docs/ballcap.md, with the tests of the correct behavior.
 
 import Ballcap
 import FirebaseFirestore
@@ -128,7 +127,7 @@ extension BallcapTests {
       #expect(loud.isEmpty, "\(loud)")
     }
 
-    /// More waiting lists than any thread pool has threads.
+    /// Uses more waiting lists than a thread pool has threads.
     @Test func listsThatWaitForAnswersTakeNoThread() async throws {
       try await Document<User>(id: "ada").save()
       let asked = Heard<Bool>()

@@ -21,7 +21,7 @@ extension BallcapTests {
       File(place(path), data: data, mimeType: type)
     }
 
-    /// Returns the file as another process has it, without cached bytes.
+    /// Returns the file as another process sees it, without cached bytes.
     private func stranger(_ file: File) -> File {
       FileManager.shared.delete(key: file.path)
       return File(path: file.path, url: file.url, mimeType: file.mimeType, metadata: file.metadata)
@@ -139,7 +139,7 @@ extension BallcapTests {
     }
 
     @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
-      // A file at the path of the storage's folder.
+      // A regular file is at the path of the storage's folder.
       let folder = app.folder.appendingPathExtension("broken")
       try Data("x".utf8).write(to: folder)
       FirebaseApp.configure(name: "broken", options: FirebaseOptions(directory: folder))
@@ -159,7 +159,8 @@ extension BallcapTests {
       try await saved.delete()
       #expect(saved.data == nil && !saved.isUploaded && saved.url == nil)
       await #expect(throws: StorageError.self) { try await saved.getData() }
-      // If the remote object is missing, the local bytes are dropped too, and the call reports the error.
+      // If the file is missing in the storage, the local bytes are dropped too, and the call reports the
+      // error.
       let missing = file("a/missing", text)
       await #expect(throws: StorageError.self) { try await missing.delete() }
       #expect(missing.data == nil)
@@ -320,8 +321,8 @@ extension BallcapTests {
         said.contains("A storage batch can no longer be used after commit has been called."), "\(said)")
     }
 
-    /// The bug: the timeout of the first commit cancelled the transfers of the second one, because both
-    /// commits used the same list.
+    /// The bug: the timeout of the first commit cancelled the transfers of the second commit, because both
+    /// commits shared one list.
     @Test func whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled() async {
       let batch = StorageBatch().save(file("batch/again", Data(count: 64 << 20)))
       batch.timeout = 0
@@ -367,7 +368,7 @@ extension BallcapTests {
       }
       #expect(error == nil)
       #expect(second.uploadTask != nil && second.uploadTask === task)
-      // The observer that is called last.
+      // This observer is called last.
       let ended = Heard<Bool>()
       _ = task?.observe(.failure) { _ in ended.hear(true) }
       task?.cancel()
@@ -375,7 +376,7 @@ extension BallcapTests {
       #expect(second.uploadTask == nil)
     }
 
-    // MARK: The cache of bytes
+    // MARK: The cache of file bytes
 
     @Test func theCacheOfBytesHasABudget() {
       let cache = FileCache()

@@ -1,4 +1,4 @@
-// Tests of the journal of reads, which the document cache evaluates when it is queried.
+// Tests of the journal of reads, which the document cache evaluates on its next lookup.
 
 import FirebaseFirestore
 import Foundation
@@ -12,8 +12,8 @@ extension BallcapTests {
   @Suite final class ReadJournals {
     private let app = TestApp()
 
-    /// Compares the journal with a list of all reads. The journal must return the last reads unchanged,
-    /// with less than one piece in excess.
+    /// Compares the journal with a list of all reads. The journal must return the last reads unchanged. It
+    /// may return less than one piece more than `countMax`.
     @Test func theLastDocumentsStayAsTheyWereRead() async throws {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let few = try await Self.read(Firestore.firestore()) + Self.read(other)
@@ -48,7 +48,7 @@ extension BallcapTests {
       var packed = PackedSnapshots()
       let snapshots = try await Self.read(Firestore.firestore())
       let taken = snapshots.filter { packed.append($0) }
-      // One snapshot has no document, and one is large.
+      // One snapshot is absent and one is large, so neither is packed.
       #expect(taken.count == snapshots.count - 2)
       #expect(packed.snapshots == taken)
       for (copy, original) in zip(packed.snapshots, taken) {
@@ -74,8 +74,8 @@ extension BallcapTests {
       try await other.terminate()
     }
 
-    /// Later documents have field names that no document had when the first ones were read. The records
-    /// of both are read with the latest shapes, whichever was packed first.
+    /// Later documents have field names that no document had when the first ones were read. All records are
+    /// read with the latest shapes, whichever were packed first.
     @Test func documentsWithNewNamesArePackedBesideOlderOnes() async throws {
       let people = Firestore.firestore().collection("people")
       func read(_ name: String) async throws -> DocumentSnapshot {
@@ -92,8 +92,8 @@ extension BallcapTests {
       }
     }
 
-    /// Returns snapshots with equal fields, with several shapes, with long paths, large ones, and absent
-    /// ones.
+    /// Returns snapshots with equal fields, with several shapes, with long paths, of large documents, and of
+    /// absent ones.
     private static func read(_ firestore: Firestore) async throws -> [DocumentSnapshot] {
       let people = firestore.collection("people")
       for number in 0..<5 { try await people.document("\(number)").setData(["n": number, "name": "Ada"]) }

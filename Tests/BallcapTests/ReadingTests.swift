@@ -59,7 +59,7 @@ extension BallcapTests {
       #expect(player.data == found.data)
       #expect(player.createdAt == found.createdAt && player.updatedAt == found.updatedAt)
       #expect(player.snapshot?.exists == true)
-      // As in the original Ballcap, the completion gets another object.
+      // As in the original Ballcap, the completion gets a new object.
       #expect(found !== player)
     }
 
@@ -101,8 +101,8 @@ extension BallcapTests {
       #expect(tag.hashValue == Document<Tag>(id: "t").hashValue)
     }
 
-    /// The test covers a class of this module and one from outside. The bug: each object got its own time
-    /// of creation, so a list in the order of updates was reversed.
+    /// Covers a class of this module and a class from outside. The bug: each object got its own creation
+    /// time, so a list in the order of updates was reversed.
     @Test func whatOneQueryFoundWithoutTimesIsKnownSinceOneMoment() async throws {
       for id in ["a", "b", "c"] {
         try await Game.collectionReference.document(id).setData(["points": 3])

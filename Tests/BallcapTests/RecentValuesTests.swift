@@ -1,4 +1,4 @@
-// Compares the cache of recent values with a plain list.
+// Compares `RecentValues` with a plain list.
 
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
-    /// The entries, oldest first.
+    /// The entries, the oldest first.
     var list: [(key: Int, value: Int, cost: Int)] = []
     for step in 0..<4000 {
       let key = rng.roll(16)
@@ -41,7 +41,7 @@ import Testing
   }
 }
 
-/// A random source with a seed.
+/// A random source with a fixed seed.
 struct SeededRNG {
   private var state: UInt64
 

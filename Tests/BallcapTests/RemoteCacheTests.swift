@@ -1,4 +1,4 @@
-// Tests of the cache of a database with a remote: pending changes are visible, and rejected ones are
+// Tests of the cache of a database with a remote. Pending changes are visible, and rejected changes are
 // dropped.
 
 import Ballcap
@@ -129,7 +129,7 @@ extension BallcapTests {
       try await reference.updateData(["age": 2])
       _ = try await Document<User>.get(id: "ada")
       #expect(Document<User>(id: "ada").cache?.age == 2)
-      // A read that started before the change ends after it.
+      // A read that started before the change ends after the change.
       _ = try Document<User>(snapshot: old)
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }

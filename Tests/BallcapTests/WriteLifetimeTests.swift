@@ -1,5 +1,5 @@
-// Tests that a write does not retain its object, and of what the object learns from a write without a
-// completion.
+// Tests that a write does not keep its object alive, and that the object gets the outcome of a write without
+// a completion.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -64,7 +64,7 @@ extension BallcapTests {
 
     private final class Observed { weak var object: Visitor? }
 
-    /// Issues a write of an object that nothing else retains. Returns whether the write failed.
+    /// Issues a write of an object that only the write could keep alive. Returns whether the write failed.
     private func isFailure<T: Visitor & DataRepresentable>(
       of write: Write, _ type: T.Type
     ) async throws -> Bool where T.Model == Visitor.Model {
@@ -104,12 +104,12 @@ extension BallcapTests {
       #expect(stored.data?.name == "Eve")
     }
 
-    /// Returns when the completions of all earlier writes have run.
+    /// Waits until the completions of all earlier writes have run.
     private func settle() async {
       _ = await outcome { Batch().set([:], reference: elsewhere).commit($0) }
     }
 
-    /// Calls the forms that are not awaited.
+    /// Calls `body` in a synchronous context, where a save without `await` is the form with a completion.
     private func issue(_ body: () -> Void) { body() }
 
     @Test func anObjectThatWasSavedWithoutACompletionGetsTheTimesOfTheCommit() async throws {

@@ -56,7 +56,7 @@ struct BackupTests {
 
   private func contents(of store: ByteStore) throws -> [[UInt8]: [UInt8]] {
     var contents: [[UInt8]: [UInt8]] = [:]
-    try store.snapshot().forEach { key, value in contents[Array(copying: key)] = Array(copying: value) }
+    try store.snapshot().forEach { _, key, value in contents[Array(copying: key)] = Array(copying: value) }
     return contents
   }
 

@@ -365,7 +365,7 @@ extension TestStore {
     let store: ByteStore
     do { store = try open() } catch { return }
     for key in 0..<600 { _ = try? store.value(for: "key\(key)") }
-    try? store.snapshot().forEach { _, _ in }
+    try? store.snapshot().forEach { _, _, _ in }
     for key in 0..<40 { _ = try? store.put([1], for: "key\(key * 17)") }
     for key in 0..<40 {
       var batch = Batch()
@@ -470,11 +470,8 @@ struct ForgedCheckpoint {
   }
 
   private mutating func seal(_ page: Int) {
-    let checksum = CheckpointFormat.checksum(
-      ofPage: bytes.rawSpan.extracting(page..<page + 4096), file: header.fileID, offset: UInt64(page),
-      broken: nil)
-    var trailer: [UInt8] = []
-    trailer.append(littleEndian: checksum)
-    bytes.replaceSubrange(page + 4092..<page + 4096, with: trailer)
+    var sealed = Array(bytes[page..<page + 4092])
+    sealed.appendPageChecksum(file: header.fileID, offset: UInt64(page), broken: nil)
+    bytes.replaceSubrange(page..<page + 4096, with: sealed)
   }
 }

@@ -80,10 +80,8 @@ import Testing
     // The last eight bytes of the only segment, before the checkpoint and the checksum.
     let end = bytes.count - 4
     for index in end - 40..<end - 32 { bytes[index] = 0xFF }
-    var checksum = Checksum(file: manifest.storeID, offset: 0)
-    checksum.update(bytes.rawSpan.extracting(first: end))
     bytes.removeLast(4)
-    bytes.append(littleEndian: checksum.value)
+    bytes.appendChecksum(Checksum(file: manifest.storeID, offset: 0))
     let error = try storeError { () throws(ByteStoreError) in
       _ = try Manifest(decoding: bytes.rawSpan, file: "MANIFEST")
     }
@@ -106,10 +104,9 @@ import Testing
       let header = try CheckpointHeader(decoding: bytes.rawSpan.extracting(first: 4096), file: path)
       let start = Int(try #require(header.offset(of: .segments)))
       for index in start + 8..<start + 16 { bytes[index] = 0xFF }
-      let sum = CheckpointFormat.checksum(
-        ofPage: bytes.rawSpan.extracting(start..<start + 4096), file: header.fileID, offset: UInt64(start),
-        broken: nil)
-      for byte in 0..<4 { bytes[start + 4092 + byte] = UInt8(truncatingIfNeeded: sum >> (8 * UInt32(byte))) }
+      var sealed = Array(bytes[start..<start + 4092])
+      sealed.appendPageChecksum(file: header.fileID, offset: UInt64(start), broken: nil)
+      bytes.replaceSubrange(start..<start + 4096, with: sealed)
     }
     let error = try storeError { () throws(ByteStoreError) in _ = try changed.open() }
     guard case .corrupted(let damage) = error else {

@@ -99,7 +99,7 @@ import Testing
       for key in 0..<600 { #expect(try snapshot.value(for: Array("key\(key)".utf8)) == value(key)) }
       #expect(snapshot.count == 600)
       var seen = 0
-      try snapshot.forEach { _, _ in seen += 1 }
+      try snapshot.forEach { _, _, _ in seen += 1 }
       #expect(seen == 600)
     }
     #expect(store.snapshots.count == 2)
@@ -344,7 +344,7 @@ import Testing
       try byte { () throws(ByteStoreError) in
         for key in 1...60 { _ = try store.value(for: "key\(key)") }
       } == place)
-    #expect(try byte { () throws(ByteStoreError) in try store.snapshot().forEach { _, _ in } } == place)
+    #expect(try byte { () throws(ByteStoreError) in try store.snapshot().forEach { _, _, _ in } } == place)
     try store.put([1], for: "key1")
     try store.flush(.everything)
     #expect(
@@ -453,11 +453,9 @@ extension [UInt8] {
     let start = Int(offset)
     let end = start + SegmentFormat.pageBytes
     for index in entry.stored { self[start + index] = 0xFF }
-    let checksum = SegmentFormat.checksum(
-      ofPage: rawSpan.extracting(start..<end), file: header.fileID, offset: offset, broken: nil)
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: checksum)
-    replaceSubrange(end - 4..<end, with: bytes)
+    var sealed = Array(self[start..<end - 4])
+    sealed.appendPageChecksum(file: header.fileID, offset: offset, broken: nil)
+    replaceSubrange(start..<end, with: sealed)
     return offset
   }
 }

@@ -1,18 +1,11 @@
 // Entries in a store's directory that are not files of the store.
 
 import Foundation
+import Libc
 import Testing
 
 @testable import ByteStore
 @testable import StoreTools
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct ForeignEntryTests {
   enum ForeignEntry: CaseIterable, Sendable {

@@ -2,15 +2,10 @@
 
 #if os(Linux)
 import Foundation
+import Libc
 import Testing
 
 @testable import ByteStore
-
-#if canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct ForkTests {
   /// The findings of the child, one bit each.

@@ -34,7 +34,7 @@ import Testing
     let store = try machine.open()
     defer { store.abandon() }
     var contents: [String: [UInt8]] = [:]
-    try store.snapshot().forEach { key, value in
+    try store.snapshot().forEach { _, key, value in
       contents[String(decoding: [UInt8](copying: key), as: UTF8.self)] = [UInt8](copying: value)
     }
     return contents

@@ -191,7 +191,7 @@ private final class StressRun: Sendable {
 
   private static func contents(of snapshot: Snapshot) throws -> [[UInt8]: [UInt8]] {
     var contents: [[UInt8]: [UInt8]] = [:]
-    try snapshot.forEach { contents[Array(copying: $0)] = Array(copying: $1) }
+    try snapshot.forEach { _, key, value in contents[Array(copying: key)] = Array(copying: value) }
     return contents
   }
 

@@ -24,7 +24,7 @@ struct ReadOnlyTests {
 
   private func values(of store: ByteStore) throws -> [[UInt8]: [UInt8]] {
     var values: [[UInt8]: [UInt8]] = [:]
-    try store.moment {}.0.forEach { _, key, value in
+    try store.snapshot().forEach { _, key, value in
       values[Array(copying: key)] = Array(copying: value)
     }
     return values

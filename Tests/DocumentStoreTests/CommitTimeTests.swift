@@ -103,8 +103,8 @@ import Testing
     try store.close()
   }
 
-  /// Guards against a store that a clock in the last microsecond of 9999 makes unusable. The last year is
-  /// reserved for later commits, so the clock is rejected.
+  /// Guards against an unusable store: a commit in the last microsecond of 9999 leaves no later commit time.
+  /// Therefore a clock in the year 9999 is rejected.
   @Test func aClockInTheYear9999IsRejected() throws {
     let yearBegins: Int64 = 253_370_764_800_000_000
     let clock = HandClock(yearBegins - 1)
@@ -123,7 +123,8 @@ import Testing
     try store.close()
   }
 
-  /// Such a store can be opened and read. No later time is left for another commit.
+  /// If the last commit has the last valid time, the store opens and can be read, but no further commit is
+  /// possible.
   @Test func aStoreWhoseLastCommitHasTheLastTimeOpens() throws {
     let clock = HandClock(start)
     let filled = try DocumentStore.open(directory, clock)

@@ -56,7 +56,7 @@ import Testing
     return witnesses.withLock { $0 }
   }
 
-  /// In one case the clock stands still, so every time comes from incrementing.
+  /// With `standsStill`, the clock never advances, so each commit time comes from incrementing the last one.
   @Test(arguments: [true, false]) func allCommitsOfAllThreadsArePresent(standsStill: Bool) throws {
     let directory = TemporaryDirectory()
     let clock = HandClock(1_700_000_000_000_000)

@@ -98,7 +98,8 @@ import Testing
 
   // MARK: Hostile keys
 
-  /// False if the key does not decode. A second key for a path would be a second document there.
+  /// Returns false if the key does not decode. A key that decodes must be the only key of its path: two keys
+  /// for one path would be two documents there.
   private func checkDecoding(_ key: [UInt8]) throws -> Bool {
     guard let path = DocumentKey.decode(key) else { return false }
     let again = DocumentKey.encode(path)
@@ -190,7 +191,7 @@ import Testing
 
 // MARK: The order of the contract, without keys
 
-/// −1, 0 or 1: compares segment by segment, then by the number of segments.
+/// Compares segment by segment, then by the number of segments. Returns −1, 0 or 1.
 private func contractOrder(_ left: [String], _ right: [String]) -> Int {
   for (left, right) in zip(left, right) {
     let order = contractOrder(left, right)
@@ -199,7 +200,8 @@ private func contractOrder(_ left: [String], _ right: [String]) -> Int {
   return sign(left.count - right.count)
 }
 
-/// Numeric ids sort before all others, by number; the others by their UTF-8 bytes.
+/// Numeric ids sort before all other ids and are ordered by number. Other ids are ordered by their UTF-8
+/// bytes.
 private func contractOrder(_ left: String, _ right: String) -> Int {
   switch (number(of: left), number(of: right)) {
   case (let left?, let right?): left < right ? -1 : left > right ? 1 : 0

@@ -5,7 +5,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct DocumentLimitsTests {
-  /// Its name has (1 + 1) + (1 + 1) + 16 = 20 bytes.
+  /// The name of this document counts (1 + 1) + (1 + 1) + 16 = 20 bytes.
   private let place = path("a", "b")
 
   private func complaint(_ fields: StoredMap, at path: DocumentPath? = nil) -> String? {
@@ -21,7 +21,7 @@ import Testing
 
   /// A document of `total` bytes, given that `value` counts `size` bytes.
   private func document(of total: Int, with value: StoredValue, of size: Int) -> StoredMap {
-    // Name 20, document 32, fields "f" and "g" with 2 each for their names, "v" with 2 for its own.
+    // The name counts 20 bytes, the document 32, and each of the field names "f", "g" and "v" 2 bytes.
     let filler = total - 20 - 32 - 2 - 2 - 2 - size
     return StoredMap([("f", bytes(filler / 2)), ("g", bytes(filler - filler / 2)), ("v", value)])
   }
@@ -32,7 +32,7 @@ import Testing
     (.double(0), 8), (.double(.nan), 8), (.timestamp(.last), 8),
     (.string(""), 1), (.string("abc"), 4), (.string("é€😀"), 2 + 3 + 4 + 1), (.string("e\u{301}"), 4),
     (.string("\0"), 2), (.bytes([]), 0), (.bytes([1, 2, 3]), 3),
-    // The name of users/jeff/tasks/my_task_id: 6 + 5 + 6 + 11 + 16.
+    // The target's name, users/jeff/tasks/my_task_id, counts 6 + 5 + 6 + 11 + 16 bytes.
     (.reference(task), 44), (Values.geoPoints.map(StoredValue.geoPoint)[0], 16),
     (.vector([]), 0), (.vector([1, 2, 3]), 24),
     (.array([]), 0), (.array([.null, .integer(1), .string("ab")]), 1 + 8 + 3),
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func manyFieldsCountTogether() {
-    // 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576, because the last name is longer.
+    // The last name is 4 bytes longer than the others: 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576.
     var fields = StoredMap(["a", "b", "c", "d", "e1234"].map { ($0, bytes(209_702)) })
     #expect(complaint(fields) == nil)
     fields["a"] = bytes(209_703)
@@ -248,7 +248,8 @@ import Testing
     #expect(isForeign(StoredMap([("n", .integer(1))])))
     #expect(!isForeign(StoredMap([("p", pending)])))
     #expect(!isForeign(StoredMap([("a", .array([.map(StoredMap([("p", pending)]))]))])))
-    // Neither counts toward the size of a document.
+    // A reference's project id and empty byte strings do not count toward the size of a document, but the
+    // records of both documents are too large.
     #expect(!isForeign(StoredMap([("r", .reference(reference))])))
     #expect(!isForeign(StoredMap([("b", .array([StoredValue](repeating: .bytes([]), count: 1_700_000)))])))
     let strange: [[String]] = [

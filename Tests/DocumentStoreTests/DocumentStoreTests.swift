@@ -4,18 +4,11 @@ import ByteStore
 import Dispatch
 import Foundation
 import Harness
+import Libc
 import StoreTools
 import Testing
 
 @testable import DocumentStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct DocumentStoreTests {
   private let directory = TemporaryDirectory()
@@ -78,7 +71,7 @@ import Glibc
   }
 
   @Test func theLargestDocumentIsReadAsItWasWritten() throws {
-    // 20 + 32 + 2 + 2 + 32 + 2 = 90 bytes in addition to the two values.
+    // Besides the two values, the document counts 20 + 32 + 2 + 2 + 32 + 2 = 90 bytes.
     let half = [UInt8](repeating: 0x5A, count: 524_243)
     let largest = StoredMap([("a", .bytes(half)), ("b", .map(StoredMap([("b", .bytes(half))])))])
     let store = try DocumentStore.open(directory.path)
@@ -146,7 +139,7 @@ import Glibc
 
   // MARK: The number of documents
 
-  /// Reserved documents are recognized by their names, whatever names the higher layers choose.
+  /// Any name of the reserved form makes a document reserved, whichever names the higher layers use.
   @Test func reservedDocumentsAreNotCounted() throws {
     let long = "__" + String(repeating: "x", count: 1000)
     let own = [
@@ -295,7 +288,8 @@ import Glibc
 
   @Test func aRequestHasTenMebibytesAndNoMore() throws {
     let store = try DocumentStore.open(directory.path)
-    // In addition to field f's value, a document c/x counts 20 bytes for its name, 32, and 2 for f.
+    // Besides the value of f, a document c/x counts 20 bytes for its name, 32 for the document and 2 for the
+    // field name.
     func commit(lastFilling: Int) -> DocumentStoreError? {
       let fillings = Array(repeating: 1_000_000, count: 10) + [lastFilling]
       return failure {
@@ -359,9 +353,9 @@ import Glibc
     try DocumentStore.open(directory.path).close()
   }
 
-  /// Guards against a lock that a forked child keeps: until it runs another program, it has a copy of every
-  /// descriptor. If it kept the lock of a store that the parent has closed, the next open would sometimes
-  /// fail.
+  /// Guards against a lock that survives in a forked child. Until the child calls exec, it has a copy of
+  /// every descriptor. If this copy held the lock of a store that the parent has closed, the next open would
+  /// sometimes fail.
   @Test func aClosedStoreIsFreeWhileOtherProcessesAreBeingStarted() throws {
     let isDone = Locked(false)
     let starter = DispatchGroup()
@@ -487,7 +481,7 @@ import Glibc
       #expect(evidence.message.contains("rooms/eros"))
     }
     #expect(try store.document(at: path("rooms", "other"))?.fields == fields)
-    // Only a write that needs nothing from the record repairs it.
+    // Only a write that does not read the damaged record repairs it.
     try store.commit([.set(place, fields)])
     #expect(try store.document(at: place)?.fields == fields)
     try store.close()

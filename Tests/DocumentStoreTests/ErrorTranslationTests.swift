@@ -1,17 +1,10 @@
 // Translation of each byte store error: the resulting case and all of its evidence.
 
 import ByteStore
+import Libc
 import Testing
 
 @testable import DocumentStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct ErrorTranslationTests {
   private static let mine = RandomID(high: 1, low: 2)

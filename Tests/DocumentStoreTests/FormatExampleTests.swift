@@ -1,7 +1,7 @@
 // The examples in docs/format.md match the bytes on disk.
 //
 // A small store with fixed ids and a fixed clock must have exactly the documented bytes, and a store built
-// from the documented bytes must open. The same is tested after a flush.
+// from the documented bytes must open. Both are tested before and after a flush.
 
 import ByteStore
 import Foundation
@@ -20,7 +20,7 @@ import Testing
     #expect(agrees, "docs/format.md shows other bytes for \"\(block.name)\". They are now:\n\n\(rows)")
   }
 
-  /// A document after another one with equal field names, so it has a shape.
+  /// The document follows another document with equal field names, so its record refers to a shape.
   @Test func theWrittenShapeAndRecordAreAsDocumented() throws {
     let page = try ExamplePage.read()
     let time = try #require(StoredTimestamp(microseconds: Example.time))
@@ -79,7 +79,7 @@ import Testing
   }
 }
 
-/// The store of the documentation: on disk after its first commit, before it is closed, and after a flush.
+/// The documented store, in two states: after its first commit but before it is closed, and after a flush.
 enum Example {
   /// 2026-01-01T00:00:00Z
   static let time: Int64 = 1_767_225_600_000_000
@@ -103,7 +103,7 @@ enum Example {
     }
   }
 
-  /// The documented part of a file; nil for the whole file.
+  /// The documented part of a file. If `range` is nil, the whole file is documented.
   struct Block: Sendable, CustomTestStringConvertible {
     var name: String
     var state: State
@@ -202,7 +202,7 @@ enum Example {
     func monotonicNanoseconds() -> UInt64 { 0 }
   }
 
-  /// 1111… for the store, 2222… for its hash key, 3333… for its first log file, and so on.
+  /// Returns 1111… for the store, 2222… for its hash key, 3333… for its first log file, and so on.
   private final class CountedIDs: RandomSource {
     private let given = Locked<UInt64>(0)
 
@@ -217,8 +217,8 @@ enum Example {
   }
 }
 
-/// Parses the examples in docs/format.md. A block is the fence after `<!-- example: NAME -->`. Each line
-/// has an offset, bytes, and after two spaces their meaning. `00 × 4064` stands for that number of zeros.
+/// Parses the examples in docs/format.md. A block is the fence after `<!-- example: NAME -->`. Each line has
+/// an offset, bytes and, after two spaces, the meaning of the bytes. `00 × 4064` stands for 4064 zeros.
 private struct ExamplePage {
   struct Missing: Error, CustomStringConvertible {
     var description: String
@@ -231,7 +231,8 @@ private struct ExamplePage {
 
     private static let zerosElided = 32
 
-    /// The rows with new bytes. Bytes that they do not cover are added in rows of 16, or as runs of zeros.
+    /// Returns the rows with `bytes` as their content. Bytes beyond the last row are added in rows of 16, or
+    /// as runs of zeros.
     func rewritten(with bytes: [UInt8]) -> String {
       var rest = bytes[...]
       var lines: [String] = []

@@ -4,7 +4,7 @@
 
 import DocumentStore
 
-/// SplitMix64: produces equal numbers on every machine, for any seed.
+/// SplitMix64: a seed gives the same sequence of numbers on every machine.
 struct SeededRNG: RandomNumberGenerator {
   private var state: UInt64
 
@@ -18,7 +18,7 @@ struct SeededRNG: RandomNumberGenerator {
     return mixed ^ (mixed >> 31)
   }
 
-  /// 0 ..< sides. The bias is too small for tests to notice.
+  /// Returns a number in 0 ..< sides. The bias is too small for tests to notice.
   mutating func roll(_ sides: Int) -> Int { Int(truncatingIfNeeded: (next() >> 1) % UInt64(sides)) }
 
   mutating func oneIn(_ sides: Int) -> Bool { roll(sides) == 0 }
@@ -29,7 +29,7 @@ struct SeededRNG: RandomNumberGenerator {
 // MARK: Names and paths
 
 enum Names {
-  /// Ids that sort before all others, by number.
+  /// Ids that sort before all other ids and are ordered by number.
   static let numeric = [
     "__id0__", "__id5__", "__id-5__", "__id9__", "__id10__", "__id-10__", "__id255__", "__id256__",
     "__id9223372036854775807__", "__id-9223372036854775808__", "__id-1__", "__id1__",
@@ -40,7 +40,8 @@ enum Names {
     plain + almostReserved + looksAlike + bytesAtTheEdges
     + [String(repeating: "n", count: 1499), String(repeating: "n", count: 1500)]
 
-  /// Invalid: names of the form `__.*__`, unless the middle is `id` and an Int64 in its usual form.
+  /// Invalid names: they have the form `__.*__`, but their middle is not `id` followed by an Int64 in
+  /// canonical form.
   static let reserved = [
     "____", "_____", "__a__", "__id__", "__id-__", "__id01__", "__id-01__", "__id+5__", "__id-0__",
     "__id5 __", "__id 5__", "__id5.0__", "__id0x5__", "__ID5__", "__id5a__", "__id5___", "___id5__",
@@ -55,7 +56,7 @@ enum Names {
     "a.", "__id5__a", "a__id5__",
   ]
 
-  /// Canonically equivalent pairs; as names, they differ.
+  /// Pairs of canonically equivalent strings. As names, the two strings of a pair differ.
   private static let looksAlike = [
     "\u{E9}", "e\u{301}", "K", "\u{212A}", "\u{C5}", "\u{212B}", "\u{AC00}", "\u{1100}\u{1161}",
     "q\u{307}\u{323}", "q\u{323}\u{307}", "e",
@@ -97,7 +98,7 @@ extension DocumentPath {
     }
   }
 
-  /// A path with one difference, because such pairs are likely to reveal errors in orders.
+  /// A path that differs from this one in one place. Such pairs are likely to reveal errors in orders.
   func neighbour(_ rng: inout SeededRNG) -> DocumentPath {
     while true {
       var segments = segments
@@ -167,14 +168,14 @@ enum Values {
       })
   }
 
-  /// Arrays and maps in turn, `depth` of them, around a value.
+  /// A value inside `depth` levels of alternating arrays and maps.
   static func tower(_ depth: Int, around value: StoredValue = .null) -> StoredValue {
     (0..<depth).reduce(value) { inner, floor in
       floor % 2 == 0 ? .array([inner]) : .map(StoredMap([(name: "m", value: inner)]))
     }
   }
 
-  /// Sometimes as deep as a document may be.
+  /// Random fields, which sometimes have the maximum depth of a document.
   static func fields(_ rng: inout SeededRNG) -> StoredMap {
     var fields = map(&rng, depthLeft: 4)
     switch rng.roll(12) {
@@ -229,7 +230,7 @@ func moment(_ microseconds: Int64) -> StoredTimestamp {
 // MARK: Damage
 
 extension [UInt8] {
-  /// Applies one to three changes, as file damage or an attacker would cause.
+  /// Changes the bytes in one to three places, as file damage or an attacker would.
   func damaged(_ rng: inout SeededRNG, splicing other: [UInt8]) -> [UInt8] {
     var bytes = self
     for _ in 0...rng.roll(3) { bytes.damageOnce(&rng, splicing: other) }

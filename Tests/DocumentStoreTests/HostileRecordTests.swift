@@ -1,17 +1,10 @@
 // The record codec on untrusted bytes: it decodes or throws, and has no other effect.
 
 import ByteStore
+import Libc
 import Testing
 
 @testable import DocumentStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct HostileRecordTests {
   private let place = path("rooms", "eros")
@@ -28,8 +21,7 @@ import Glibc
 
   // MARK: Damage at random
 
-  /// A record does not contain its own length; the store keeps it. So a part of a record may itself be a
-  /// valid record.
+  /// A record does not contain its own length. Therefore a part of a record may itself be a valid record.
   @Test func aPartOfARecordAndMoreThanOneAreRefusedOrAreOtherRecords() throws {
     var rng = SeededRNG(seed: 21)
     func check(_ bytes: [UInt8]) throws -> Bool {
@@ -49,8 +41,8 @@ import Glibc
     #expect(refused > parts * 3 / 4, "\(refused) of \(parts) parts were refused")
   }
 
-  /// Each document has exactly one valid record, so a second one would mean that some bytes were not
-  /// validated.
+  /// Each document has exactly one valid record. If a second record were accepted, some of its bytes would
+  /// not be validated.
   @Test func aDamagedRecordFailsToDecodeOrIsCanonical() throws {
     let seed: UInt64 = 23
     var rng = SeededRNG(seed: seed)
@@ -79,7 +71,7 @@ import Glibc
 
   // MARK: Deliberate faults
 
-  /// The inputs that the tests below vary are valid themselves.
+  /// The tests below modify these inputs, so the unmodified inputs must be valid.
   @Test func theUnmodifiedInputsAreValid() {
     #expect(isRecord(Raw.record(Raw.map([] as [Raw.Field]))))
     #expect(isRecord(Raw.record(Raw.map([("a", [0]), ("b", Raw.array([[0], [1]]))]))))
@@ -145,7 +137,7 @@ import Glibc
     }
   }
 
-  /// Off-by-one values, and values that overflow in a sign or a product.
+  /// Off-by-one values, and values that overflow a sign bit or a product.
   @Test(arguments: [
     0, 1, 3, 5, 0xFF, 0xFFFF, 0x1FFF_FFFF, 0x2000_0000, 0x2000_0001, 0x3FFF_FFFF, 0x4000_0000, 0x7FFF_FFFF,
     0x8000_0000, 0xFFFF_FFFC, 0xFFFF_FFFF, 0x3_FFFF_FFFF, .max,
@@ -282,7 +274,7 @@ private enum Raw {
     map(fields.map { (name: Array($0.name.utf8), value: $0.value) })
   }
 
-  /// With a table of one-byte numbers, or without one.
+  /// Builds a map whose table has one-byte numbers. A map of fewer than two fields has no table.
   static func map(_ fields: [(name: [UInt8], value: [UInt8])]) -> [UInt8] {
     var places: [UInt8] = []
     var entries: [UInt8] = []

@@ -1,4 +1,4 @@
-// Stores with many shapes that lose one or two files. `campaign repair` tests more of them.
+// Stores with many shapes that lose one or two files. `campaign repair` tests more stores.
 
 import Harness
 import Testing

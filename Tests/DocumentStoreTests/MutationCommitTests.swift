@@ -135,7 +135,7 @@ import Testing
         #expect(try store.document(at: place)?.updateTime == time)
       }
     }
-    // No commit time was consumed either.
+    // The refused commits have consumed no commit time.
     #expect(try store.commit([.delete(place)]).microseconds == time.microseconds + 1)
   }
 
@@ -210,7 +210,7 @@ import Testing
     #expect(try store.document(at: place)?.fields == StoredMap([("a", .array(good))]))
   }
 
-  /// They are stored nowhere, but count toward the request.
+  /// Elements to be removed are not stored, but they count toward the size of the request.
   @Test func theElementsToBeRemovedCountAsBytesOfTheRequest() {
     func removal(_ count: Int, of document: DocumentPath) -> Mutation {
       let elements = [StoredValue.bytes([UInt8](repeating: 0, count: count))]
@@ -225,7 +225,7 @@ import Testing
         == "The request has 10485761 bytes, and the limit is 10485760.")
   }
 
-  /// 27 for the name, 4 for the path m.f, 8 for the number, and the rest for the bytes of m.b.
+  /// The name counts 27 bytes, the path m.f 4 and the number 8. The rest of the request is the bytes of m.b.
   @Test func aPatchCountsOnlyMaskedFields() throws {
     func patch(_ count: Int, only: StoredFieldPath...) throws -> Mutation {
       let bytes = StoredValue.bytes([UInt8](repeating: 0, count: count))

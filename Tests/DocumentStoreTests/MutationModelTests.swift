@@ -52,10 +52,10 @@ private indirect enum Plain: Equatable {
   case double(Double)
   case list([Plain])
   case map(Fields)
-  /// A value of a type that no rule here concerns.
+  /// A value of a type that no rule in this model treats specially.
   case leaf(StoredValue)
 
-  /// Identity, as readers see it.
+  /// Compares by identity, as readers see it: NaN equals NaN, and 0.0 differs from -0.0.
   static func == (left: Plain, right: Plain) -> Bool {
     switch (left, right) {
     case (.integer(let left), .integer(let right)): left == right
@@ -107,7 +107,7 @@ private struct Model {
 
   var times: [Int64] { documents.values.map(\.changed) }
 
-  /// The result of a commit, and the state it leaves, once its time is known.
+  /// Returns the commit's status, and a function from the commit time to the resulting model.
   func committing(_ writes: [Write]) -> (Status, (Int64) throws -> Model) {
     let trial = applying(writes, at: .max)
     return (trial.status, { [self] in applying(writes, at: $0).model })
@@ -346,7 +346,8 @@ extension Plain {
 }
 
 extension Datum {
-  /// The value when it replaces another: computed fields are added later, and deleted fields are absent.
+  /// The value that replaces a stored value. It has no computed fields, which are added later, and no deleted
+  /// fields.
   fileprivate var withoutSentinels: Plain {
     switch self {
     case .value(let value): return value
@@ -441,7 +442,7 @@ private struct World {
     }
   }
 
-  /// Returns the commit's time, if there was a commit.
+  /// Returns the status, and the commit time if the commit succeeded.
   func commit(_ writes: [Write]) -> (Status, StoredTimestamp) {
     do throws(DocumentStoreError) {
       var mutations: [Mutation] = []

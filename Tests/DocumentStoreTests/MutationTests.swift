@@ -18,7 +18,7 @@ import Testing
     return try Mutation.set(place, fields, transforms: transforms).apply(to: nil, at: now)?.fields
   }
 
-  /// A map of maps from pairs. Dictionaries would merge canonically equivalent names.
+  /// Builds a map from pairs. A dictionary would merge canonically equivalent names.
   private func map(_ entries: KeyValuePairs<String, StoredValue>) -> StoredMap {
     StoredMap(entries.map { (name: $0.key, value: $0.value) })
   }
@@ -258,7 +258,7 @@ import Testing
       try after(write, on: before) == map(["b": .integer(2), "n": .integer(4), "o": .integer(4)]))
   }
 
-  /// A listed map is replaced as a whole, so its transforms start from nothing.
+  /// A listed map is replaced as a whole, so its transforms do not see the previous values.
   @Test func aListedMapOfSentinelsIsStillAMap() throws {
     let before = map([
       "d": .map(map(["x": .integer(1)])), "e": .null, "m": .map(map(["n": .integer(3), "x": .null])),

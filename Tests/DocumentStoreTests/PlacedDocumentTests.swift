@@ -15,7 +15,8 @@ import Testing
     #expect(try store.document(at: path) == placed)
   }
 
-  /// Cached documents are not part of a request, and a commit can write more than a request may contain.
+  /// Cached documents do not count toward the request size, so a commit can write more than a request may
+  /// contain.
   @Test func namesOfPlacedDocumentsDoNotCountTowardTheRequest() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
@@ -28,7 +29,7 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try store.commit(paths.map { .delete($0) }) }
   }
 
-  /// A write gets a later time than the replaced document, even if one commit does both.
+  /// A write gets a later time than the document that it replaces, even if one commit contains both writes.
   @Test func aWriteOfADocumentThatIsAheadOfTheClockIsLaterThanIt() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])
@@ -44,8 +45,8 @@ import Testing
     #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 2)
   }
 
-  /// A deletion alone need not read the document. Here it must, because the new document must get a later
-  /// time.
+  /// A deletion alone need not read the document. Before a set it must, because the new document must get a
+  /// later time than the deleted one.
   @Test func aSetAfterADeletionInOneCommitIsLater() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])

@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// A combining mark after a slash forms one character with it, so the path would appear to have one slash
+  /// A slash and a following combining mark form one character, so the path would appear to have one slash
   /// less.
   @Test func aReferenceToANameWithALeadingCombiningMarkRoundTrips() {
     for target in [path("rooms", "\u{301}eros"), path("rooms\u{600}", "eros"), path("a", "\u{200D}")] {

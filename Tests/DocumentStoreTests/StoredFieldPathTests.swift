@@ -126,7 +126,8 @@ import Testing
     }
   }
 
-  /// Any text is refused, or is a path that prints as this text, except for unnecessary quotes.
+  /// Each text is either refused or parsed to a path. The path prints as this text, except for unnecessary
+  /// quotes.
   @Test func parsedTextPrintsCanonically() throws {
     let seed: UInt64 = 52
     var rng = SeededRNG(seed: seed)

@@ -1,4 +1,4 @@
-// A clock that tests set by hand.
+// Helpers for tests of the store: a clock that tests set by hand, opening, errors and paths.
 
 import ByteStore
 import DocumentStore

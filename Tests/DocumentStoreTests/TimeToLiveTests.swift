@@ -6,7 +6,7 @@ import Testing
 
 @testable import DocumentStore
 
-/// Both clocks, set by the test.
+/// A wall clock and a monotonic clock that the test sets.
 private final class TwoClocks: StoreClock {
   private let times: Locked<(wall: Int64, monotonic: UInt64)>
 

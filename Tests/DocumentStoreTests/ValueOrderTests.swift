@@ -1,11 +1,11 @@
-// The order of values: on a ladder of examples, and by its laws on random values.
+// The order of values, tested on a ladder of examples and by its laws on random values.
 
 import Testing
 
 @testable import DocumentStore
 
 @Suite struct ValueOrderTests {
-  /// From the lowest to the highest; values on one rung are equal in this order.
+  /// Rungs from the lowest value to the highest. Values on one rung are equal in this order.
   static let ladder: [[StoredValue]] =
     [[.null], [.boolean(false)], [.boolean(true)]] + numbers
     + [

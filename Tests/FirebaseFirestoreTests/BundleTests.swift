@@ -103,7 +103,7 @@ import Testing
     #expect(try await load(3, "other", createTime: march, updateTime: january) == 2, "an older document")
     try await firestore.document("a/one").updateData(["n": 10])
     #expect(try await load(4, "b", createTime: march, updateTime: march) == 10, "the user was later")
-    // Time zero marks a pending write, so a bundle may use it as a version too.
+    // Time zero also marks a pending write. A bundle may still use it as a version.
     try await firestore.document("a/one").delete()
     #expect(try await load(5, "c", createTime: march, updateTime: "1970-01-01T00:00:00Z") == 5)
     #expect(try await !firestore.document("a/one").getDocument().metadata.hasPendingWrites)
@@ -119,8 +119,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Guards against a bundle that overwrites a later one, if the later one had only repeated the values
-  /// before it.
+  /// Guards against an old bundle that overwrites a later bundle, if the later bundle only repeated the
+  /// earlier values.
   @Test func aRepeatedDocumentGetsTheLaterVersionWithoutASnapshot() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
@@ -223,7 +223,7 @@ import Testing
     [metadata(documents: 1), document("one", "")[0]],
     [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
     [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
-    // Values that could not be decoded again.
+    // These values would not decode again after they were stored.
     [metadata(documents: 1)] + document("one", "\"n\": \(nested(21))"),
     [metadata(documents: 1)]
       + document("one", "\"\(String(repeating: "n", count: 1501))\": {\"nullValue\": null}"),

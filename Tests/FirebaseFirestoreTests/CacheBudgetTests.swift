@@ -22,7 +22,8 @@ import Testing
     }
   }
 
-  /// A client that has read everything, listens to message 10, and has changed message 11 while offline.
+  /// Returns an offline client that has read all documents, listens to message 10, and has changed message
+  /// 11.
   private func client(budgets: [String: Int64]) async throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
@@ -46,7 +47,7 @@ import Testing
     try await firestore.collection(collection).getDocuments(source: .cache).documents.map(\.documentID)
   }
 
-  /// Sends the event that the collection timer sends a minute after the start.
+  /// Sends the event that the collection timer sends one minute after the start.
   private func collect(_ firestore: Firestore) async throws {
     try await firestore.client().send(.timer(.collection))
   }

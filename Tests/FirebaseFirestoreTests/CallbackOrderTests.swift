@@ -17,7 +17,7 @@ import Testing
     func all(_ count: Int) -> [String] { lines.withLock(when: { $0.count >= count }) { $0 } }
   }
 
-  /// Exceeds the depth limit of the encoder, so the call fails before anything is written.
+  /// A value beyond the depth limit of the encoder. A write of the value fails before anything is written.
   private static var tooDeep: [String: Any] { (0..<120).reduce(["n": 1]) { map, _ in ["m": map] } }
 
   @Test func waitingForWritesEndsAfterTheirCompletions() async throws {
@@ -64,7 +64,7 @@ import Testing
     let isEnding = DispatchSemaphore(value: 0)
     firestore.runTransaction({ transaction, _ in
       isEnding.wait()
-      // Long enough for `terminate` to finish if it did not wait for the transaction.
+      // This sleep would let `terminate` finish if it did not wait for the transaction.
       Thread.sleep(forTimeInterval: 0.2)
       return (try? transaction.getDocument(document))?.get("n")
     }) { value, _ in heard.note("transaction \(value as? Int ?? -1)") }

@@ -23,7 +23,7 @@ import Testing
         == ": Top-level FieldValue is not allowed.")
   }
 
-  /// Guards against a crash. Some encoding calls cannot throw, so the outer `encode` reports the error.
+  /// Guards against a crash. Some encoding calls cannot throw, so the outer `encode` must report the error.
   @Test func aValueThatIsEncodedTwiceIsAnError() {
     struct Twice: Encodable {
       func encode(to encoder: any Encoder) throws {
@@ -97,7 +97,7 @@ import Testing
     #expect(failure(Timestamp.self) == "valueNotFound at ")
   }
 
-  /// For example, an absent document decodes as a type that has a case for absence.
+  /// An absent document decodes as a type that has a case for absence, for example.
   @Test func nullAtTopLevelDecodesOnlyAsTypesThatAcceptIt() throws {
     enum Presence: Decodable, Equatable {
       case absent
@@ -166,7 +166,8 @@ import Testing
     #expect(try decoder.decode(Wrapper.self, from: rex).sound == "bark")
   }
 
-  /// The decoder returns an object that no document can hold if the object has the requested type.
+  /// Documents cannot have such objects as values. The decoder returns an object only if it has the requested
+  /// type.
   @Test func anObjectIsReturnedOnlyAsItsDynamicType() throws {
     #expect(try decoder.decode(Self.dog, from: Dog("Rex")).name == "Rex")
     #expect(decodingFailure { _ = try decoder.decode(Self.dog, from: Animal("Rex")) } == "typeMismatch at ")
@@ -184,7 +185,8 @@ import Testing
     #expect(try decoder.decode([String].self, from: ["a", "b"]) == ["a", "b"])
   }
 
-  /// The decoder ignores fields that are not requested. An error in a requested field has its path.
+  /// The decoder ignores fields that are not requested. An error in a requested field has the path of the
+  /// field.
   @Test func unrequestedFieldsMayHoldAnything() throws {
     struct Model: Codable {
       var value: Int
@@ -318,8 +320,8 @@ import Testing
     let encoded = try encoder.encodeFields(Model())
     #expect(encoded.sentinels.map(\.path) == [["a", "b"], ["only", "d"], ["z"]])
     #expect(encoded.sentinels.allSatisfy { $0.value == FieldValue.serverTimestamp() })
-    // A map that holds only sentinels is omitted, because they create it. An empty map is kept as a
-    // value.
+    // A map that has only sentinels is omitted, because the sentinels create the map. An empty map is kept as
+    // a value.
     #expect(
       encoded.fields
         == StoredMap([("a", .map(StoredMap([("c", .integer(1))]))), ("empty", .map(StoredMap()))]))
@@ -517,8 +519,7 @@ import Testing
     #expect(
       encodingFailure { _ = try stored(["k": UInt128.max]) }
         == "value.k: NSNumber (\(UInt128.max)) is too large")
-    // The decoder accepts every number in a dictionary and converts it to each type that can represent
-    // it.
+    // The decoder accepts every number in a dictionary, and converts it to any type that can represent it.
     #expect(try decoder.field(Int128.self, from: Int128.min) == .min)
     #expect(try decoder.field(UInt128.self, from: UInt128.max) == .max)
     #expect(try decoder.field(Double.self, from: Int128.min) == -0x1p127)

@@ -42,7 +42,7 @@ import Testing
     #expect(try value(Double.nan) == .double(.nan))
   }
 
-  /// Dictionaries that are compared often hold `AnyHashable` values.
+  /// User dictionaries often have `AnyHashable` values, because such dictionaries can be compared.
   @Test func hashableValuesAreUnwrapped() throws {
     let inner: [String: AnyHashable] = ["list": [1, "x"] as [AnyHashable], "no": NSNull()]
     let data: [String: AnyHashable] = [
@@ -208,7 +208,7 @@ import Testing
       #expect(message([time], place) == outside)
       #expect(message([1, ["a": [time]]], place) == outside)
     }
-    // The message cannot name a field of an element of an array transform.
+    // In an array transform, the message cannot name the field of an element.
     #expect(message(["a": time], .inArray) == outside)
     #expect(message(time, .inArray) == outside)
     #expect(message([1], .inArray) == "Nested arrays are not supported")

@@ -1,4 +1,4 @@
-// Errors of the engine as the API reports them: code, message and evidence.
+// Errors of the engine as the API reports them: their codes, messages and evidence.
 
 import DocumentStore
 import Foundation
@@ -13,7 +13,7 @@ import Testing
     return evidence
   }()
 
-  /// Each error with Firestore's number for its code.
+  /// Each error of the engine with the number of its Firestore code.
   static let errors: [(error: DocumentStoreError, code: Int)] = [
     (.invalidArgument("what happened"), 3), (.notFound("what happened"), 5),
     (.alreadyExists("what happened"), 6), (.failedPrecondition("what happened"), 9),

@@ -50,7 +50,7 @@ import Testing
     #expect(queue.sync { observable.configuration.error == nil })
   }
 
-  /// Every spelling of a predicate produces the query step that its labels name.
+  /// Both spellings of a predicate produce the same query step.
   @Test func predicatesOfEveryFormAreEqualSteps() {
     let forms: [(QueryPredicate, QueryPredicate, Query)] = [
       (.whereField("n", isEqualTo: 1), .where("n", isEqualTo: 1), cities.whereField("n", isEqualTo: 1)),

@@ -17,7 +17,7 @@ final class HeldBuild: Sendable {
   /// Requires that the database is open and that no index build is in progress.
   init(in firestore: Firestore) throws {
     store = try #require(firestore.client().store.openView).store
-    // As if one were being made all the time.
+    // This has the effect of an index build that never ends.
     store.building.withLock { $0.running += 1 }
     // Limits the wait, even if the test fails before it calls `release()`.
     DispatchQueue.global().asyncAfter(deadline: .now() + 30) { [self] in release() }

@@ -77,7 +77,7 @@ import Testing
     await database.close()
   }
 
-  /// The next read sees the setting even if a write that was issued earlier still occupies its queue.
+  /// The next read uses the setting, even if an earlier write still occupies the queue of the writes.
   @Test func disablingIndexCreationAffectsTheNextRead() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore

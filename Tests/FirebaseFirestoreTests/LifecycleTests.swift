@@ -132,8 +132,8 @@ import Testing
     await database.close()
   }
 
-  /// Guards against an app that keeps a terminated instance, with everything its settings hold, until
-  /// the app is deleted.
+  /// Guards against an app that keeps a terminated instance, and all objects in its settings, until the app
+  /// is deleted.
   @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
   func aTerminatedInstanceIsReleased(kind: String) async throws {
     let database = try TestDatabase()
@@ -173,8 +173,7 @@ import Testing
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
-  /// For example, a block that waits for a callback on the thread that deletes the app, also after
-  /// `terminate` was called.
+  /// A block may wait for a callback on the thread that deletes the app, even after `terminate` was called.
   @Test(arguments: [false, true])
   func anAppIsDeletedWhileABlockWaitsForTheThreadOfTheCall(isTerminated: Bool) throws {
     let database = try TestDatabase()

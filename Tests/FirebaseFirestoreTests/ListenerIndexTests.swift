@@ -1,4 +1,4 @@
-// Listeners whose query needs a new index: which calls wait for it, the first snapshots, removal.
+// Listeners whose query needs a new index: which calls wait for the index, the first snapshots, and removal.
 
 import DocumentStore
 import Foundation
@@ -59,7 +59,7 @@ import Testing
     try await firestore.document("a/3").setData(["n": -1, "m": 3])
     let after = await quick.next
     #expect(after?["n"] as? Int == -1)
-    // With an unreachable remote this call would not return.
+    // If this call waited for the unreachable remote, it would not return.
     if !hasRemote { try await firestore.waitForPendingWrites() }
     #expect(try await firestore.document("a/3").getDocument(source: .cache)["n"] as? Int == -1)
     #expect(!held.isReleased, "somebody waited for an index that only another one needs")

@@ -1,8 +1,8 @@
 // Snapshots for listeners of a database with a remote: contents, order and suppression, rule by rule.
 //
-// A listener writes one line per snapshot: documents with their numbers, metadata of the snapshot, changes.
-// A `?` follows documents with pending writes; +, - and * mean added, removed and modified. The next line
-// shows that no snapshot came in between.
+// A listener writes one line per snapshot, with the documents and their numbers, the metadata of the
+// snapshot, and the changes. A `?` follows documents with pending writes; +, - and * mean added, removed and
+// modified. If the next line is as expected, no other snapshot came before it.
 
 import DocumentStore
 import FirebaseFirestore
@@ -96,7 +96,7 @@ import Testing
     listen(metadata: false)
     #expect(await story.next == "a1|cache|+a")
     try commit(("b", 2))
-    // The metadata are current, although their change alone triggered no snapshot.
+    // The metadata are current, although a change of metadata alone triggered no snapshot.
     #expect(await story.next == "a1 b2||+b")
     try await firestore.terminate()
   }

@@ -9,7 +9,7 @@ import Testing
   private let collection = Firestore.memory().collection("a/b/c")
 
   /// Guards against quadratic time for a chain of filters, and against stack overflow for deeply nested
-  /// ones.
+  /// filters.
   @Test(.enabled(if: allocations_are_counted()), arguments: Chain.allCases)
   func aLongerChainAllocatesInProportion(chain: Chain) {
     let bytes = [2000, 4000].map { length in
@@ -61,7 +61,7 @@ import Testing
 
   // MARK: At the limit
 
-  /// The two names of the parent path count towards the limit as well.
+  /// The two names of the parent path also count towards the limit.
   @Test func aQueryOfAHundredPartsRunsAndOneOfMoreDoesNot() throws {
     let full = Chain.filters.built(from: collection, length: 97).order(by: "o")
     #expect(try full.read().isEmpty)

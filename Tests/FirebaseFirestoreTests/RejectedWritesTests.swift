@@ -1,4 +1,4 @@
-// Listeners for rejected writes: which of them receive a rejection, and when.
+// Listeners for rejected writes: which listeners receive a rejection, and when.
 
 import ByteStore
 import DocumentStore
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  /// Returns after all callbacks that are already on the callback queue.
+  /// Waits until all callbacks that are already queued have run.
   private func everythingIsTold(by firestore: Firestore) async throws {
     try await firestore.waitForPendingWrites()
     await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }

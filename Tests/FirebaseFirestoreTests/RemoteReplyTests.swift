@@ -31,7 +31,7 @@ struct RemoteReplyTests {
 
   @Test func aMissingAnswerIsAFailure() {
     let heard = Heard()
-    // Without a reference to it, the answer still times out.
+    // The test does not keep a reference to the answer, but the answer still times out.
     _ = RemoteReply<Int>(within: 0.01) { heard.note($0) }
     guard case .failure(let error)? = heard.first else {
       Issue.record("an answer out of nothing")

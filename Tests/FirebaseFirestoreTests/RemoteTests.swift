@@ -240,7 +240,7 @@ import Testing
       try await firestore.waitForPendingWrites()
       isOver.withLock { $0 = true }
     }
-    // Fifty calls give the wait time to start, and would reveal a wait that ends too early.
+    // The fifty calls give the wait time to start. The later fifty calls reveal a wait that ends too early.
     for _ in 0..<50 { _ = try await firestore.pendingWrites() }
     let last = try #require(try await firestore.pendingWrites().last)
     try await firestore.cancelPendingWrite(last.id)
@@ -327,7 +327,7 @@ import Testing
 
   @Test func callsTakeEffectInTheirOrder() async throws {
     let firestore = client { $0.acknowledgement = .local }
-    // Otherwise the remote would accept the writes and send them to the next user as well.
+    // A reachable remote would accept the writes and send them to the next client.
     remote.setReachable(false)
     try await firestore.disableNetwork()
     let done = DispatchQueue(label: "dugout.test.done")
@@ -421,7 +421,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// The kind of listener that holds the last reference to a database, which is then released on the
+  /// The kind of listener that has the last reference to a database. Its removal releases the database on the
   /// driver's own queue.
   enum LastListener: CaseIterable {
     case snapshots, rejections, queue

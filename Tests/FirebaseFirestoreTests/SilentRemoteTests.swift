@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Retries a read from a responsive remote, because a busy machine may exceed the short timeout.
+  /// Retries a read from a responsive remote, because the short timeout may pass on a busy machine.
   private func served<Value>(_ read: () async throws -> Value) async throws -> Value {
     while true {
       do {
@@ -188,7 +188,7 @@ import Testing
     }
     for _ in 0..<2 { try #require(await comes(remote.isAskedToCount)) }
     try await firestore.terminate()
-    // If one call had to wait long for a thread, the other one may have retried in the meantime.
+    // While one call waited for a thread, the other call may have retried several times.
     while isThere(remote.isAskedToCount) {}
     // This completion is queued after all earlier callbacks.
     await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
@@ -256,7 +256,7 @@ import Testing
   }
 }
 
-/// Receives every request, and loses the answers on request.
+/// Receives every request. The test can make it lose the answers.
 private final class SilentRemote: Remote {
   private struct State {
     var isSilent = false

@@ -1,4 +1,4 @@
-// A store that cannot be opened or written: every call reports the cause, and the process survives.
+// A store that cannot be opened or written. Every call reports the cause, and the process continues.
 
 import DocumentStore
 import FirebaseFirestore
@@ -138,7 +138,7 @@ import Testing
   }
   #endif
 
-  /// Foreign files, a file instead of a directory, and a directory without read permission.
+  /// Covers foreign files, a file instead of a directory, and a directory without read permission.
   @Test func aForeignDirectoryIsRefusedWithAReasonAndNotChanged() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

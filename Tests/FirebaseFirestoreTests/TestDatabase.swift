@@ -29,7 +29,7 @@ final class TestDatabase {
     return app
   }
 
-  /// Closes everything and reopens it in the folder.
+  /// Closes the app and reopens it in the same folder.
   func restart() async {
     await close()
     app = Self.configure(folder)

@@ -1,4 +1,4 @@
-// Allocations of a typed get, which depend neither on the machine nor on fields that are not read.
+// Allocations of a typed get. They depend neither on the machine nor on fields that are not read.
 
 import CAllocations
 import DocumentStore

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct WriteTests {
-  /// Returns the fields of a document after some writes, as text that is easy to compare.
+  /// Returns the fields of a document after some writes, for comparison.
   private static func result(
     _ write: (DocumentReference) async throws -> Void
   ) async throws -> NSDictionary {

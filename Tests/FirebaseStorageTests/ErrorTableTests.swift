@@ -1,4 +1,4 @@
-// Every call with every error that it can end with, row by row of the API's table.
+// Every call with every error that it can return, row by row as in the API's table.
 
 import ByteStore
 import DocumentStore
@@ -348,7 +348,7 @@ struct ErrorTableTests {
     #expect((download as NSError?)?.code == -13040)
   }
 
-  /// Only a wrapper can pass neither a value nor an error.
+  /// Only a wrapper can pass neither a value nor an error to a completion.
   @Test func neitherAValueNorAnError() {
     let result: Result<Int, any Error> = Outcome.result(nil, nil)
     #expect((Self.failure(result) as NSError?)?.code == -13052)
@@ -385,7 +385,7 @@ struct ErrorTableTests {
     #expect(full.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
   }
 
-  /// Guards against an error that blames the remote when the local disk caused the delay.
+  /// Guards against an error that names the remote when the local disk caused the delay.
   @Test func aTimeoutCausedByTheLocalDiskSaysSo() {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28

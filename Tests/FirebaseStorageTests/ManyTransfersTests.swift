@@ -10,7 +10,7 @@ struct ManyTransfersTests {
 
   /// Guards against a deadlock of uploads that each hold a thread while they wait for another upload.
   @Test(.timeLimit(.minutes(3))) func moreUploadsAtOnceThanThereAreThreads() async throws {
-    // More than one block.
+    // This size is more than one block.
     let bytes = Data(count: (1 << 20) + 1000)
     try await withThrowingTaskGroup(of: Int64.self) { group in
       for number in 0..<300 {
@@ -149,7 +149,7 @@ struct ManyTransfersTests {
       await ends.wait(for: "end")
       #expect(ends.all == ["whole", "end"] || ends.all == ["error true", "end"])
     }
-    // Closing the bucket waits for the cleanup.
+    // Closing the bucket waits for the removal of the staged parts.
     await bucket.restart()
     #expect(try await bucket.storage.pendingUploads().isEmpty)
     #expect(bucket.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })

@@ -129,7 +129,7 @@ struct RemoteTests {
     #expect(try await bucket.storage.pendingChanges().isEmpty && remote.openSessions == 0)
   }
 
-  /// Guards against downloading an object that is too large, and against downloading one to update its
+  /// Guards against downloading an object that is too large, and against downloading an object to update its
   /// metadata.
   @Test func unneededContentsAreNotDownloaded() async throws {
     let (first, second) = (makeBucket(), makeBucket())
@@ -153,8 +153,8 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  /// Guards against remote downloads without progress, and against a pause that takes effect only at the
-  /// end.
+  /// Guards against downloads from the remote without progress, and against a pause that takes effect only at
+  /// the end.
   @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteReportsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
@@ -163,16 +163,13 @@ struct RemoteTests {
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 18 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 18)
     #expect(task.snapshot.progress?.totalUnitCount == 6_000_000)
     task.pause()
-    while task.snapshot.status != .pause { try await Task.sleep(for: .milliseconds(5)) }
+    await task.reaches(.pause)
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
-    // The status becomes success before the file has its final name, but observers are notified after
-    // that.
+    // The status becomes success before the file has its final name. Observers are notified after the rename.
     let isOver = Locked(false)
     for status in [StorageTaskStatus.success, .failure] {
       task.observe(status) { _ in isOver.withLock { $0 = true } }
@@ -194,9 +191,7 @@ struct RemoteTests {
     remote.stall(name: "a", from: 4 << 20)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 20)
     await second.restart()
     attach(second)
     #expect(try await second.storage.pendingUploads().isEmpty)
@@ -214,9 +209,7 @@ struct RemoteTests {
     second.storage.maxDownloadRetryTime = 600
     remote.stall(name: "a", from: 4 << 20)
     let task = second.root.child("a").getData(maxSize: .max) { (_: Data?, _: (any Error)?) in }
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.transfers(atLeast: 4 << 20)
     task.cancel()
     while second.blobFiles.contains(where: { $0.hasPrefix("staged-") }) {
       try await Task.sleep(for: .milliseconds(5))
@@ -308,12 +301,12 @@ struct RemoteTests {
     #expect(task.snapshot.status == .pause)
     remote.isReachable = true
     task.resume()
-    while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(5)) }
+    await task.reaches(.success)
     #expect(contentOfRemote("a") == noise(400_000))
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
 
-  /// Guards against an answer that arrives between a pause and the next run: the next run would wait
+  /// Guards against losing an answer that arrives between a pause and the next run. The next run would wait
   /// forever.
   @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
     let bucket = makeBucket()
@@ -324,10 +317,8 @@ struct RemoteTests {
         task.resume()
         await Task.yield()
       }
-      while task.snapshot.status != .success {
-        try #require(task.snapshot.status != .failure)
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      await task.reaches(.success, .failure)
+      try #require(task.snapshot.status == .success)
     }
   }
 

@@ -5,13 +5,13 @@ import FirebaseStorage
 import Foundation
 import Testing
 
-/// Returns the code of the bridged error, or 0 without an error.
+/// Returns the code of the bridged error; 0 without an error.
 private func code(_ error: (any Error)?) -> Int { error.map { ($0 as NSError).code } ?? 0 }
 
 struct TaskTests {
   private let bucket = TestBucket()
 
-  /// Records events in order, and waits for a given one.
+  /// Records events in order, and waits for a given event.
   private final class Diary: Sendable {
     private let lines = Locked<[String]>([])
 
@@ -55,8 +55,8 @@ struct TaskTests {
 
   @Test func anUploadEndsWithItsWholeProgressThenSuccessThenTheCompletion() async {
     var (diary, task) = begun()
-    // The pause keeps the upload from ending before it is observed. If the upload was faster, another
-    // one is started.
+    // The pause keeps the upload from ending before it is observed. If the upload ends before the pause, the
+    // test starts another upload.
     while task.snapshot.status != .pause { (diary, task) = begun() }
     diary.observe(task)
     task.resume()

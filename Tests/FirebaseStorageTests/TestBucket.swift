@@ -28,7 +28,7 @@ final class TestBucket {
     return app
   }
 
-  /// Closes everything and reopens it in the folder.
+  /// Closes the app and reopens it in the same folder.
   func restart() async {
     await close()
     app = Self.configure(folder)
@@ -66,8 +66,7 @@ func storageError(
 
 struct NothingThrown: Error {}
 
-/// Returns incompressible bytes, which depend only on the seed. Each mebibyte differs from the one
-/// before.
+/// Returns incompressible bytes that depend only on the seed. Each mebibyte differs from the previous one.
 func noise(_ count: Int, seed: UInt64 = 1) -> Data {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
   var block = Data(capacity: min(count, 1 << 20) + 8)

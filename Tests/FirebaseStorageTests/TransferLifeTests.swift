@@ -1,4 +1,4 @@
-// Life cycle of transfers, with workers that the test controls.
+// The life cycle of transfers, with workers that the test controls.
 
 import ByteStore
 import DocumentStore
@@ -102,8 +102,8 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
   }
 
-  /// Guards against a staged part that outlives its cancelled transfer. The app must not end the search
-  /// before the cleanup cancels it.
+  /// Guards against a staged part that remains after its transfer was cancelled. The cleanup must cancel the
+  /// search before the app ends it.
   @Test(.timeLimit(.minutes(5))) func closingEndsSearchesAfterTheCleanup() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
@@ -126,7 +126,6 @@ struct TransferLifeTests {
       client.close(cleaningSeconds: 3600)
       notes.add("closed")
     }
-    while !notes.all.contains("closed") { try await Task.sleep(for: .milliseconds(5)) }
     closing.join()
     #expect(notes.all == ["cancelled", "closed"])
   }
@@ -237,12 +236,12 @@ struct TransferLifeTests {
     tasks[0].resume()
     tasks[10].resume()
     for (number, task) in tasks.enumerated() where number != 11 {
-      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(1)) }
+      await task.reaches(.success)
     }
     #expect(crowd.state.withLock { $0.most } == 2 && crowd.state.withLock { $0.working } == 0)
   }
 
-  /// Guards against reading the system's value for "unlimited" as a limit below zero.
+  /// Guards against treating the system's value for "unlimited" as a negative limit.
   @Test func everyLimitOfOpenFilesLeavesPlaces() {
     #expect(TransferLanes.places(filesMax: -1) == 8)
     #expect(TransferLanes.places(filesMax: .max) == 8)
@@ -318,7 +317,7 @@ struct TransferLifeTests {
     let downloads = files.map { downloader("a", DownloadFile($0)) }
     for worker in uploads {
       try worker.prepare()
-      // Enough steps for a staged file.
+      // This number of steps creates a staged file.
       for _ in 0..<6 { _ = try worker.advance() }
       try worker.stop()
     }
@@ -346,7 +345,7 @@ struct TransferLifeTests {
     }.filter { $0.contains(folder) }
   }
 
-  /// Guards against open files in tasks that have ended but are still referenced.
+  /// Guards against open files of tasks that have ended but are still referenced.
   @Test(.timeLimit(.minutes(5))) func aCompletedDownloadHasNoOpenFile() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(noise(3_000_000))
@@ -355,7 +354,7 @@ struct TransferLifeTests {
       reference.getData(maxSize: .max) { _, _ in }, reference.write(toFile: url),
     ]
     for task in tasks {
-      while task.snapshot.status != .success { try await Task.sleep(for: .milliseconds(2)) }
+      await task.reaches(.success)
       #expect(task.snapshot.progress?.completedUnitCount == 3_000_000)
     }
     let folder = bucket.folder.lastPathComponent
@@ -459,7 +458,7 @@ struct TransferLifeTests {
     }
     let first = try leave("text/plain", after: 6)
     #expect(first.attributes.contentType == "text/plain")
-    // Resumes once while the staged bytes are still being compared, and once after that.
+    // The upload resumes once while the staged bytes are still being compared, and once after the comparison.
     for (type, steps) in [("text/html", 3), ("text/css", 10)] {
       let next = try leave(type, after: steps)
       #expect(next.attributes.contentType == type)
@@ -537,7 +536,7 @@ struct TransferLifeTests {
     let part = try bucket.file(".dugout-\(number)", Data("a part".utf8))
     let stranger = try bucket.file(".dugout-\(objects.blobs.newNumber())", Data("somebody else's".utf8))
     await bucket.restart()
-    // Runs concurrently with the first operation. Closing waits for it.
+    // The cleanup runs concurrently with the first operation. Closing the app waits for the cleanup.
     _ = try await bucket.root.listAll()
     await bucket.close()
     #expect(!FileManager.default.fileExists(atPath: part.path))

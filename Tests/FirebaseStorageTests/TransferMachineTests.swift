@@ -62,7 +62,7 @@ struct TransferMachineTests {
     #expect(completing.handle(.cancel) == nil)
   }
 
-  /// Random events in random order cause at most one end, and no effects after it.
+  /// Every sequence of four events causes at most one end.
   @Test func noSequenceOfEventsEndsTwice() {
     let events = TransferMachine.Event.allCases
     for upload in [true, false] {

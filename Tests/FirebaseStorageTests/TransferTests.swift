@@ -118,7 +118,7 @@ struct TransferTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  /// A rename would replace whatever has the name, including a link or a device.
+  /// A rename would replace any file with the name, even a link or a device.
   @Test func onlyARegularFileIsReplaced() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("x".utf8))
@@ -176,7 +176,7 @@ struct TransferTests {
     #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
   }
 
-  /// A system call would cut such a path at the NUL and name another file.
+  /// A system call would truncate such a path at the NUL, which names another file.
   @Test func aPathWithANULNamesNoFile() async throws {
     let reference = bucket.root.child("a")
     _ = try bucket.file("source", Data("x".utf8))
@@ -311,7 +311,7 @@ struct TransferTests {
     try changing.check()
     try noise(1001).write(to: url)
     #expect(throws: StorageError.self) { try changing.check() }
-    // Equal size and modification time.
+    // The changed file has the same size and modification time.
     let before = try FileManager.default.attributesOfItem(atPath: url.path)
     let disguised = try UploadFile(url)
     let writer = try FileHandle(forWritingTo: url)

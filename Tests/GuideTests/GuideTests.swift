@@ -45,7 +45,7 @@ import Testing
     #expect(count > 25)
   }
 
-  /// Returns the lines of code without their indentation, imports and blank lines.
+  /// Returns the lines of code without indentation, imports and blank lines.
   private static func plain(_ text: String) -> String {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.isEmpty && !$0.hasPrefix("import ") && $0 != "@main" }.joined(separator: "\n")
@@ -196,7 +196,7 @@ import Testing
     #expect(try await client.pendingWrites().count == 2)
     let (refusals, told) = AsyncStream.makeStream(of: String.self)
     BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
-    // The document does not exist, which only the authority knows.
+    // The document does not exist, but only the authority has that information.
     try await client.document("messages/3").updateData(["isRead": true])
     try await client.enableNetwork()
     try await client.waitForPendingWrites()
@@ -243,8 +243,7 @@ import Testing
 
   // MARK: Programs of their own
 
-  /// The programs choose the location of their data by the working directory and the user that they run
-  /// as.
+  /// The programs derive the location of their data from the working directory and the user.
   @Test func programsStart() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let folder = Foundation.FileManager.default.temporaryDirectory

@@ -1,6 +1,6 @@
 // The Swift code of docs/guides, verbatim; GuideTests runs it.
 //
-// The lines are those of the pages, indented by one more level.
+// The lines match those of the pages, with one more level of indentation.
 // swift-format-ignore-file
 
 import Ballcap

@@ -1,6 +1,6 @@
-// Values passed to closures, for tests that await them.
+// Passes values from closures to tests that await them.
 
-/// A sequence of values in order of arrival. One side yields, the other awaits.
+/// A sequence of values in arrival order. Closures add values, and one test awaits them.
 package final class Heard<Value>: @unchecked Sendable {
   // Unchecked, because each value is handed over and its sender does not use it again.
   private struct Item: @unchecked Sendable { var value: Value }

@@ -1,4 +1,4 @@
-// A database with a remote, beside that of the default app.
+// A database with a remote, besides that of the default app.
 
 import DocumentStore
 package import FirebaseFirestore

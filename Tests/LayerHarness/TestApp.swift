@@ -12,7 +12,7 @@ package final class TestApp {
 
   /// Starts the app. If `isBroken`, no store can be opened.
   package init(isBroken: Bool = false) {
-    // A file at the path of the folder.
+    // A regular file at the folder's path prevents the store from being created.
     if isBroken { try? Data("x".utf8).write(to: folder) }
     start()
   }
@@ -32,7 +32,7 @@ package final class TestApp {
     Storage.storage().callbackQueue = queue
   }
 
-  /// Closes everything and opens it again, as a new process would.
+  /// Closes the app and opens it again, as a new process would.
   package func restart() async {
     await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
     start()

@@ -1,4 +1,4 @@
-// Compares the list by key and row with an array and a dictionary.
+// Compares `KeyedList` with an array and a dictionary.
 
 import LayerKit
 import Testing
@@ -57,7 +57,7 @@ import Testing
   }
 }
 
-/// A random source with a seed.
+/// A random source with a fixed seed.
 private struct Random {
   var state: UInt64
 

@@ -90,7 +90,7 @@ import Testing
   }
 }
 
-/// A random source with a seed.
+/// A random source with a fixed seed.
 private struct SeededRNG {
   private var state: UInt64
 

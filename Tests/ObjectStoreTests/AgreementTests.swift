@@ -1,4 +1,5 @@
-// Indexes and references that disagree with the documents: checksums do not detect this, a check does.
+// Indexes and references that disagree with the documents. Checksums do not detect such a disagreement, but a
+// check does.
 
 import ByteStore
 import Testing

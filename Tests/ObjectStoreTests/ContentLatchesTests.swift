@@ -24,17 +24,16 @@ struct ContentLatchesTests {
       let mayBeGone = latches.releaseExclusive(id)
       needsCheck.withLock { $0 = mayBeGone }
     }
-    // It is waiting now.
+    // The taker is waiting now.
     while latches.isOpen(id) { try await Task.sleep(for: .milliseconds(1)) }
     let sharer = WorkerThread { [latches, order] in
       latches.share(id)
       order.withLock { $0.append("shared") }
       _ = latches.releaseShare(id)
     }
-    // A thread is waiting, so the one that releases its share is not the last holder.
+    // Because a thread is waiting, the thread that releases its share is not the last holder.
     #expect(!latches.tryTake(id))
     #expect(!latches.releaseShare(id))
-    while order.withLock({ $0.count }) < 2 { try await Task.sleep(for: .milliseconds(1)) }
     taker.join()
     sharer.join()
     #expect(order.withLock { $0 } == ["alone", "shared"])

@@ -1,4 +1,4 @@
-// Contents whose records were quarantined by a salvage stay as long as the original files do.
+// Contents whose records were quarantined by a salvage are kept as long as the original files.
 
 import ByteStore
 import Foundation

@@ -95,8 +95,8 @@ struct ObjectStoreTests {
     }
   }
 
-  /// Guards against trusting a copy whose damage another process has found: after a check reports it, a new
-  /// upload must replace the content.
+  /// Guards against trusting a copy whose damage another process has found. After a check reports the damage,
+  /// a new upload must replace the content.
   @Test(arguments: [1500, 50_000, 3 << 20])
   func anUploadReplacesACopyWithUndetectedDamage(count: Int) throws {
     let store = try open()
@@ -138,7 +138,7 @@ struct ObjectStoreTests {
         Issue.record("\(error)")
         return
       }
-      // The file is that of the store, not that of the removed backup.
+      // The reported file belongs to the store, not to the removed backup.
       #expect(evidence.file?.hasPrefix("/store/blobs/") == true)
     }
     #expect(try disk.openDirectory("/copy").names().allSatisfy { $0 == "LOCK" || $0 == "blobs" })
@@ -382,7 +382,7 @@ struct ObjectStoreTests {
     for number in 0..<6 {
       if let found = try content("\(number)", in: store) { #expect(contents.contains(found)) }
     }
-    // A thread that deletes while another one uses the content checks again.
+    // A thread that deletes an object while another thread uses its content checks the content again.
     let (recorded, named) = try store.objects.contents()
     #expect(recorded == named)
     try store.objects.sweep(.everything)

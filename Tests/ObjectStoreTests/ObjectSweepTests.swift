@@ -63,7 +63,7 @@ struct ObjectSweepTests {
     #expect(!store.objects.isSweepDue)
     for number in 3..<20 where ![4, 13].contains(number) { try put(bytes(5000), "\(number)", in: store) }
     #expect(store.objects.isSweepDue)
-    // Two full packs, and the current one.
+    // The sweep empties two full packs and the current pack.
     let swept = try store.objects.sweep(.packs)
     #expect(swept.packs == 3 && swept.moved == 2)
     #expect(!store.objects.isSweepDue)
@@ -94,8 +94,8 @@ struct ObjectSweepTests {
     #expect(try content("8", in: store) == bytes(1500, seed: 9))
   }
 
-  /// Guards against a pack that stays: a sweep skipped a content that was being deleted, and nothing
-  /// checked the pack again.
+  /// Guards against a pack that is never removed: a sweep skipped a content that was being deleted, and
+  /// nothing checked the pack again.
   @Test func concurrentDeletionsDoNotKeepAPackFromBeingSwept() throws {
     for round in 0..<40 as Range<UInt64> {
       let store = try open("/\(round)")
@@ -130,8 +130,8 @@ struct ObjectSweepTests {
     #expect(try content("19", in: again) == bytes(1500, seed: 20))
   }
 
-  /// Live contents cannot be moved out of the first pack for lack of space. The next pack has none and is
-  /// removed anyway.
+  /// Live contents cannot be moved out of the first pack for lack of space. The next pack has no live
+  /// contents and is removed anyway.
   @Test func aFullDiskDoesNotKeepAPackWithoutLiveContents() throws {
     let store = try open()
     for number in 0..<40 { try put(bytes(1900, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -147,7 +147,7 @@ struct ObjectSweepTests {
     try again.close()
   }
 
-  /// A small content that was added alone takes a page, which is no reason to move it repeatedly.
+  /// A small content that was added alone takes a page. This is no reason to move the content repeatedly.
   @Test func liveContentsAreNotMovedByEverySweep() throws {
     var store = try open()
     for number in 0..<30 { try put(bytes(100, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -206,7 +206,7 @@ struct ObjectSweepTests {
     #expect(try store.objects.uploads().count == 1)
     #expect(!store.objects.isSweepDue)
     clock.advance(nanoseconds: 8 * Self.day)
-    // A process that runs for weeks asks once a day.
+    // In a process that runs for weeks, this sweep is due once a day.
     #expect(store.objects.isSweepDue)
     #expect(try store.objects.sweep(.names).uploads == 1)
     #expect(!store.objects.isSweepDue)
@@ -239,7 +239,7 @@ struct ObjectSweepTests {
       }.value
       async let cancelled = Task.detached { try store.objects.cancel(stored) }.value
       let (resume, isGone) = try await (resumed, cancelled)
-      // If it was resumed and left first, it could be cancelled after that; then nothing is left.
+      // If the upload was resumed and left first, it could be cancelled afterwards. Then nothing remains.
       if isGone { #expect(try store.objects.uploads().isEmpty, "round \(round)") }
       if !isGone { #expect(resume, "round \(round)") }
       #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
@@ -310,7 +310,7 @@ struct ObjectSweepTests {
       md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [], created: nil)
   }
 
-  /// Another server, or a reinstalled one, may use equal generation numbers.
+  /// Another server, or a reinstalled server, may use equal generation numbers.
   @Test func anotherContentWithAnEqualGenerationIsNotResumed() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
@@ -335,7 +335,7 @@ struct ObjectSweepTests {
     let next = try open()
     clock.advance(nanoseconds: 6 * Self.day)
     #expect(try next.objects.sweep(.everything) == ObjectSweep())
-    // It is neither a user document nor a user's upload.
+    // The arrival is neither a user document nor a user's upload.
     #expect(next.count == 0)
     #expect(try next.objects.uploads().isEmpty)
     let numbers = Set(try next.objects.arrivals().map(\.number))
@@ -369,7 +369,7 @@ struct ObjectSweepTests {
     try folder.remove("staged-\(number)")
     #expect(try store.objects.sweep(.names).arrivals == 1)
     #expect(try store.objects.arrivals().isEmpty)
-    // Also the other way round, as after a power loss; and a record that cannot be decoded.
+    // Staged bytes without a record, as after a power loss, and with a record that cannot be decoded.
     for fields in [nil, StoredMap([("bytes", .integer(3))])] as [StoredMap?] {
       try arrive(300_000, in: store).leave()
       let number = try #require(try store.objects.arrivals().first).number

@@ -133,8 +133,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Guards against a staged part that stays although the content was stored in another way in the
-  /// meantime.
+  /// Guards against a staged part that stays although the content was stored by an upload in the meantime.
   @Test func theNextSearchDropsThePartOfAStoredContent() throws {
     let next = try restarted(clientWithHalf())
     let content: [UInt8] = [1, 2, 3]
@@ -147,7 +146,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Guards against resuming an arbitrary part while the other one stays until the search ends.
+  /// Guards against resuming an arbitrary part while the other part stays until the search ends.
   @Test(arguments: [true, false]) func theLongerOfTwoPartsIsResumed(isFirstLonger: Bool) throws {
     try putAtRemote()
     let client = try BlobClient(remote)
@@ -199,7 +198,7 @@ struct BlobArrivalTests {
     #expect(try next.objects.arrivals().isEmpty && next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// If the part's own file failed for lack of space, the part only takes up space.
+  /// A part that failed for lack of space would only take up space.
   @Test func aContentTooLargeForTheDiskLeavesNoPart() throws {
     var random = SeededRandom(seed: 1)
     let content = random.bytes(8 << 20)
@@ -231,7 +230,7 @@ struct BlobArrivalTests {
   @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
-    // During the verification of the staged bytes, and after it.
+    // The part stays during the verification of the staged bytes and after the verification.
     for jobs in [5, 1000] {
       next.scheduler.play(for: 0, max: jobs)
       #expect(try next.objects.blobs.inventory().staged.count == 1)

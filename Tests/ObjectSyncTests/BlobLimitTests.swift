@@ -19,7 +19,7 @@ import Testing
       upload: name, as: RemoteObject(bucket: "bucket", name: name, byteCount: UInt64(content.count)))
   }
 
-  /// The greatest metageneration cannot be increased, so it stays.
+  /// The maximum metageneration cannot be increased, so it stays unchanged.
   @Test func anObjectWithTheMaximumMetagenerationCanBeChanged() throws {
     let remote = EditingBlobRemote(server) { $0.metageneration = .max }
     try putAtRemote("a")

@@ -245,7 +245,8 @@ struct BlobSyncTests {
 
   // MARK: Full disks
 
-  /// Guards against an error before the commit is written that disables the bucket until a restart.
+  /// Guards against a bucket that stays disabled until a restart because of an error before the commit was
+  /// written.
   @Test func aTemporaryLackOfFileDescriptorsStopsNothing() throws {
     let client = try Client(remote)
     try put(bytes(900_000, seed: 1), "sent", client)
@@ -530,7 +531,7 @@ struct BlobSyncTests {
     client.sync.giveUp(search)
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
-    // More searches than the client fetches at a time.
+    // There are more searches than the client runs at a time.
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")

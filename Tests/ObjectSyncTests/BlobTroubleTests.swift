@@ -1,4 +1,4 @@
-// A problem with one object must not block others, and every watcher is notified once.
+// A problem with one object must not block other objects, and every watcher is notified once.
 
 import ByteStore
 import Harness
@@ -113,8 +113,8 @@ struct BlobTroubleTests {
     for name in names { remote.stall(name: "\(name)", from: offset) }
   }
 
-  /// Guards against a download that restarts, just before its end, because many others were waiting when
-  /// it stalled.
+  /// Guards against restarting a download just before its end because many others were waiting when it
+  /// stalled.
   @Test func theSmallestPartOfManyWaitingDownloadsIsDropped() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
@@ -145,7 +145,7 @@ struct BlobTroubleTests {
       remote.stall(name: "\(number)", from: 256 << 10)
       let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
-      // Stalls them in two portions, so that no part is dropped.
+      // Stalls the downloads in two portions, so that no part is dropped.
       guard number == 34 || number == 69 else { continue }
       client.scheduler.play(for: 0)
       for search in searches { client.sync.hold(search) }
@@ -165,7 +165,7 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Guards against waking two downloads for one free slot and moving the second to the end of the
+  /// Guards against waking two downloads for one free slot and moving the second download to the end of the
   /// queue.
   @Test func downloadsGetFreeSlotsInOrder() throws {
     let client = try BlobClient(remote)
@@ -278,7 +278,7 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().blobs.count == 1)
   }
 
-  /// Guards against a failed first upload that also fails its replacement.
+  /// Guards against a replacement that fails because the first upload has failed.
   @Test func anUnreadableContentDoesNotBlockItsReplacement() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
@@ -306,7 +306,7 @@ struct BlobTroubleTests {
     #expect(try client.content("a") == nil)
   }
 
-  /// Guards against a single record of the last lost answer, which the next failed attempt overwrites.
+  /// Guards against keeping only one record of a lost answer, which the next failed attempt would overwrite.
   @Test func aDeletionWithALostAnswerSucceedsAfterOtherAttempts() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     try putAtRemote(bytes(3000), "b")
@@ -347,7 +347,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 200_000_000, max: 10_000)
     #expect(told.all == ["b: done", "a: unavailable", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number])
-    // The client still retries it occasionally.
+    // The client still retries the upload occasionally.
     losing.loses = false
     client.scheduler.play(for: 200_000_000)
     #expect(contentOfRemote("a") == bytes(600_000))
@@ -428,8 +428,8 @@ struct BlobTroubleTests {
     return (client, change.number, try fill(client))
   }
 
-  /// Guards against a cancelled change that is reported as overdue and not cancelled, and is then
-  /// cancelled nevertheless.
+  /// Guards against reporting a cancelled change as overdue and not cancelled, and then cancelling it
+  /// nevertheless.
   @Test func aCancelledChangeIsNeverOverdue() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     client.sync.cancel(change) { [told] isGone in told.add("cancelled \(isGone)") }
@@ -537,7 +537,7 @@ struct BlobTroubleTests {
     #expect(throws: DocumentStoreError.self) { _ = try client.store.document(at: path) }
   }
 
-  /// Guards against one damaged record that stops all sending, after each restart again.
+  /// Guards against one damaged record that stops all sending, even after each restart.
   @Test(arguments: [false, true])
   func aDamagedRecordBlocksOnlyItsOwnChanges(ofWhatTheRemoteHas: Bool) throws {
     let client = try BlobClient(remote)

@@ -1,12 +1,8 @@
 // The loopback remote fulfills the contract of a blob remote.
 
 import ObjectSync
-// The loopback object server fulfils the contract of an object server.
-
 import OfflineSync
 import Testing
-
-// The loopback object server fulfils the contract of an object server.
 
 struct LoopbackBlobRemoteTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)

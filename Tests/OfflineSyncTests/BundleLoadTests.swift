@@ -37,7 +37,7 @@ import Testing
     }
     #expect(asked.map(\.resumeToken) == [[]])
     #expect(asked.map(\.readTime) == [SnapshotVersion(microseconds: 1000)])
-    // The engine knows the bundle's documents, so they do not enter limbo.
+    // The engine already has the bundle's documents, so they do not enter limbo.
     let target = try #require(engine.target(of: rooms))
     _ = try engine.handle(.watchChanged(.target(.added, [target]), .none))
     _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))

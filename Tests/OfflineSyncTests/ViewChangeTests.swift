@@ -15,8 +15,8 @@ import Testing
     ).synced
   }
 
-  /// Rows are the first change, columns the second. Nil means that no change remains; a missing entry is
-  /// an impossible sequence.
+  /// Rows are the first change, and columns are the second. Nil means that no change remains. A missing entry
+  /// is an impossible sequence.
   private static let table: [ViewChange.Kind: [ViewChange.Kind: ViewChange.Kind?]] = [
     .added: [.modified: .added, .metadata: .added, .removed: nil],
     .modified: [.modified: .modified, .metadata: .modified, .removed: .removed],
@@ -33,7 +33,7 @@ import Testing
         changes.add(second, Self.document(2))
         let change = changes.changes.values.first
         #expect(change?.kind == merged, "\(first), then \(second)")
-        // A removal has the document as last delivered; all other changes have the newest one.
+        // A removal has the document as last delivered. All other changes have the newest document.
         if let change { #expect(change.document == Self.document(change.kind == .removed ? 1 : 2)) }
         pairs += 1
       }

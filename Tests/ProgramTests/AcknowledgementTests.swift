@@ -25,7 +25,7 @@ import Testing
     let completion = try #require(last("write(1", "users/ada is saved"))
     #expect(write < sync)
     #expect(sync < completion)
-    // strace reports an interrupted call in two lines; the second one has the result.
+    // strace reports an interrupted call in two lines. The second line has the result.
     let returned =
       calls[sync].contains("= 0") ? sync : calls[sync...].firstIndex { $0.contains("fdatasync resumed") }
     #expect(try #require(returned) < completion)

@@ -16,7 +16,7 @@ import Testing
   /// A kind of damage to a file, and the complete expected message in the form of `sentence(_:of:)`.
   struct Kind: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The prefix of the file's name; the first match is damaged.
+    /// The prefix of the file's name. The first file that matches is damaged.
     var file: String
     /// Text that the file must contain.
     var text = ""
@@ -163,7 +163,8 @@ import Testing
     #expect(objects.map { $0["file"] as? String } == ["\(path)/\(file)"], "\(objects)")
   }
 
-  /// Regression: the check advised a salvage, which found nothing to do, and the check advised it again.
+  /// Regression: the check advised a salvage. The salvage found nothing to do, and the next check advised a
+  /// salvage again.
   @Test func damageOfDocumentsAndOfContentsIsDistinguished() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -191,8 +192,8 @@ import Testing
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
-  /// Regression: a salvage that lost most values did not report that to scripts, nor the declared indexes
-  /// that were lost.
+  /// Regression: a salvage that lost most values reported neither this loss nor the lost declared indexes to
+  /// scripts.
   @Test func aSalvageReportsLossesAndDeclaredIndexes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -247,7 +248,7 @@ import Testing
     try folder.makeStore()
     let store = try DocumentStore.open(folder.path)
     try store.commit([.set(try DocumentPath(["users", "bob"]), StoredMap([("name", .string("Bob"))]))])
-    // Copied like after a crash: the log is not closed.
+    // This copy is like the store after a crash: its log is not closed.
     let copy = copies.path + "/store"
     try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
     try store.close()
@@ -293,7 +294,8 @@ import Testing
     #expect(outcome.output.contains("set aside: set-aside-0001-RESERVE"), "\(outcome.output)")
   }
 
-  /// Regression: a store lost the records of its files, and the next app to open it deleted their contents.
+  /// Regression: a store lost the records of its files, and the next app that opened it deleted the contents
+  /// of these files.
   @Test func aSalvageWarnsOfContentsWithoutRecords() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -346,7 +348,7 @@ import Testing
     let file = try #require(try names(in: folder.path).first { $0.hasPrefix("MANIFEST") })
     try Self.flip { _ in 70 }(folder.url.appendingPathComponent(file), folder.url)
     let before = try contents(of: folder.path)
-    // An unknown number is not zero.
+    // An unknown number is not printed as zero.
     let check = try dugout.run("check", folder.path)
     #expect(check.status == 1 && check.output.contains("how many records there are cannot be told"))
     #expect(
@@ -371,8 +373,8 @@ import Testing
 
   // MARK: A store with everything
 
-  /// Creates documents in segments, in a log and in an index, and contents in a pack and in a file of
-  /// their own.
+  /// Creates documents in segments, in a log and in an index. One content is in a pack, and one is in its own
+  /// file.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     var random = SeededRandom(seed: UInt64(bitPattern: Int64(folder.path.hashValue)))
     try folder.changeStore { store in

@@ -263,7 +263,7 @@ import Testing
       if line.hasPrefix("line") { most = max(most, reader.bytesHeld) }
     }
     #expect(try reader.next() == nil)
-    // One chunk, and the start of a line from the chunk before.
+    // The reader holds one chunk and the start of a line from the previous chunk.
     #expect(most <= 2 << 20)
     #expect(reader.bytesHeld <= 5 << 20)
   }
@@ -295,7 +295,8 @@ import Testing
     #expect(reader.bytesHeld <= 4 << 20)
   }
 
-  /// Regression: after a complete import the pipe was opened again, which waited forever for another writer.
+  /// Regression: after a complete import, the pipe was opened again, and the import waited forever for
+  /// another writer.
   @Test func anImportFromAPipeEndsWithThePipe() throws {
     let folder = try TemporaryFolder()
     let script = """
@@ -352,11 +353,11 @@ import Testing
     let older = files.path + "/older"
     try FileManager.default.copyItem(atPath: folder.path, toPath: older)
     #expect(try dugout.run("import", folder.path, path).status == 65)
-    // A file of equal size with other documents.
+    // The file has an equal size but other documents.
     try write("b", isGood: true)
     #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
     #expect(try dugout.run("query", folder.path, "b", "--count").output == "count  1000\n")
-    // The store as it was before.
+    // The store is replaced by an older copy.
     try write("a", isGood: false)
     #expect(try dugout.run("import", folder.path, path).status == 65)
     try FileManager.default.removeItem(atPath: folder.path)
@@ -463,7 +464,7 @@ import Testing
     #expect(try fields(folder.path, "users/ada") == ["age: 2"])
   }
 
-  /// Missing documents are treated as by Firestore's merge and update.
+  /// Missing documents are treated as in Firestore's merge and update.
   @Test func aMissingDocumentIsCreatedUnlessOnlyDeletionsAreGiven() throws {
     let folder = try TemporaryFolder()
     try #require(dugout.run("set", folder.path, "users/ada", "{}").status == 0)

@@ -110,7 +110,7 @@ import Testing
     let outcome = try dugout.run("quickstart", "--keep")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     let match = try #require(outcome.output.firstMatch(of: #/Look again: (.* get '(.*)' users\/ada)/#))
-    // Exactly as printed, in a shell without dugout in its PATH.
+    // Run the command exactly as printed, in a shell without dugout in its PATH.
     let again = try Program(path: "/bin/sh").run(
       ["-c", String(match.1)], environment: ["PATH": "/usr/bin:/bin"])
     #expect(again.output.contains("age: 86"), "\(again.complaint)")

@@ -53,7 +53,7 @@ import Testing
     #expect(advice.hasPrefix("\(folder.path) belongs to "), "\(advice)")
     #expect(advice.contains(", and you are user \(somebody): run the command as "), "\(advice)")
     #expect(advice.contains("(sudo chown \(somebody) "), "\(advice)")
-    // A missing or invisible file is reported by the owner of its folder.
+    // For a missing or invisible file, the owner of its folder is reported.
     #expect(FileOwner.advice(folder.path + "/not/there", user: somebody) == advice)
     #expect(FileOwner.advice(folder.path, user: 0) == nil)
   }

@@ -19,8 +19,8 @@ import Testing
     _ = try upload.finish(token: "token")
   }
 
-  /// Regression: an export of a store with files contained the records of the files, which no import
-  /// accepted.
+  /// Regression: an export of a store with files contained the records of the files, and no import accepted
+  /// these records.
   @Test func aStoreWithFilesIsExportedAndImported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -78,7 +78,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  // MARK: Where it goes
+  // MARK: Destination
 
   /// Regression: any destination was replaced by a regular file.
   @Test func aLinkStaysAndItsFileIsReplaced() throws {
@@ -97,7 +97,7 @@ import Testing
     #expect(try manager.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
     #expect(try String(contentsOfFile: mine, encoding: .utf8) == "mine")
     #expect(try Set(manager.contentsOfDirectory(atPath: files.path)) == ["link", "file", "file.part"])
-    // A link whose destination does not exist yet.
+    // The destination of the link does not exist yet.
     try manager.removeItem(atPath: file)
     #expect(try dugout.run("export", folder.path, link).status == 0)
     #expect(try manager.destinationOfSymbolicLink(atPath: link) == "file")
@@ -168,10 +168,10 @@ import Testing
     }
     try FileManager.default.createSymbolicLink(
       atPath: files.path + "/" + mark + "00000000000000aa", withDestinationPath: others[0])
-    // A second link to a file that has to be kept.
+    // This is a second link to a file that has to be kept.
     try FileManager.default.linkItem(
       atPath: files.path + "/" + others[0], toPath: files.path + "/" + mark + "00000000000000bb")
-    // Locked as another export would.
+    // Lock the file as another export would.
     let holder = open(files.path + "/" + held, O_RDWR)
     #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
     defer { close(holder) }
@@ -205,7 +205,7 @@ import Testing
     let manager = FileManager.default
     let names = try manager.contentsOfDirectory(atPath: folder.path)
     let paths = names.map { folder.path + "/" + $0 } + [folder.path]
-    // For users who may write in any case: contents and times.
+    // Contents and times are compared, because some users can write despite read-only permissions.
     func state() throws -> [String: [String]] {
       try Dictionary(
         uniqueKeysWithValues: paths.map { path in
@@ -371,7 +371,7 @@ import Testing
     ]
     for (value, text) in cells { #expect(CSV.cell(value) == text) }
     #expect(CSV.row(["a,b", "c\"d", "e\r\n", "f"]) == "\"a,b\",\"c\"\"d\",\"e\r\n\",f")
-    // One character that contains a quote for CSV readers.
+    // Swift treats the quote and the mark as one character, but CSV readers see a quote.
     #expect(CSV.row(["\"\u{301}"]).unicodeScalars.elementsEqual("\"\"\"\u{301}\"".unicodeScalars))
   }
 }

@@ -171,7 +171,7 @@ import Testing
     let zsh = try Program(path: #require(Self.zsh))
     let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
-    // Both ways to install them: sourced, and in a folder of functions.
+    // Completions can be installed in two ways: sourced, or in a folder of functions.
     for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
       let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
       let installed = try zsh.run("-f", "-c", script)

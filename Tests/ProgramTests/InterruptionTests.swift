@@ -20,7 +20,7 @@ import Testing
       ? .ignored : bits == 0 ? .standard : .other
   }
 
-  /// Sends the signal to this thread, which may block it otherwise.
+  /// Sends the signal to this thread, after unblocking the signal.
   private func send(_ number: Int32) {
     var own = sigset_t()
     var before = sigset_t()
@@ -57,7 +57,8 @@ import Testing
     #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
   }
 
-  /// Regression: a second object for other signals cleared the first one's signals, and received them itself.
+  /// Regression: a second object for other signals cleared the signals of the first object, and received
+  /// these signals itself.
   @Test func interruptionsOfDifferentSignalsAreIndependent() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)

@@ -32,14 +32,14 @@ struct Program {
     }
     let text = Pipe()
     if let input {
-      // Less than a pipe's capacity, so that writing does not block.
+      // The input must be smaller than a pipe's capacity, so that writing does not block.
       precondition(input.utf8.count < 60_000)
       process.standardInput = text
       try text.fileHandleForWriting.write(contentsOf: Data(input.utf8))
       try text.fileHandleForWriting.close()
     }
     let output = Pipe()
-    // A file for one of the two outputs, so that two pipes need not be read at once.
+    // One of the two outputs goes to a file, so that two pipes need not be read at once.
     let complaints = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     _ = FileManager.default.createFile(atPath: complaints.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: complaints) }

@@ -47,7 +47,7 @@ import Testing
     #expect(try QueryText.query("where where where = 1").filters.count == 1)
   }
 
-  /// In a collection it is compared with an id, in a group with a path.
+  /// The name of a document is compared with an id in a collection, and with a path in a group.
   @Test func theNameOfADocumentIsAField() throws {
     guard case .field(let filter)? = try QueryText.query("users where __name__ >= \"b\"").filters.first else {
       Issue.record("there is no filter")
@@ -195,7 +195,7 @@ import Testing
     let list = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
     #expect(try QueryText.value(list) != QueryText.value("[]"))
     #expect(throws: CommandFailure.self) { try QueryText.value("[\(list)]") }
-    // Only nested brackets count toward the limit, not consecutive ones.
+    // Only nested brackets count toward the limit, not consecutive brackets.
     let many = Array(repeating: "(a = 1)", count: 20).joined(separator: " and ")
     #expect(try QueryText.query("users where \(many)").filters.isEmpty == false)
   }
@@ -210,7 +210,7 @@ import Testing
     #expect(String(Array(lines[1])[..<arrow]).hasSuffix("b >"), "\(lines)")
   }
 
-  /// Regression: each name of a map was compared with all before it.
+  /// Regression: each name of a map was compared with all previous names.
   @Test(.timeLimit(.minutes(1))) func namesOfALargeMapAreCheckedInLinearTime() throws {
     let count = 60_000
     let members = (0..<count).map { "n\($0): 1" }
@@ -224,7 +224,7 @@ import Testing
     #expect(said.hasPrefix("n\(count / 2) is there twice\n"))
   }
 
-  /// Regression: each sort field copied the query with all before it.
+  /// Regression: each sort field copied the query with all previous sort fields.
   @Test func aQuerySortsByABoundedNumberOfFields() throws {
     func text(_ count: Int) -> String {
       "users order by " + (0..<count).map { "a\($0)" }.joined(separator: ", ")

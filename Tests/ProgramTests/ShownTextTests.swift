@@ -9,7 +9,7 @@ import Testing
 @Suite struct ShownTextTests {
   private let dugout = Program("dugout")
 
-  /// Clears the screen, rings the bell, ends the line, and starts an 8-bit control sequence.
+  /// A text that clears the screen, rings the bell, ends the line, and starts an 8-bit control sequence.
   private static let nasty = "a\u{1B}[2J\u{7}\r\n\u{9B}1m\u{7F}b"
   private static let written = #"a\u001b[2J\u0007\r\n\u009b1m\u007fb"#
 
@@ -61,7 +61,7 @@ import Testing
     let table = try dugout.run("query", folder.path, "users").output
     #expect(table.split(separator: "\n").count == 3, "\(table)")
     #expect(try dugout.run("ls", folder.path).output.hasPrefix("c\(Self.written)  1 document\n"))
-    // A table of rows is for programs, and has what is stored.
+    // CSV is for programs, so it has the stored text unescaped.
     let cells = try dugout.run("export", folder.path, "-", "users", "--csv").output
     #expect(cells.contains(Self.nasty), "\(cells)")
     let shell = try dugout.run(["shell", folder.path], input: "watch users\n")

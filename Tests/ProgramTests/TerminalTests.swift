@@ -101,7 +101,7 @@ import Testing
       line.show(done, of: 1000, "\(done) done")
       moment += .milliseconds(1)
     }
-    // The first drawing, one every tenth of a second, and the last one.
+    // The first drawing, one drawing every tenth of a second, and the last drawing.
     #expect(drawn.count == 11)
     #expect(drawn.first?.contains(" 0 done") == true && drawn.last?.contains(" 100 %  1000 done") == true)
     moment += ProgressLine.pause
@@ -123,7 +123,7 @@ import Testing
         try store.commit([.set(try DocumentPath(["users", id]), fields)])
       }
       let documents = try store.documents(StructuredQuery(.collection(try CollectionPath(["users"]))))
-      // Independent of the terminal that runs the tests.
+      // This text does not depend on the terminal that runs the tests.
       func text(_ width: Int?) -> String {
         DocumentTable.text(of: documents, fullPaths: true, width: width)
           .replacing(ShownText.emphasis, with: "").replacing(ShownText.plain, with: "")

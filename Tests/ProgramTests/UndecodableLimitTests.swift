@@ -9,7 +9,8 @@ import Testing
 @Suite struct UndecodableLimitTests {
   private let dugout = Program("dugout")
 
-  /// Creates three documents of `users`; the middle one, `bad`, has an undecodable record.
+  /// Creates three documents of `users` and a fourth, `bad`, whose record cannot be decoded. By name, `bad`
+  /// is the second.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     let store = try DocumentStore.open(folder.path)
     for (name, age) in [("ada", 36), ("carl", 20), ("dora", 50)] {

@@ -9,8 +9,8 @@ import Testing
 @Suite struct UndecodableTests {
   private let dugout = Program("dugout")
 
-  /// Creates two documents of `users`, and between them one whose record refers to a lost shape, which no
-  /// release writes.
+  /// Creates two documents of `users`, and between them a document whose record refers to a lost shape. No
+  /// release writes such a record.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     let store = try DocumentStore.open(folder.path)
     for name in ["ada", "carl"] {

@@ -122,7 +122,7 @@ import Testing
       let text = StoredValue.string(String(repeating: name, count: 200))
       try store.commit([.set(try DocumentPath(["users", name]), StoredMap([("text", text)]))])
     }
-    // Truncated like after a power loss that removes the second commit.
+    // The log is truncated as after a power loss that removes the second commit.
     let crashed = folder.path + "/crashed"
     try FileManager.default.copyItem(atPath: folder.path + "/live", toPath: crashed)
     try store.close()
@@ -139,7 +139,7 @@ import Testing
     let recovery = try #require(object["recovery"] as? [String: Any])
     let losses = try #require(recovery["losses"] as? [[String: Any]])
     #expect(losses.map { $0["file"] as? String } == [log.path])
-    // After the first commit, which is in the page before.
+    // The loss begins after the first commit, which is in the previous page.
     #expect((4097..<8192).contains(losses.first?["offset"] as? Int ?? 0))
   }
 
@@ -209,7 +209,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
   }
 
-  /// Regression: the files of a killed restore prevented its repetition.
+  /// Regression: the files of a killed restore prevented another restore.
   @Test func anInterruptedRestoreCanBeRepeated() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
@@ -309,7 +309,7 @@ import Testing
   @Test func compactReclaimsTheSpaceOfDeletedDocuments() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
-    // Too little garbage for a flush to compact by itself.
+    // This is too little garbage for a flush to compact by itself.
     try delete(0..<5, folder)
     let report = try object(dugout.run("compact", folder.path, "--json"))
     let returned = try #require(report["bytesReturned"] as? Int)
@@ -326,7 +326,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
   }
 
-  /// The state after some crashes: the last object is deleted, and its content is not.
+  /// After some crashes, the last object is deleted, but its content is not.
   @Test func checkFindsAnUnreferencedContentAndCompactRemovesIt() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in

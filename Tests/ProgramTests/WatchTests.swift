@@ -44,7 +44,7 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
   }
 
-  /// Regression: a query was taken for the name of a reader, which was then registered.
+  /// Regression: a query was taken for the name of a reader, and a reader with this name was registered.
   @Test func aQueryIsNotAReaderName() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()

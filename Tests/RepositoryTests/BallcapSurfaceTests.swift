@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct BallcapSurfaceTests {
+@Suite(.drivesCompiler) struct BallcapSurfaceTests {
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode

@@ -1,4 +1,4 @@
-// Declarations in a canonical form for comparing those of the compiler with those of a description.
+// Declarations in a canonical form, to compare the compiler's declarations with those of a description.
 
 import Foundation
 
@@ -57,7 +57,7 @@ struct Declaration: Hashable {
   }
 }
 
-/// The types of a description with their members; the grammar is at the top of its file.
+/// The types of a description with their members. The grammar is at the top of the description's file.
 struct DeclarationList {
   struct Entry {
     /// Empty for a declaration at file scope.

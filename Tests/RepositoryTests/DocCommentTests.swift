@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct DocCommentTests {
+@Suite(.drivesCompiler) struct DocCommentTests {
   @Test func everyExampleInACommentCompiles() async throws {
     let tree = try RepositoryTree.repository()
     let sources = tree.texts(below: "Sources/", withSuffix: ".swift")

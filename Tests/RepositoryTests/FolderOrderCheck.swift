@@ -27,7 +27,7 @@ struct FolderOrderCheck {
 
   private struct File {
     var path: String
-    /// The position in the order; files outside all folders have the highest.
+    /// The position of the file's folder in the order. Files outside all folders have the highest position.
     var rank: Int
     var tokens: [SwiftSource.Token]
   }
@@ -85,7 +85,7 @@ struct FolderOrderCheck {
     }
     for file in files {
       var known = declaredNames(file.tokens)
-      // The front type bears the module's name, and each room holds its part of it as an extension.
+      // The main type has the module's name, and each folder can hold a part of this type as an extension.
       if extends(order.module, file.tokens) { known.insert(order.module) }
       for token in file.tokens where token.isIdentifier {
         guard let rank = ranks[token.text], rank > file.rank, known.insert(token.text).inserted else {

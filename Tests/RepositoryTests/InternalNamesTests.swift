@@ -1,17 +1,17 @@
 // Internal members of open classes do not collide with members of apps' subclasses.
 //
-// `@testable import` shows internal members to an app's tests and to the classes declared there. A
-// property of such a class that has the name of an internal one does not compile. Therefore every
-// internal member of an `open` class begins with the name of its layer.
+// `@testable import` shows internal members to an app's tests and to the classes declared there. A property
+// of such a class does not compile if it has the name of an internal member. Therefore every internal member
+// of an `open` class begins with the name of its layer.
 
 import Foundation
 import Testing
 
-@Suite struct InternalNamesTests {
+@Suite(.drivesCompiler) struct InternalNamesTests {
   struct Layer: CustomTestStringConvertible, Sendable {
     var module: String
     var prefix: String
-    /// Internal names of the original, which users of `@testable import` call.
+    /// Internal names of the original that users of `@testable import` call.
     var kept: Set<String> = []
 
     var testDescription: String { module }

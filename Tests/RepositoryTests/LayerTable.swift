@@ -1,10 +1,10 @@
-// The layer table in the comment at the top of Package.swift, and the sentences below it.
+// The layer table in the comment at the top of Package.swift, and the sentence below it.
 
 struct LayerTable {
   struct Row {
     var module: String
     var mayImport: [String]
-    /// As written: `libc` and `Apple` each mean several modules.
+    /// The names as written. `Apple` means several modules.
     var systemModules: [String]
     /// The line in Package.swift, from 1.
     var line: Int
@@ -12,8 +12,6 @@ struct LayerTable {
 
   /// The layers from top to bottom.
   var rows: [Row] = []
-  /// The modules that `libc` means.
-  var libcModules: Set<String> = []
   /// The modules that `Apple` means, which are imported only under `canImport`.
   var appleModules: Set<String> = []
 
@@ -31,7 +29,6 @@ struct LayerTable {
         prose += comment + " "
       }
     }
-    libcModules = Self.capitalizedWords(inSentence: "libc is ", of: prose)
     appleModules = Self.capitalizedWords(inSentence: "Apple is ", of: prose)
   }
 
@@ -39,12 +36,11 @@ struct LayerTable {
     rows.firstIndex { $0.module == module }
   }
 
-  /// Returns the single system modules that a row allows. Foundation includes its parts.
+  /// Returns the individual system modules that a row allows. Foundation includes its parts.
   func allowedSystemModules(_ row: Row) -> Set<String> {
     var allowed: Set<String> = ["Swift"]
     for name in row.systemModules {
       switch name {
-      case "libc": allowed.formUnion(libcModules)
       case "Apple": allowed.formUnion(appleModules)
       case "Foundation": allowed.formUnion(["Foundation", "FoundationEssentials", "FoundationNetworking"])
       default: allowed.insert(name)

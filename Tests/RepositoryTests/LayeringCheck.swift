@@ -1,4 +1,5 @@
-// Checks that imports point down the layer table of Package.swift, and that targets depend on no more.
+// Checks that imports point down the layer table of Package.swift, and that a target depends only on the
+// modules in its row.
 
 struct LayeringCheck {
   private let tree: RepositoryTree
@@ -48,9 +49,6 @@ struct LayeringCheck {
         if below <= index {
           report(manifestPath, row.line, "The row of \(row.module) lists \(name), which is not below it.")
         }
-      }
-      if row.systemModules.contains("libc"), table.libcModules.isEmpty {
-        report(manifestPath, row.line, "No sentence below the table says what libc is.")
       }
       if row.systemModules.contains("Apple"), table.appleModules.isEmpty {
         report(manifestPath, row.line, "No sentence below the table says what Apple is.")

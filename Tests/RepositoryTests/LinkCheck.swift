@@ -31,7 +31,7 @@ enum LinkCheck {
     return destination.anchors.contains(anchor) ? nil : "\(file) has no heading for the link to \(target)."
   }
 
-  /// Returns the path from the root; nil if it leaves the root.
+  /// Returns the path from the root, or nil if the path leaves the root.
   private static func resolve(_ path: String, from page: String) -> String? {
     var parts = path.hasPrefix("/") ? [] : page.split(separator: "/").dropLast()
     for part in path.split(separator: "/") {

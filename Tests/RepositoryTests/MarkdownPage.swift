@@ -4,9 +4,9 @@ struct MarkdownPage {
   struct Fence {
     /// The first word after the opening backticks, such as `swift`.
     var language: String
-    /// Without the indentation of the opening line.
+    /// The lines without the indentation of the opening line.
     var lines: [String]
-    /// The line of the opening backticks, counted from 1; the code starts on the next one.
+    /// The line of the opening backticks, counted from 1. The code starts on the next line.
     var line: Int
     /// The last line before the fence that is not empty.
     var precedingLine: String

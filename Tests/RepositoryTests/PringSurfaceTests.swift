@@ -3,8 +3,8 @@
 import Foundation
 import Testing
 
-@Suite struct PringSurfaceTests {
-  /// PlainNames are models under `@testable import Pring`.
+@Suite(.drivesCompiler) struct PringSurfaceTests {
+  /// PlainNames.swift has models under `@testable import Pring`.
   private static let files = [
     "Tests/Fixtures/Pring/Surface.swift", "Tests/PringTests/OldApp/Kitchen.swift",
     "Tests/PringTests/OldApp/PlainNames.swift",

@@ -1,5 +1,5 @@
-// Comments and names in plain words: openers of doc comments, actors, width, stems of identifiers, the
-// glossary.
+// Checks the words of comments and names: openers of doc comments, actors, line width, stems of identifiers,
+// and the glossary.
 
 struct ProseCheck {
   /// Comments may be as wide as code (`lineLength` in .swift-format).
@@ -9,9 +9,9 @@ struct ProseCheck {
   private static let openers = ["Of", "The same", "That of", "One that", "What", "Whoever"]
   private static let actors: Set<String> = ["whoever", "nobody", "somebody", "someone"]
 
-  /// Breaches in the comments of all Swift files, but for those that the list exempts.
+  /// Violations in the comments of all Swift files, except for files that the list exempts.
   ///
-  /// `prefix — reason` in the list exempts the files whose paths begin with the prefix.
+  /// A line `prefix — reason` in the list exempts the files whose paths begin with the prefix.
   static func comments(in tree: RepositoryTree, exempt list: String = "") -> [Violation] {
     let prefixes = list.split(separator: "\n").filter { !$0.hasPrefix("#") }
       .map { $0.split(separator: " ").first ?? "" }
@@ -54,7 +54,7 @@ struct ProseCheck {
     return words.dropFirst(opener.count).first.map { !$0.isLetter && !$0.isNumber } ?? true
   }
 
-  /// Code in backticks and quoted words are no prose.
+  /// Returns the first word for an actor. Code in backticks and quoted words are not checked.
   private static func actor(in words: Substring) -> String? {
     words.replacing(#/`[^`]*`|"[^"]*"/#, with: " ").split { !$0.isLetter }.map { $0.lowercased() }
       .first { actors.contains($0) }
@@ -62,7 +62,7 @@ struct ProseCheck {
 
   // MARK: Identifiers
 
-  /// Identifiers of Swift files that have a stem of the list, by whole words in camel case.
+  /// Violations by identifiers of Swift files that contain a stem of the list as whole words in camel case.
   ///
   /// The list has a stem on each line. `stem: identifier — reason` allows one identifier.
   static func identifiers(in tree: RepositoryTree, stems list: String) -> [Violation] {
@@ -100,7 +100,7 @@ struct ProseCheck {
       return found?.joined(separator: " ")
     }
 
-    /// `letGoOf` is `let`, `go`, `of`.
+    /// Splits an identifier into its words: `letGoOf` becomes `let`, `go`, `of`.
     private static func words(_ identifier: Substring) -> [String] {
       identifier.replacing(#/([a-z0-9])([A-Z])/#) { "\($0.1)_\($0.2)" }.split(separator: "_")
         .map { $0.lowercased() }

@@ -1,4 +1,4 @@
-// The words of comments, identifiers and commits, and each breach noticed.
+// The words of comments, identifiers and commits follow the rules, and each kind of violation is detected.
 
 import Foundation
 import Testing
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: Commits
 
-  /// Subjects before this commit are as they were.
+  /// Subjects before this commit are not checked.
   private static let firstCommit = "33fd329"
 
   @Test func commitSubjectsKeepTheRules() throws {
@@ -101,7 +101,7 @@ import Testing
 
   private static let words = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Words")
 
-  /// Subjects of all commits after the first one; nil without a history that reaches back to it.
+  /// Subjects of all commits after the first checked commit. Nil if the history does not reach back to it.
   private static func subjects() throws -> [String]? {
     guard let git = ["/usr/bin/git", "/usr/local/bin/git"].first(where: FileManager.default.isExecutableFile)
     else { return nil }

@@ -1,13 +1,13 @@
 // Resolution of the name `ServerTimestamp`, depending on a file's imports.
 //
-// Ballcap has an enumeration of that name, and Firestore a property wrapper. Ballcap re-exports its own
-// by name from the module `BallcapFields`. Such an import shadows the names of a whole-module import.
-// These tests verify that rule of the compiler, and every spelling of both types.
+// Ballcap has an enumeration of that name, and Firestore has a property wrapper of that name. Ballcap
+// re-exports its enumeration by name from the module `BallcapFields`. Such an import shadows the names of a
+// whole-module import. These tests verify this rule of the compiler, and every spelling of both types.
 
 import Foundation
 import Testing
 
-@Suite struct ServerTimestampNameTests {
+@Suite(.drivesCompiler) struct ServerTimestampNameTests {
   struct Use: CustomTestStringConvertible, Sendable {
     var testDescription: String
     /// The texts of the files of one module.
@@ -213,7 +213,7 @@ import Testing
 
   /// The modules that a program with `Ballcap` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "ByteStore", "StoreTools", "DocumentStore",
+    "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
   ]

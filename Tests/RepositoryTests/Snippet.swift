@@ -1,4 +1,4 @@
-// A Swift example of a page: one fence, or several where a later one continues the earlier one.
+// A Swift example of a page: one fence, or several fences of which each continues the previous one.
 
 struct Snippet {
   /// The path of the page from the root.

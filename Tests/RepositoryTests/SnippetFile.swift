@@ -90,7 +90,8 @@ struct SnippetFile {
     return line.code.firstMatch(of: accessLine) != nil ? .fileScope : .body
   }
 
-  /// Also returns true for extensions and operators, which are valid only at file scope.
+  /// Whether the code declares a type. Also true for extensions and operators, which are valid only at file
+  /// scope.
   private func declaresType(_ code: String) -> Bool {
     guard let rest = code.firstMatch(of: attributesThenRest)?.2 else { return false }
     let words = rest.split(separator: " ").drop { modifiers.contains(String($0)) }.prefix(2)

@@ -1,8 +1,8 @@
-// Every Swift example of the pages compiles, and one that does not is detected.
+// Every Swift example of the pages compiles, and an example that does not compile is detected.
 
 import Testing
 
-@Suite struct SnippetTests {
+@Suite(.drivesCompiler) struct SnippetTests {
   @Test func everySnippetOfThePagesCompiles() async throws {
     let tree = try RepositoryTree.repository()
     var snippets: [Snippet] = []

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite struct StreamSurfaceTests {
+@Suite(.drivesCompiler) struct StreamSurfaceTests {
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode

@@ -5,7 +5,7 @@
 import Foundation
 import Testing
 
-@Suite struct SurfaceTests {
+@Suite(.drivesCompiler) struct SurfaceTests {
   private static let usage = "Tests/FirebaseFirestoreTests/Surface/Surface.swift"
   private static let page = "docs/firestore-surface.md"
   private static let declarations = "Tests/Fixtures/Firestore/declarations.txt"
@@ -104,7 +104,7 @@ import Testing
     for entry in Self.entries(on: try #require(tree.texts[Self.page])) where !entry.isAddition {
       let type = entry.type.split(separator: ".").last.map(String.init) ?? ""
       let parts = entry.member.split(whereSeparator: { "(:)".contains($0) }).map(String.init)
-      // Called implicitly by the compiler, by sets and by patterns.
+      // These members are called implicitly by the compiler, by sets and by patterns.
       let isImplied = ["hash", "isEqual", "encode", "subscript", "~="].contains(parts[0])
       let isFromCoder = entry.member == "init(from:)"
       let name = parts[0] == "init" ? type : parts[0]
@@ -157,7 +157,7 @@ import Testing
   private struct Entry {
     var type: String
     var member: String
-    /// Marked itself, or a member of a marked type.
+    /// Whether the member itself is marked, or its type is.
     var isAddition: Bool
     var isMarked: Bool
   }

@@ -82,17 +82,24 @@ struct SwiftCompiler {
     var arguments = ["-swift-version", mode, "-I", build.appendingPathComponent("Modules").path]
     arguments += ["-module-cache-path", build.appendingPathComponent("ModuleCache").path]
     for map in try Self.moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
-    for module in modules {
-      let objects = build.appendingPathComponent("\(module).build").path
-      arguments += (FileManager.default.enumerator(atPath: objects)?.compactMap { $0 as? String } ?? [])
-        .filter { $0.hasSuffix(".o") }.sorted().map { "\(objects)/\($0)" }
-    }
+    arguments += try Self.objects(of: modules, in: build)
     arguments += flags + [main.path, "-llz4", "-o", program.path]
     let output = folder.appendingPathComponent("output.txt")
     guard try await run(arguments, output: output) == 0 else {
       throw Failure(description: try String(contentsOf: output, encoding: .utf8))
     }
     return program
+  }
+
+  /// Returns the object files of modules. The link list of the tests names them, because a build folder
+  /// also keeps objects of files that were renamed or deleted.
+  private static func objects(of modules: [String], in build: URL) throws -> [String] {
+    let list = build.appendingPathComponent("DugoutPackageTests.product/Objects.LinkFileList")
+    let paths = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
+      .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: "'\"")) }
+    let objects = modules.flatMap { module in paths.filter { $0.contains("/\(module).build/") } }
+    guard !objects.isEmpty else { throw Failure(description: "\(list.path) lists no object of \(modules).") }
+    return objects
   }
 
   /// Returns the public symbols of a module of the build: `Type.member(label:)`.
@@ -103,7 +110,7 @@ struct SwiftCompiler {
   struct PublicSymbol {
     /// For example `Type.member(label:)`.
     var path: String
-    /// Whether the symbol has a comment, or implements or overrides one that has.
+    /// Whether the symbol, or a symbol that it implements or overrides, has a comment.
     var isDocumented: Bool
     /// The declaration as the compiler prints it.
     var declaration: String
@@ -260,7 +267,7 @@ struct SwiftCompiler {
 }
 
 extension SwiftCompiler {
-  /// The compiler of the toolchain whose libraries this process uses, or else the first in PATH.
+  /// The compiler of the toolchain whose libraries this process uses, or else the first compiler in PATH.
   static var path: String? {
     let candidates =
       toolchainFolders

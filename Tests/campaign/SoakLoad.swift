@@ -118,7 +118,7 @@ final class SoakLoad: Sendable {
 
   private func walk(_ snapshot: Snapshot) throws {
     var count = 0
-    try snapshot.forEach { _, _ in count += 1 }
+    try snapshot.forEach { _, _, _ in count += 1 }
     if count != snapshot.count { fail("a snapshot hands over \(count) keys of \(snapshot.count)") }
   }
 }

@@ -98,7 +98,7 @@ def layers():
         ("API", "the calls of Firestore and Storage", [["FirebaseFirestore", "FirebaseStorage"], ["FirebaseCore"]]),
         ("Sync", "pending writes and a remote", [["OfflineSync", "ObjectSync"]]),
         ("Engine", "data that survives a crash",
-         [["ObjectStore"], ["DocumentStore"], ["StoreTools"], ["ByteStore"], ["CLZ4, CDigest, CFileSystem, CSanitizer"]]),
+         [["ObjectStore"], ["DocumentStore"], ["StoreTools"], ["ByteStore"], ["CLZ4, CDigest, CFileSystem, CSanitizer, Libc"]]),
     ]
     y = 20
     for name, purpose, rows in bands:

@@ -105,7 +105,7 @@ package final class ByteStore: Sendable {
     var lacksUpperLayerPages = false
     /// Segments that a flush could not read, with the errors. Later flushes skip them.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
-    /// At most one thread at a time leads, and uses the log and applies commits.
+    /// At most one thread at a time leads. The leader uses the log and applies commits.
     mutating func startLeading() {
       isLeading = true
       host = nil

@@ -4,7 +4,7 @@ internal import CLZ4
 
 package enum LibraryVersion {
   /// The store format that this library writes.
-  package static var storeFormat: UInt16 { LogFormat.version }
+  package static var storeFormat: UInt16 { LogHeader.signature.version }
 
   /// The version of lz4 at run time, such as 1.9.4.
   package static var lz4: String {

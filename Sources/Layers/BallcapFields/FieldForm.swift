@@ -1,7 +1,7 @@
-// How fields that are a value or a change of one are compared.
+// Comparison and hashing of fields that are a value or a change of it.
 //
-// Such fields are `RawRepresentable`, as in the original, and that protocol brings an equality and hashes of
-// its own that go through `rawValue`, which a change has not. So the fields define all of them by hand,
+// Such fields are `RawRepresentable`, as in the original. That protocol brings its own equality and hashing,
+// which use `rawValue`, but a change has no `rawValue`. So the fields define equality and hashing themselves,
 // through this type.
 
 package enum FieldForm<Change: Hashable, Value: Hashable>: Hashable {

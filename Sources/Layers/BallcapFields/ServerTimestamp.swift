@@ -1,24 +1,24 @@
-// A field that the commit sets to its own time. `Ballcap` re-exports it by name (ServerTimestamp+Export.swift
-// there).
+// A field that the commit sets to its own time. `Ballcap` re-exports the type by name (Ballcap's
+// ServerTimestamp+Export.swift).
 
 public import FirebaseFirestore
 
-/// A moment that the commit decides, or one that is known.
+/// A timestamp that the commit sets, or a known timestamp.
 ///
-/// `FirebaseFirestore` has a property wrapper of the same name. A file that imports `Ballcap` means this
-/// type, whether it imports Firestore as well or not. There the wrapper is
+/// `FirebaseFirestore` has a property wrapper with the same name. In a file that imports `Ballcap`, the bare
+/// name is this type, even if the file also imports Firestore. There the wrapper is
 /// `@FirebaseFirestore.ServerTimestamp`.
 public enum ServerTimestamp: Codable, RawRepresentable, Sendable {
   public typealias RawValue = Timestamp
 
   /// Written as the time of the commit.
   case pending
-  /// What the server's clock said.
+  /// A known timestamp.
   case resolved(Timestamp)
 
   public init?(rawValue: Timestamp) { self = .resolved(rawValue) }
 
-  /// Traps for `.pending`, which has none.
+  /// The timestamp. Traps for `.pending`, which has no raw value.
   public var rawValue: Timestamp {
     switch self {
     case .resolved(let timestamp): timestamp

@@ -15,16 +15,9 @@
 // BlobMachine+Fetching.swift has the opposite direction. Times are microseconds.
 
 internal import DocumentStore
+import Libc
 import ObjectStore
 import OfflineSync
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 struct BlobMachine: StateMachine {
   static let pieceBytes = 256 << 10

@@ -282,9 +282,7 @@ package final class BlobSync: @unchecked Sendable {
     if let content { reader = content } else { reader = try objects.reader(of: object) }
     content = reader
     var piece = [UInt8](repeating: 0, count: count)
-    do throws(ByteStoreError) { try reader.fill(&piece, at: offset) } catch {
-      throw DocumentStoreError(error)
-    }
+    try ObjectStore.fill(&piece, from: reader, at: offset)
     return piece
   }
 

@@ -1,4 +1,4 @@
-// Concurrent commits: each builds on earlier ones, and readers see only durable state.
+// Concurrent commits: each depends on earlier ones, and readers see only durable state.
 
 import ByteStore
 import Harness
@@ -32,7 +32,7 @@ import Testing
     let store = try SimulatedStore().store
     let first = try store.begin([increment(place)])
     let second = try store.begin([increment(place)])
-    // One of them leads the group; the other one may complete later.
+    // One of the two commits leads the group. The other may complete later.
     try store.finish(second)
     let third = try store.begin([increment(place)])
     try store.finish(first)
@@ -80,7 +80,7 @@ import Testing
     try store.commit([increment(other)])
     try machine.fillDisk()
     let made = try store.begin([increment(place), increment(other)])
-    // These commits only delete, which a full disk allows. But a commit that they depend on is refused.
+    // These commits only delete, which a full disk allows. But they depend on a commit that is refused.
     let removed = try store.begin([.delete(place, precondition: .exists(true))])
     let alsoRemoved = try store.begin([.delete(other, precondition: .exists(true))])
     guard case .full = failure(of: { try store.finish(made) }) else {

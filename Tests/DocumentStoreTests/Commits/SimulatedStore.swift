@@ -22,7 +22,7 @@ struct SimulatedStore {
     try SimulatedStore(disk.image(after: .powerLoss(.nothing, seed: 0)))
   }
 
-  /// Fills the disk; from then on, `false` results mean that the disk is full.
+  /// Commits documents until the disk is full.
   func fillDisk() throws {
     var number = 0
     var refused = 0

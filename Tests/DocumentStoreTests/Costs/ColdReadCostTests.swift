@@ -1,6 +1,6 @@
 // The number of waits for the disk with cold caches.
 //
-// It is the same on every machine. A change that increases one fails here.
+// The number is the same on every machine. A change that increases it fails here.
 
 import ByteStore
 import Harness
@@ -15,8 +15,8 @@ import Testing
   private static let documents = 5000
   private static let segments = 5
 
-  /// A store with several segments, a document larger than a page in each, and four trees with several
-  /// levels, closed cleanly.
+  /// Creates a store and closes it cleanly. It has several segments, each with a document larger than a page,
+  /// and four trees with several levels.
   private func make() throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -63,7 +63,8 @@ import Testing
     var document: StoredDocument?
     let ofGet = try waits { document = try store.document(at: path("c", "d2501")) }
     #expect(document != nil)
-    // The first document is in the segment that is already open. Most of the others are in other segments.
+    // The first document is in a segment that is already open. Most of the other documents are in other
+    // segments.
     let query = try StructuredQuery.ofC.order("score").starting(.after, [.double(100)]).limited(
       to: .first(20))
     let ofQuery = try waits {

@@ -91,7 +91,7 @@ import Testing
       var next = writes.makeIterator()
       return try allocations(64) { _ in try next.next().map { _ = try machine.store.commit($0) } }
     }
-    // So that the previous document is read in both cases.
+    // With one index, a commit reads the previous document, as it does with five indexes.
     try machine.store.createIndex(IndexDefinition("c", .collection, [.init("name")]))
     let with1 = try count()
     for field in ["email", "score", "town", "bio"] {
@@ -102,7 +102,7 @@ import Testing
     #expect(perIndex <= Self.allocationsOfIndexMax, "\(perIndex) allocations for each index")
   }
 
-  /// Per call, after buffers have grown to their final size.
+  /// Returns the allocations per call, after buffers have grown to their final size.
   private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
     for index in 0..<calls { try body(index) }
     let before = allocations_of_this_thread()
@@ -118,7 +118,7 @@ import Testing
       let bytes = try commit(batch, to: store)
       ratios.append(Double(watched.counters.bytesWritten["log", default: 0] - before) / Double(bytes))
     }
-    // The median, because some batches start a log file, which is zero-filled first.
+    // Take the median, because some batches start a log file, which is zero-filled first.
     let ratio = ratios.sorted()[ratios.count / 2]
     #expect(ratio <= Self.logBytesPerByteMax, "\(ratio) bytes of log for each byte of the documents' values")
   }
@@ -136,7 +136,7 @@ import Testing
       checkpoints <= Self.checkpointBytesPerByteMax, "\(checkpoints) bytes of checkpoints for each byte")
   }
 
-  // For an unoptimized build.
+  // Limits for an unoptimized build.
   private static let allocationsOfFieldMax = 0.1
   private static let allocationsOfIndexMax = 18.3
   private static let allocationsOfCommitMax = 78.2

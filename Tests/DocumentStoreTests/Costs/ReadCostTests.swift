@@ -1,4 +1,4 @@
-// Allocations of reads, and entries that queries read.
+// The number of allocations per read, and the number of entries that queries read.
 //
 // These counts are the same on every machine. A change that increases one fails here.
 
@@ -97,7 +97,7 @@ import Testing
     try store.close()
   }
 
-  /// Per call, after a warm-up.
+  /// Returns the allocations per call, after a warm-up.
   private func allocations(_ calls: Int, _ body: (Int) throws -> Void) throws -> Double {
     for index in 0..<calls { try body(index) }
     let before = allocations_of_this_thread()
@@ -109,13 +109,13 @@ import Testing
   private static let allocationsOfGetMax = 8.0
   private static let allocationsOfQueryMax = 130.0
   private static let allocationsOfDocumentMax = 1.05
-  /// For an unoptimized build, in which iterating over an array allocates per element: filters, their parts
-  /// and operands, and orders. None of these allocations is for the document.
+  /// For an unoptimized build, which allocates per element when it iterates over the filters, their parts,
+  /// the operands or the orders. None of these allocations is for the document.
   private static let allocationsOfFilteredMax = 5.2
 
   // MARK: Work
 
-  /// Independent of the number of documents.
+  /// The work does not depend on the number of documents.
   @Test(arguments: [1000, 6000]) func aQueryReadsOnlyItsResult(documents: Int) throws {
     let store = try open(documents)
     try store.createIndex(IndexDefinition("c", .collectionGroup, [.init("score")]))
@@ -220,7 +220,7 @@ import Testing
     try store.close()
   }
 
-  /// The name index tells whether the document exists.
+  /// The name index shows whether the document exists.
   @Test func aCountOfOneDocumentDoesNotReadIt() throws {
     let store = try open()
     for (id, count) in [("d7", 1), ("nobody", 0)] {
@@ -235,8 +235,8 @@ import Testing
     #expect(try store.count(young) == 0 && store.documents(young).isEmpty)
   }
 
-  /// The index also contains documents without the field, at the position of null. So nothing is sorted or
-  /// filtered.
+  /// The index also contains documents without the field, at the position of null. Therefore nothing is
+  /// sorted or filtered.
   @Test func anOrderInWhichMissingFieldsAreNullIsReadFromAnIndex() throws {
     let store = try open()
     try store.commit(

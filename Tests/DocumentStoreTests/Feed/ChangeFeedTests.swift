@@ -64,7 +64,8 @@ import Testing
   @Test func acknowledgedEntriesAreDroppedAndAllWithTheLastConsumer() throws {
     let store = try SimulatedStore().store
     let keys = { store.statistics.keys - store.count }
-    // Shapes are stored after their names have occurred a few times; get that done first.
+    // A shape is stored after its names have occurred a few times. These commits store it before the keys are
+    // counted.
     for number in 1...4 { try store.commit([set("a", Int64(-number))]) }
     let first = try store.feedConsumer("a")
     let second = try store.feedConsumer("b")
@@ -135,7 +136,8 @@ import Testing
     #expect(Set(commits.map(\.position)).count == commits.count)
   }
 
-  /// Guards against counting the entries of refused commits, which would make the feed drop unread entries.
+  /// Guards against counting the entries of refused commits. A count that is too high would make the feed
+  /// drop unread entries.
   @Test func refusedCommitsAreNotCountedInTheFeed() throws {
     let machine = try SimulatedStore(kibibytes: 2500)
     let consumer = try machine.store.feedConsumer("a")
@@ -194,7 +196,7 @@ import Testing
     let keys = { store.statistics.keys - store.count }
     let consumer = try store.feedConsumer("a")
     let empty = keys()
-    // The commit gets its place before the consumer leaves, and becomes visible after that.
+    // The commit gets its position before the consumer is removed, and becomes visible afterwards.
     let inProgress = try store.begin([set("a", 1)])
     store.pipeline.withFeed { $0.consumers["a"] = nil }
     try store.finish(inProgress)
@@ -243,8 +245,8 @@ import Testing
     withExtendedLifetime(waker) {}
   }
 
-  /// Guards against a missed wake-up: a commit had no feed entry when it got its place, and had one after
-  /// it was resolved again.
+  /// Guards against a missed wake-up: a commit had no feed entry when it got its position, but had a feed
+  /// entry after it was resolved again.
   @Test func aCommitThatIsResolvedAgainWakesFeedConsumers() throws {
     let machine = try SimulatedStore(kibibytes: 1500)
     let store = machine.store

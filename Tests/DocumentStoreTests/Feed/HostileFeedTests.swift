@@ -1,6 +1,6 @@
 // Forged counters of a change feed, with valid checksums.
 //
-// Each is refused, or its cost is bounded by the number of existing entries.
+// Each counter is refused, or its cost is bounded by the number of existing entries.
 
 import ByteStore
 import Harness

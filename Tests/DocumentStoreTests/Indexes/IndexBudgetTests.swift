@@ -99,7 +99,7 @@ import Testing
     let bytesMax = bytes(of: store)
     try store.close()
     store = try open(bytesMax: bytesMax)
-    // Only loaded pages count.
+    // Only loaded pages count toward the limit.
     #expect(bytes(of: store) < bytesMax / 2)
     for number in [2, 0] { try use(number, of: store) }
     try store.commit([.set(path("other", "d"), StoredMap())])

@@ -69,7 +69,7 @@ private enum IndexFixture {
     StoredMap([("n", .integer(Int64(number))), ("text", .string("text \(number)"))])
   }
 
-  /// In the index on `n`.
+  /// The key of a document in the index on `n`.
   static func key(of number: Int) -> [UInt8] {
     let field = StoredFieldPath(unchecked: ["n"])
     guard let path = try? DocumentPath(["c", "\(100 + number)"]),

@@ -20,7 +20,8 @@ import Testing
     left == right ? .same : left.lexicographicallyPrecedes(right) ? .before : .after
   }
 
-  /// Often equal in the first parts, so that later parts decide.
+  /// A random value. Its first parts are often equal to those of other values, so that later parts decide the
+  /// order.
   private func any(_ rng: inout SeededRNG) -> StoredValue {
     switch rng.roll(4) {
     case 0: return rng.pick(Self.rungs)
@@ -79,7 +80,7 @@ import Testing
       }
       let end = reader.next(.ascending)
       #expect(end == nil)
-      // Truncated anywhere, it ends there.
+      // A reader of a truncated key stops before the last value.
       let cut = key.prefix(2 + rng.roll(key.count - 2))
       var short = IndexKeyReader(Array(cut).rawSpan, from: 2)
       var passed = 0

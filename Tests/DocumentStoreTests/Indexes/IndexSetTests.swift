@@ -93,7 +93,7 @@ struct IndexSetTests {
     }
     #expect(asked == 2)
     #expect(store.indexList.isEmpty)
-    // It stopped at the second call of `isWanted`.
+    // The build stopped at the second call of `isWanted`.
     #expect(store.documentsReadForIndexes.withLock { $0 } == 4096)
     try store.makeIndexes(for: query)
     #expect(store.indexList.map(\.entries) == [5000])
@@ -115,7 +115,7 @@ struct IndexSetTests {
     var round = 0
     var problem: (any Error)?
     try store.createIndex(try index("a", "s")) { _ in
-      // Simulates another thread that does this at the same time.
+      // Simulates commits of another thread during the build.
       round += 1
       do {
         try store.commit([
@@ -140,7 +140,7 @@ struct IndexSetTests {
     let definition = try index("a")
     var isAsked = false
     try store.build(definition, isAutomatic: true, reportsProgress: true) { _ in
-      // Simulates another thread at this point; the query's build finishes last.
+      // Simulates another thread that creates the index now, so the query's build finishes last.
       if !isAsked {
         isAsked = true
         _ = try? store.createIndex(definition)
@@ -180,7 +180,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  // MARK: Kept
+  // MARK: Persisted
 
   @Test("are there after a flush and a reopening, and need no making")
   func kept() throws {
@@ -217,7 +217,7 @@ struct IndexSetTests {
     store = try open()
     #expect(store.indexList == list)
     #expect(store.dropIndex(try index("a")))
-    // Like the command line tool.
+    // Ends without closing the store, like the command line tool.
     try store.compact()
     store.bytes.abandon()
     store = try open()
@@ -297,7 +297,7 @@ struct IndexSetTests {
     #expect(answers.refused > 0)
   }
 
-  /// Nil if the query reports damage.
+  /// Returns nil if the query reports damage.
   private static func documents(_ query: StructuredQuery, in store: DocumentStore) -> [StoredDocument]? {
     do throws(DocumentStoreError) {
       return try store.documents(query)
@@ -333,7 +333,7 @@ struct IndexSetTests {
 
   // MARK: Long keys
 
-  /// Guards against keys of 753 to 767 bytes in trees: among truncated keys they broke the order, and
+  /// Guards against keys of 753 to 767 bytes in trees. Among truncated keys, these keys broke the order, and
   /// ranges missed documents.
   @Test("have keys of about the greatest length in order")
   func nearlyLongKeys() throws {

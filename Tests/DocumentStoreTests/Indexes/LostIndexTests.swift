@@ -15,7 +15,7 @@ import Testing
   private struct Full {
     let machine: SimulatedStore
     static let documents = 2000
-    /// Number of documents that are kept.
+    /// Number of documents that are not deleted.
     static let kept = 1900
 
     init() throws {
@@ -29,7 +29,7 @@ import Testing
       try machine.store.createIndex(LostIndexTests.byText)
     }
 
-    /// Fills the space that the reserve does not hold.
+    /// Fills the disk except for the store's reserve.
     private func takeTheRest(_ name: String) throws {
       let file = try machine.disk.openDirectory("/").createFile(name)
       var offset: UInt64 = 0
@@ -57,7 +57,7 @@ import Testing
     StoredMap([("s", .string("\(number % 10) " + String(repeating: "\(number) ", count: 100)))])
   }
 
-  /// The documents whose field begins with "3", in its order.
+  /// The documents whose field `s` begins with "3", in the order of `s`.
   private func answer(in store: DocumentStore) throws -> [String] {
     let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
     return try store.documents(query.order("s")).map(\.path.id)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// Guards against an index on a full disk whose checkpoint leaves out all indexes.
+  /// Guards against a checkpoint that leaves out all indexes because one index has no room on the disk.
   @Test func anIndexThatHasNoRoomTakesNothingFromOthers() throws {
     let full = try Full()
     #expect(throws: DocumentStoreError.self) { try full.machine.store.compact() }
@@ -146,7 +146,7 @@ import Testing
     #expect(full.machine.disk.counters.bytesWritten - before < 64 << 10)
   }
 
-  /// A flush before the first query writes only that the index is declared.
+  /// A flush before the first query writes only the declaration of the index.
   @Test func theyStayWantedThroughCheckpointsWithoutNames() throws {
     let full = try Full()
     try full.deleteSome()

@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct OrderedIndexPagesTests {
-  /// Long enough that 20,000 keys have three levels.
+  /// A key that is long enough for 20,000 keys to have three levels.
   private func key(_ number: Int) -> [UInt8] {
     Array("item/\(1_000_000 + number)/".utf8) + [UInt8](repeating: 0x78, count: 100)
   }
@@ -50,14 +50,14 @@ import Testing
     #expect(pages.reads.withLock { $0.count } == 3)
     #expect(try copy.ordinal(of: key(4712)) == 4712)
     #expect(pages.reads.withLock { $0.count } == 3)
-    // Aggregates need only the two ends.
+    // A count loads only the nodes at the two ends of its range.
     let range = OrderedIndexRange(
       from: .including(key(4711)), to: .excluding(key(15_000)))
     #expect(try opened.count(in: range) == 15_000 - 4711)
     #expect(pages.reads.withLock { $0.count } <= 5)
   }
 
-  /// A node that one copy has loaded is shared by the others, even if nodes above it have changed since.
+  /// Copies share a node that one of them has loaded, even if nodes above this node have changed since.
   @Test func copiesShareLoadedNodes() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))
@@ -110,7 +110,7 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try opened.ranks(in: .prefix(Array("item/1".utf8))) }
     #expect(opened.count == 20_000 && before.count == 20_000)
     #expect(opened.invariantBroken() == nil)
-    // The first missing page is that of the first leaf.
+    // The first missing page holds the first leaf.
     #expect(good[3].count > 12)
   }
 
@@ -161,7 +161,8 @@ import Testing
     }
   }
 
-  /// Leaves with three keys and inner nodes with two children, which inserts alone would not produce.
+  /// An index whose leaves have three keys and whose inner nodes have two children. Inserts alone would not
+  /// produce such nodes.
   private func smallIndexOfThreeFloors() -> OrderedIndex {
     var floor: [OrderedIndexPiece] = []
     for leaf in 0..<4 {

@@ -1,4 +1,4 @@
-// Conveniences for tests: keys as arrays.
+// Conveniences for tests of the ordered index, which pass keys as arrays.
 
 import ByteStore
 

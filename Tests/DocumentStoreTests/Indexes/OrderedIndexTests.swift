@@ -93,7 +93,7 @@ private enum Keys: CaseIterable {
 @Suite struct OrderedIndexTests {
   // MARK: Model
 
-  /// Grows and shrinks in turn, so that nodes split and merge. Copies are read long after they were
+  /// The index grows and shrinks in turn, so that nodes split and merge. Copies are read long after they were
   /// created.
   @Test(arguments: Keys.allCases)
   private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
@@ -381,7 +381,8 @@ private enum Keys: CaseIterable {
     #expect(try shared.withLock { $0 }.entries().allSatisfy { $0.ordinal == 4 })
   }
 
-  /// The writer assigns new ordinals to the keys, from the first to the last, then larger ones.
+  /// In each round, the writer gives the keys larger ordinals, from the first key to the last. Therefore the
+  /// ordinals in a copy never increase with the key.
   private static func look(_ copy: OrderedIndex, _ rng: inout SeededRNG) throws {
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()
@@ -404,7 +405,7 @@ private enum Keys: CaseIterable {
 }
 
 extension OrderedIndex {
-  /// By identity.
+  /// The nodes of the index, by identity.
   fileprivate var nodes: Set<OrderedIndexNode.Identity> {
     var nodes: Set<OrderedIndexNode.Identity> = []
     func visit(_ node: OrderedIndexNode) {

@@ -16,7 +16,7 @@ import Testing
     ]
   }
 
-  /// Its checkpoint has the indexes and no documents.
+  /// A store whose checkpoint has the indexes and no documents.
   private func emptyStore() throws -> SimulatedStore {
     let machine = try SimulatedStore()
     for definition in try Self.definitions() { try machine.store.createIndex(definition) }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  /// Keys after the limit are inserted into the trees that were built from the first ones.
+  /// Trees are built from the first keys up to the limit. Later keys are inserted into these trees.
   @Test(arguments: [0, 1, 1000, 5000, .max]) func recoveredTreesDoNotDependOnTheLimit(bytesMax: Int) throws {
     var rng = SeededRNG(seed: 1)
     func empty() throws -> IndexSet.State {
@@ -122,7 +122,8 @@ import Testing
     }
   }
 
-  /// Inserted one by one in any order, they would leave a third of each leaf free.
+  /// Keys are sorted before the trees are built. If they were inserted one by one in any order, a third of
+  /// each leaf would stay free.
   @Test func theirKeysAreSortedBeforeThereIsATree() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
@@ -141,8 +142,8 @@ import Testing
     #expect(try recovered.store.invariantBroken() == nil)
   }
 
-  /// More changes than one batch decodes, and of documents in the checkpoint: each is applied to the right
-  /// entry.
+  /// There are more changes than one batch decodes, and they change documents in the checkpoint. Each change
+  /// is applied to the right entry.
   @Test func thousandsOfRecoveredChangesAreApplied() throws {
     var machine = try emptyStore()
     let count = 5000
@@ -154,7 +155,7 @@ import Testing
     func place(_ number: Int) -> DocumentPath { path("other", "d\(number)") }
     try commit { .set(place($0), StoredMap([("n", .integer(Int64($0)))])) }
     try machine.store.compact()
-    // A fifth is deleted, and a tenth is created again, with ordinals that other documents had.
+    // A fifth of the documents is deleted. A tenth is created again, with ordinals that other documents had.
     try commit {
       $0 % 5 == 0 ? .delete(place($0)) : .set(place($0), StoredMap([("n", .integer(Int64(-$0)))]))
     }

@@ -1,4 +1,4 @@
-// The views that the matcher finds, compared with asking each view.
+// The views that the matcher finds, compared with a check of each view.
 
 import ByteStore
 import Harness
@@ -25,7 +25,7 @@ import Testing
     random.oneIn(8) ? .null : .integer(Int64(random.below(6)))
   }
 
-  /// Adjacent and nested fields, and arrays.
+  /// Random fields with numbers, arrays and nested maps.
   private func fields(_ random: inout SeededRandom, depth: Int = 0) -> StoredMap {
     var map = StoredMap()
     for name in ["a", "b", "c", "d", "e"] where random.oneIn(2) {
@@ -40,7 +40,7 @@ import Testing
 
   private func query(_ random: inout SeededRandom) throws -> StructuredQuery {
     var query = StructuredQuery(.collection(rooms))
-    // Also many names that no document has.
+    // A third of the names occur in no document.
     let names = random.oneIn(3) ? ["x\(random.below(50))"] : ["a", "b", "c", "d", "e"]
     let path = try StoredFieldPath((0...random.below(3)).map { _ in names[random.below(names.count)] })
     let value = StoredValue.integer(Int64(random.below(6)))
@@ -89,13 +89,13 @@ import Testing
       found += answer.count
     }
     #expect(found > 1000)
-    // Removed views leave nothing behind.
+    // The matcher keeps nothing of removed views.
     for view in views { matcher.remove(view) }
     #expect(matcher.views(concernedBy: change(fields(&random), fields(&random))).isEmpty)
   }
 
-  /// Guards against a cost per view: with ten thousand listeners on a field of their own each, a commit
-  /// must not probe all of these fields.
+  /// Guards against a cost per view. With thousands of listeners, each on its own field, a commit must not
+  /// probe all of these fields.
   @Test func aChangeCostsTheSameWithFieldsForThousandsOfViews() throws {
     func time(_ views: Int) throws -> Duration {
       var matcher = LiveMatcher()

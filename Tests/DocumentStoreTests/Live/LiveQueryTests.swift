@@ -14,7 +14,8 @@ import Testing
 
   init() throws { store = try SimulatedStore().store }
 
-  /// States as text, such as "a1 b2: +a@0 +b@1": documents, then changes with old and new index.
+  /// Records the received states as text, such as "a1 b2: +a@0 +b@1": documents, then changes with their old
+  /// and new indexes.
   private final class Told: Sendable {
     private let states = Locked<[String]>([])
 
@@ -66,7 +67,7 @@ import Testing
     return try limit.map { try query.limited(to: $0) } ?? query
   }
 
-  /// Registers a listener and returns the states that it has received when the queue is empty.
+  /// Registers a listener. Returns the recorder of its states, and the registration.
   private func listen(_ query: StructuredQuery) throws -> (Told, LiveRegistration) {
     let told = Told()
     return (told, try store.listen(to: query, on: queue, told.handler()))
@@ -131,7 +132,7 @@ import Testing
     #expect(last.take() == [])
   }
 
-  /// Guards against a lookup by addresses of freed entries, which new entries had reused.
+  /// Guards against a lookup by entry address: new entries had reused the addresses of freed entries.
   @Test(arguments: [StructuredQuery.Limit.first(3), .last(3)])
   func aLimitFollowsEveryOneOfManyChanges(limit: StructuredQuery.Limit) throws {
     let query = try byNumber(limit)
@@ -258,7 +259,7 @@ import Testing
     registration.remove()
   }
 
-  // MARK: In handlers
+  // MARK: Calls from handlers
 
   @Test func afterARemovalInAHandlerNothingMoreComes() throws {
     let registration = Locked<LiveRegistration?>(nil)
@@ -320,7 +321,7 @@ import Testing
 
   @Test func aDocumentRemovedUnreadLeavesItsViews() throws {
     try store.commit([set("a", 1), set("b", 2)])
-    // When this commit got its place, there were no listeners and no indexes.
+    // This commit gets its position before any listener or index exists.
     let removal = try store.begin([delete("a")])
     let (told, _) = try listen(StructuredQuery(.collection(rooms)))
     drain()

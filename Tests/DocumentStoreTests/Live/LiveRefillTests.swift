@@ -42,8 +42,8 @@ import Testing
 
   // MARK: Indexes
 
-  /// Guards against a deadlock: a view requested its index in the middle of a commit, and the build waited
-  /// for the commit.
+  /// Guards against a deadlock: a view requested its index in the middle of a commit, and the index build
+  /// waited for that commit.
   @Test(.timeLimit(.minutes(5)))
   func aCommitWhileAnIndexIsMadeFillsALimitThatHasLostItsOwn() throws {
     let (told, _) = try listen(first(2))
@@ -121,7 +121,7 @@ import Testing
 
   // MARK: Loading
 
-  /// Answers as late as possible: after more commits than a view's backlog holds.
+  /// Delivers each answer too late: after more commits than a view's backlog holds.
   private final class BusySource: LiveSource {
     let publications = Publications()
     let answers = Locked((slow: 0, atOnce: 0))
@@ -150,7 +150,8 @@ import Testing
     }
 
     func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
-      // Limit the number of answers, so that an endless loop fails the assertions below.
+      // Limits the number of late answers, so that an endless reload loop ends and fails the assertions
+      // below.
       let count = answers.withLock { answers in
         answers.slow += 1
         return answers.slow
@@ -233,7 +234,7 @@ import Testing
     return (told, listener)
   }
 
-  /// Guards against a lost commit between an older and a newer answer.
+  /// Guards against losing a commit that is in the newer answer but not in the older one.
   @Test func anOlderAnswerDoesNotReplaceANewerOne() throws {
     let source = TwiceLoadingSource()
     let live = LiveQueries(source.publications)
@@ -249,7 +250,7 @@ import Testing
     registration.remove()
   }
 
-  /// Has ten documents, and returns nil from `answerWithoutWaiting`.
+  /// A source with ten documents. It returns nil from `answerWithoutWaiting`.
   private final class SlowSource: LiveSource {
     let publications = Publications()
 
@@ -280,8 +281,8 @@ import Testing
     func runInBackground(_ body: @escaping @Sendable () -> Void) {}
   }
 
-  /// Guards against a wrong time: a listener that joined during a reload got the old state with the time of
-  /// a later commit.
+  /// Guards against a wrong time: a listener that joined during a reload got the old state, but with the time
+  /// of a later commit.
   @Test func aListenerThatJoinsDuringAReloadGetsTheOldStateAndTime() throws {
     let source = SlowSource()
     let live = LiveQueries(source.publications)

@@ -1,6 +1,6 @@
 // The number of views that a commit visits.
 //
-// It visits no view that it does not concern, as far as conditions and windows tell.
+// A commit does not visit a view if the view's conditions or window exclude the changed documents.
 
 import ByteStore
 import CAllocations
@@ -125,7 +125,7 @@ import Testing
     #expect(try visits { try store.commit([set("m1003", 1)]) } == 1, "the end is within")
   }
 
-  /// An order in which documents without the field sort like null.
+  /// In this order, documents without the field sort like null.
   @Test func aMissingFieldIsFoundWhereNullIs() throws {
     var order = OrderBy(field("rank"))
     order.missing = .asNull
@@ -160,7 +160,7 @@ import Testing
     #expect(first.withLock { $0 } == ["m132", "m100", "m101"])
     #expect(last.withLock { $0 } == ["m158", "m159", "m133"])
     #expect(named.withLock { $0 } == ["a", "m100", "m101"])
-    // The windows are reloaded and then have a later end.
+    // The windows are reloaded, and the new windows end later.
     try store.commit((0..<20).map { .delete(path("rooms", "m\(100 + $0)")) })
     #expect(try visits { try store.commit([set("m121", 21)]) } == 0, "nothing is different")
     #expect(try visits { try store.commit([set("m121", 22)]) } == 2)
@@ -170,7 +170,7 @@ import Testing
     #expect(first.withLock { $0 } == expected)
   }
 
-  /// A page: a start cursor and a limit. Changes before and after it do not concern it.
+  /// A page has a start cursor and a limit. Changes before or after the page do not visit its view.
   @Test func changesOutsideAPageVisitNoView() throws {
     let all = StructuredQuery(.collection(rooms))
     let pages = [
@@ -192,7 +192,8 @@ import Testing
     for page in pages { #expect(page.withLock { $0.count } == 3) }
   }
 
-  /// A window with all matches becomes too large, and from then on has an end.
+  /// A window that contains all matches has no end. When the window becomes too large, it is cut and has an
+  /// end.
   @Test func anExceededLimitStopsVisitsAfterItsEnd() throws {
     let few = path("few", "x").parent
     let place = { (number: Int64) in
@@ -215,7 +216,7 @@ import Testing
       try store.finish(inProgress)
       return inProgress.changes.map(\.isBeforeKnown)
     }
-    // Nothing has built an index of rooms, and they have no listeners.
+    // The collection `rooms` has no index and no listeners.
     #expect(try isKnown(path("rooms", "m100")) == [false])
     #expect(try isKnown(path("halls", "a")) == [true])
   }

@@ -81,7 +81,7 @@ import Testing
     #expect(sum(-1.0, .double(-0x1p-53), .double(-.leastNonzeroMagnitude)) == .double(-next))
     var rng = SeededRNG(seed: 13)
     for _ in 0..<500 {
-      // Of all magnitudes, and close to each other, so that rounding is critical.
+      // The numbers have all magnitudes, and some are close to each other, so that rounding is critical.
       let numbers: [StoredValue] = (0..<(1 + rng.roll(6))).map { _ in
         let exponent = rng.oneIn(2) ? rng.roll(120) - 60 : rng.roll(2040) - 1060
         return .double(

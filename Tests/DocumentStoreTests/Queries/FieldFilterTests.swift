@@ -4,7 +4,7 @@ import DocumentStore
 import Testing
 
 @Suite struct FieldFilterTests {
-  /// A document per value, named after it, and one without the field.
+  /// One document for each value, with the value's text as its id, and one document without the field.
   private static let values: [(id: String, value: StoredValue)] = [
     ("null", .null), ("true", .boolean(true)), ("nan", .double(.nan)), ("-inf", .double(-.infinity)),
     ("-0.0", -0.0), ("0", 0), ("1", 1), ("1.0", 1.0), ("1.5", 1.5), ("2", 2), ("time", .timestamp(moment(1))),

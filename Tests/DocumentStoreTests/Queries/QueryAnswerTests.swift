@@ -5,7 +5,7 @@ import Testing
 @testable import DocumentStore
 
 /// Compares a store's query results with brute force. `campaign queries`, an optimized build, compares many
-/// more.
+/// more queries.
 @Suite("Answers of a store")
 struct QueryAnswerTests {
   @Test(

@@ -1,4 +1,4 @@
-// Equal queries have equal canonical texts, and different queries have different ones.
+// Equal queries have equal canonical texts, and different queries have different canonical texts.
 
 import DocumentStore
 import Testing

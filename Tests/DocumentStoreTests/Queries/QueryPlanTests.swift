@@ -159,7 +159,7 @@ struct QueryPlanTests {
       let definition = try declared(fields)
       #expect("\(definition)" == text)
     }
-    // For a query with names in the other direction.
+    // This query orders names in the other direction than `n`.
     let store = try open()
     try expectPlan(
       store, try .ofC.order("a").order("n", .descending).order(.documentID),

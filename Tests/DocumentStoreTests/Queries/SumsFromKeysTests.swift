@@ -27,7 +27,7 @@ struct SumsFromKeysTests {
     try store.commit([.set(path("c", id), StoredMap(fields.map { (name: $0.0, value: $0.1) }))])
   }
 
-  /// The results, if no document was read; else nil.
+  /// Returns the results if no document was read, and nil otherwise.
   private func fromKeys(_ query: StructuredQuery, _ store: DocumentStore) throws -> [StoredValue]? {
     let explanation = try store.explain(all, over: query)
     let results = try store.aggregate(all, over: query)
@@ -63,7 +63,7 @@ struct SumsFromKeysTests {
       try set("\(number)", ("g", group), ("n", .double(Double(number) + 0.5)), in: store)
     }
     #expect(try fromKeys(try StructuredQuery.ofC.where("g", .equal, "odd"), store) == [20, 410.0, 20.5])
-    // Another order of the same documents.
+    // This query returns the same documents in another order.
     let ordered = try StructuredQuery.ofC.where("g", .equal, "even").order("n", .descending)
     #expect(try fromKeys(ordered, store) == [20, 390.0, 19.5])
     // No index has an order by the other field.
@@ -86,7 +86,7 @@ struct SumsFromKeysTests {
     try set("a", ("n", 5), in: store)
     try set("b", ("n", 7), in: store)
     #expect(try fromKeys(.ofC, store) == [2, 12, 6.0])
-    // The key does not change.
+    // 5 and 5.0 have the same index key.
     try set("a", ("n", 5.0), in: store)
     #expect(try fromKeys(.ofC, store) == nil)
     #expect(try store.aggregate(all, over: .ofC) == [2, 12.0, 6.0])

@@ -1,6 +1,6 @@
 // An invalid shape definition with valid checksums, and a correct definition elsewhere.
 //
-// The correct one is in a checkpoint or in another log file.
+// The correct definition is in a checkpoint or in another log file.
 
 import ByteStore
 import Harness
@@ -23,14 +23,14 @@ import Testing
     }
   }
 
-  /// Guards against a salvage that keeps the invalid definition's key, and so loses all records of the
-  /// shape.
+  /// Guards against a salvage that keeps the key of the invalid definition and therefore loses all records of
+  /// the shape.
   @Test(arguments: [true, false])
   func aRightDefinitionElsewhereTakesItsPlaceInASalvage(isFlushed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store, 0..<10)
-    // Either the checkpoint's catalog has the definition, or the context of a second log file.
+    // The correct definition is either in the checkpoint's catalog or in the context of a second log file.
     if isFlushed { try store.compact() }
     try store.close()
     store = try open(directory)

@@ -1,4 +1,4 @@
-// Field cursors: they find the fields that the decoder finds, and stop at damage.
+// Field cursors find the fields that the decoder finds, and stop at damage.
 
 import ByteStore
 import Testing

@@ -22,7 +22,7 @@ import Testing
     case garbage
   }
 
-  /// A hundred documents with ten values of `n`, and one that cannot be decoded.
+  /// A hundred documents with ten values of `n`, and one document that cannot be decoded.
   private func poisoned(_ directory: TemporaryDirectory, _ fault: Fault) throws -> DocumentStore {
     let store = try open(directory)
     for start in stride(from: 0, to: 100, by: 10) {
@@ -90,7 +90,7 @@ import Testing
     let store = try poisoned(directory, .garbage)
     #expect(failure(of: { try store.documents(query(3)) }) != nil)
     let first = reads(store)
-    // These commits do not know the previous documents.
+    // These commits do not read the previous documents.
     try store.commit([.delete(path("c", "d13"))])
     try store.commit([.delete(path("c", "none"))])
     #expect(failure(of: { try store.documents(query(3)) }) != nil)

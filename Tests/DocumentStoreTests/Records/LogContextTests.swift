@@ -1,4 +1,4 @@
-// Log files that can be read without earlier ones, because they repeat the shapes defined earlier.
+// Log files that can be read without earlier log files, because they repeat the shapes defined earlier.
 
 import ByteStore
 import Foundation
@@ -15,7 +15,7 @@ import Testing
     DocumentPath(unchecked: ["things", "\(number)"])
   }
 
-  /// Documents with equal remainders have equal shapes.
+  /// Documents whose numbers have equal remainders have equal shapes.
   private static func fields(_ number: Int) -> StoredMap {
     let name = "field\(number % shapes)"
     return StoredMap([
@@ -35,7 +35,8 @@ import Testing
 
   private static let perLog = 4 * shapes
 
-  /// Each opening starts a log file with four commits. Only the commits in the first one define the shapes.
+  /// Each opening starts a log file with four commits. Only the commits in the first log file define the
+  /// shapes.
   private func fill(_ directory: TemporaryDirectory, logs: Int, closes: Bool) throws {
     for log in 0..<logs {
       let store = try open(directory)
@@ -47,8 +48,8 @@ import Testing
     }
   }
 
-  /// Guards against a lost log file that takes the shapes of later ones with it: the salvaged store must be
-  /// able to read the remaining documents.
+  /// Guards against losing later documents together with a log file, because only the lost file defined their
+  /// shapes. The salvaged store must be able to read the remaining documents.
   @Test(arguments: 0..<4, [true, false])
   func afterTheLossOfALogTheDocumentsOfAllOthersAreThere(lost: Int, closes: Bool) throws {
     let directory = TemporaryDirectory()
@@ -69,9 +70,9 @@ import Testing
     try store.close()
   }
 
-  /// The shapes for a round of concurrent commits. By the end of a round, each new shape was used one to
-  /// four times: it is noticed once, and then defined by three commits. The next round uses all of them,
-  /// too.
+  /// The shapes for a round of concurrent commits. A shape is noticed at its first use and then defined by
+  /// three commits. By the end of a round, each new shape was used one to four times. The next round uses all
+  /// of these shapes again.
   private static func shapeNames(ofRound round: Int) -> [String] {
     let new = (1...4).flatMap { uses in [String](repeating: "new\(round)x\(uses)", count: uses) }
     guard round > 0 else { return new }
@@ -86,8 +87,8 @@ import Testing
     ])
   }
 
-  /// Commits that are in progress while the log file fills up: the definitions of a shape go to both sides
-  /// of the rotation.
+  /// Commits are in progress while the log file fills up, so the definitions of a shape go to both sides of
+  /// the rotation.
   @Test func aLogFileThatBeginsBetweenPendingCommitsHasTheirShapes() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)

@@ -55,7 +55,7 @@ import Testing
     let pending = StoredValue.pendingTimestamp(time, previous: nil)
     let since = try query.filtered(by: .field(field, .greaterThanOrEqual, pending))
     #expect(try store.documents(since).map(\.path.id) == ["8", "7"])
-    // The order by index keys alone, with both kinds adjacent.
+    // Now the order comes from the index keys alone, in which both kinds of timestamps are adjacent.
     try store.createIndex(IndexDefinition("rooms", .collection, [IndexDefinition.Field(field)]))
     #expect(try !store.explain(later).isFiltered)
     #expect(try store.documents(later).map(\.path.id) == ["9"])

@@ -26,8 +26,8 @@ struct RecordFieldsTests {
   func anyOrder(haveOneShape: Bool) throws {
     let store = try DocumentStore.openInMemory()
     var random = SeededRandom(seed: 11)
-    // Each type asks for a subset of the names in its own order. Some names are repeated, and some do not
-    // exist. One type asks for few names.
+    // Each type looks up a subset of the names in its own order. Some names are repeated, and some do not
+    // exist. One type looks up few names.
     let types = [60, 300, 60, 5].map { count in
       (0..<count).flatMap { _ in
         let isMissing = random.oneIn(10)

@@ -146,7 +146,7 @@ import Testing
 
   // MARK: Records
 
-  /// The records of random documents, encoded after their maps have occurred before.
+  /// Records of random documents. Their maps have occurred before, so the records use shapes.
   private func shaped(_ rng: inout SeededRNG, _ count: Int) -> (
     records: [[UInt8]], documents: [StoredDocument], ShapeTable
   ) {

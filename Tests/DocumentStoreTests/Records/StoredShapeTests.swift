@@ -91,7 +91,7 @@ import Testing
   @Test func concurrentCommitsDoNotRelyOnEachOthersShapes() throws {
     var machine = try SimulatedStore()
     let inProgress = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
-    // The last commit alone would be enough for all.
+    // Finishing only the last commit would complete all of them.
     for commit in inProgress.reversed() { try machine.store.finish(commit) }
     try expectAll(machine.store, 0..<4)
     machine = try machine.afterPowerLoss()
@@ -153,7 +153,7 @@ import Testing
     let records = try records(dictionary)
     let definitions = dictionary.table.shapes.compactMap { $0 }.map { (Shape.key($0.id), $0.definition) }
     #expect(definitions.count == 2)
-    // Records first, so that a check reads them before it knows the shapes.
+    // The records come first, so that a check reads them before the shapes.
     let store = try store(directory, records + definitions)
     #expect(try store.document(at: room(2))?.fields == fields(2))
     try expectAll(store, 0..<3)
@@ -166,7 +166,7 @@ import Testing
     let dictionary = ShapeDictionary()
     dictionary.begin(from: 5)
     let store = try store(directory, try records(dictionary))
-    // Encoded without a shape, because its names occurred for the first time.
+    // This document is encoded without a shape, because its names occurred for the first time.
     #expect(try store.document(at: room(0))?.fields == fields(0))
     for number in 0..<3 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
@@ -186,19 +186,19 @@ import Testing
     for number in 3..<6 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
     }
-    // 5 was the shape of the rooms. 6, that of the nested places, is reused: it cannot be found in an
-    // unreadable room.
+    // Id 5 was the shape of the rooms, and id 6 the shape of the nested places. Id 6 is reused, because an
+    // unreadable room does not show that it uses this id.
     #expect(shapes(store) == Array(repeating: nil, count: 6) + [["x"]])
     try expectDamaged()
     try store.close()
     let report = try DocumentStore.check(directory.path)
-    // One finding for all records that need the shape.
+    // There is one finding for all records that need the shape.
     #expect(report.findings.count == 1 && report.findingsOmitted == 0)
     #expect(report.findings.first?.found.hasSuffix("as in all 2 records with that shape") == true)
   }
 
-  /// Definitions are on the first page of a segment; without the checkpoint, all documents would be lost
-  /// with it.
+  /// The definitions are on the first page of a segment. If this page is damaged, only the shapes in the
+  /// checkpoint make the other documents readable.
   @Test func aSalvageRestoresShapesFromTheCheckpoint() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
@@ -228,8 +228,8 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
-  /// Any one place in the WAL may be damaged, so three commits define each shape. The second document's
-  /// commit is the first.
+  /// Three commits define each shape, because any one place in the WAL may be damaged. The commit of the
+  /// second document is the first of the three.
   @Test func threeCommitsDefineAShape() throws {
     let store = try SimulatedStore().store
     for number in 0..<4 {

@@ -1,4 +1,4 @@
-// Lists of a collection with undecodable records: with long names, and with many of them.
+// Listings of a collection with undecodable records: with long names, and with many such records.
 
 import ByteStore
 import Harness

@@ -57,8 +57,8 @@ import Testing
     try store.commit([.set(path("other", "o"), StoredMap([("n", .integer(1))]))])
   }
 
-  /// Writes such records for documents of the collection `c` and reopens the store, which reads them from
-  /// the WAL, or from the checkpoint if `flushed`.
+  /// Writes undecodable records for documents of the collection `c` and reopens the store. The store reads
+  /// the records from the WAL, or from the checkpoint if `flushed`.
   private func poison(
     _ directory: TemporaryDirectory, _ ids: [String], _ fault: Fault, n: Int64 = 77, flushed: Bool = false
   ) throws -> DocumentStore {
@@ -175,8 +175,8 @@ import Testing
 
   // MARK: Repair
 
-  /// Guards against merged findings: two such records at equal offsets of two commits are two findings, and
-  /// check, salvage and backup must agree.
+  /// Guards against merged findings. Two undecodable records at equal offsets of two commits are two
+  /// findings, and check, salvage and backup must agree.
   @Test(arguments: Fault.allCases, [false, true])
   func checkSalvageAndBackupNameTheSameDocuments(fault: Fault, flushed: Bool) throws {
     let directory = TemporaryDirectory()
@@ -197,7 +197,7 @@ import Testing
     let salvaged = try DocumentStore.salvage(directory.path)
     #expect(salvaged.bytes.outcome == .salvaged)
     #expect(salvaged.bytes.undecodable.names.sorted() == names && salvaged.bytes.undecodable.count == 2)
-    // The original files contain all of their bytes.
+    // The bytes of every original file are kept.
     let kept = Set(try directory.contents().values)
     for (name, bytes) in before where name != "LOCK" && name != "RESERVE" && name != "SPARE" {
       #expect(kept.contains(bytes), "\(name) is gone")

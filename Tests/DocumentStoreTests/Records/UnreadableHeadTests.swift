@@ -28,7 +28,7 @@ import Testing
     return try open(directory)
   }
 
-  /// Guards against a creation time of 1970 for such a document.
+  /// Guards against a creation time of 1970 for a document that replaces an unreadable one.
   @Test(arguments: [Precondition.none, .exists(true)])
   func aDocumentThatReplacesItIsCreatedByItsCommit(precondition: Precondition) throws {
     let directory = TemporaryDirectory()

@@ -1,6 +1,6 @@
 // Histories with deleted and recreated documents, which only commit times can order.
 //
-// Each history has one read that does not fit.
+// Each history has one read that contradicts this order.
 
 import Testing
 
@@ -30,7 +30,7 @@ import Testing
     #expect(violation(Transaction(items: [.init(1, [])], outcome: .committed(2))) == nil)
   }
 
-  /// As if the deletion had left a part of the list.
+  /// The read looks as if the deletion had left a part of the list.
   @Test func aListThatSurvivesADeletionIsDetected() {
     #expect(violation(Transaction(items: [.init(1, [10, 11])])) != nil)
   }

@@ -1,6 +1,6 @@
 // Commits, transactions and live queries whose steps are forced to overlap in pairs.
 //
-// `.ci/sanitizers ForcedOverlapTests` runs them under the thread sanitizer.
+// `.ci/sanitizers ForcedOverlapTests` runs these tests under the thread sanitizer.
 
 import ByteStore
 import Dispatch
@@ -23,14 +23,14 @@ struct ForcedOverlapTests {
     return pairs.reduce(0) { $0 + counts[$1, default: 0] }
   }
 
-  /// Maximum number of runs until all pairs were reached; which pairs a run reaches is up to the scheduler.
+  /// Maximum number of runs to reach all pairs. The scheduler decides which pairs a run reaches.
   private static let runsMax = 60
 
   @Test("transactions: every history has an order")
   func transactions() throws {
     let meetings = ThreadOverlap()
     let steps = [.begun] + Self.steps
-    // Each point of commits and transactions, paired with itself and with the next one.
+    // Each point of commits and transactions is paired with itself and with the next point.
     var missing = zip(steps, steps).map { ($0, $1) } + zip(steps, steps.dropFirst()).map { ($0, $1) }
     var seed: UInt64 = 0
     while seed < 8 || !missing.isEmpty && seed < Self.runsMax {
@@ -72,7 +72,7 @@ struct ForcedOverlapTests {
     let query = try StructuredQuery(.collection(CollectionPath(unchecked: ["things"])))
       .ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .descending)).limited(to: .first(5))
     let queue = DispatchQueue(label: "listeners")
-    /// The last state of the listeners that stay.
+    /// The last state of each listener that is not removed.
     let heard = Locked<[String: [StoredDocument]]>([:])
     let failures = Locked<[String]>([])
     let attempt: @Sendable (() throws -> Void) -> Void = { body in

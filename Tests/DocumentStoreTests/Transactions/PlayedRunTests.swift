@@ -1,4 +1,4 @@
-// Runs whose threads are scheduled by a random source: a seed repeats them, and every point is reached.
+// Runs whose threads are scheduled by a random source. A seed repeats a run, and every point is reached.
 
 import ByteStore
 import DocumentStore

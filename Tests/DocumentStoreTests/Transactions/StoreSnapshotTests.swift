@@ -30,7 +30,7 @@ import Testing
     try store.compact()
     #expect(snapshot.time == time)
     #expect(snapshot.count == 50)
-    // First with an index that the store has, then with one that does not exist.
+    // The first query uses an index that the store has, and the second an index that does not exist.
     #expect(try snapshot.documents(query(from: 20)) == expected)
     let descending = try query(from: 20).ordered(by: OrderBy(field("n"), .descending))
     #expect(try snapshot.documents(descending) == expected.reversed())

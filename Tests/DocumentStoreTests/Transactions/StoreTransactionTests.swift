@@ -26,7 +26,7 @@ import Testing
       .filtered(by: .field(field("n"), .greaterThanOrEqual, .integer(number)))
   }
 
-  /// The commit result of a transaction that has read, and commits after `change`.
+  /// Returns the commit result of a transaction that runs `read`, and commits after `change` is committed.
   private func outcome(
     _ read: (StoreTransaction) throws -> Void, then change: [Mutation]
   ) throws -> DocumentStoreError? {
@@ -117,7 +117,7 @@ import Testing
   @Test func aCommitInTheSnapshotIsNoConflict() throws {
     let inProgress = try store.begin([setting(place, 2)])
     let second = try store.begin([setting(other, 2)])
-    // Publishes both; the first is not settled when the transaction begins.
+    // Publishes both commits. The first commit is not complete when the transaction begins.
     try store.finish(second)
     let transaction = try store.beginTransaction()
     #expect(number(try transaction.document(at: place)) == 2)

@@ -45,7 +45,7 @@ import Testing
     }
     add(3000)
     var check = TransactionCheck(try reads())
-    // This number of changes arrives while the first ones are checked, then fewer.
+    // The number of changes that arrive during each look-ahead.
     var more = [1000, 200, 30, 30]
     check.lookAhead {
       defer { if !more.isEmpty { add(more.removeFirst()) } }
@@ -66,7 +66,7 @@ import Testing
     var check = TransactionCheck(try reads())
     check.lookAhead { (history.copy, []) }
     #expect(check.decide(history.copy, pending: []) != nil)
-    // Completed in a different order than they began.
+    // These commits complete in a different order than they began.
     _ = history.add(3, [change(5, nil)])
     _ = history.add(2, [change(5, document(5, at: 2))])
     #expect(check.decide(history.copy, pending: []) == nil)
@@ -100,7 +100,7 @@ import Testing
     #expect(check.decide(CommitHistory().copy, pending: [pending(3, 6, nil)]) == nil)
   }
 
-  /// An open transaction does not keep all later changes; beyond the limit, it is retried.
+  /// An open transaction does not keep all later changes. Beyond the limit, the transaction is retried.
   @Test func theHistoryKeepsToItsBytes() throws {
     var history = CommitHistory()
     history.keep(from: 1)

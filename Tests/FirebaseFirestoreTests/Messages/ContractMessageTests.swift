@@ -68,7 +68,7 @@ import Testing
       || text.contains(" where a field is known")
   }
 
-  /// A single capital letter matches any text, and so does an ellipsis.
+  /// Returns a pattern for the message, in which a single capital letter or an ellipsis matches any text.
   private static func pattern(for message: String) throws -> Regex<AnyRegexOutput> {
     var pattern = NSRegularExpression.escapedPattern(for: message)
     pattern = pattern.replacing(#/\b[A-Z]\b/#, with: ".+").replacing("…", with: ".*")

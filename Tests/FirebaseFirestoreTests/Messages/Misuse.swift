@@ -1,4 +1,4 @@
-// Calls that no correct program makes, with the message that each prints before it ends the program.
+// Calls that no correct program makes. Each prints its message and ends the program.
 
 import FirebaseFirestore
 import Foundation

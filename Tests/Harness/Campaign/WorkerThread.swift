@@ -1,12 +1,6 @@
 // A thread that can be joined.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package struct WorkerThread {
   private let thread: pthread_t

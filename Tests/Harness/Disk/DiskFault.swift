@@ -1,12 +1,6 @@
 // The faults of disk calls (docs/reliability.md, F3 and F4), and when they strike.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A failed sync follows F4, unless it was interrupted: the bytes that it had to write are lost.
 package enum DiskFault: String, CaseIterable, Sendable {

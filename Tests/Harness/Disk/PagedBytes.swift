@@ -1,12 +1,6 @@
 // A file's bytes in copy-on-write pages, so that an image of a disk costs only its changes.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// Invariants: the number of pages is the minimum for `size`, and bytes beyond `size` in the last page
 /// are zero. All files share one page for zeros that were never overwritten.

@@ -1,14 +1,7 @@
 // The file system interface (Sources/Engine/ByteStore/Files/FileSystem.swift) on a simulated disk.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension SimulatedDisk: FileSystem {
   /// Creates missing directories of the path, and syncs each parent in any case, because an earlier call

@@ -5,14 +5,7 @@
 // so the dead process's open files are unreachable.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// Usable from any thread. Equal images, seeds and calls give equal answers and traces.
 package final class SimulatedDisk: Sendable {

@@ -1,14 +1,7 @@
 // A file system that counts all calls, and can run an action before a read or a directory listing.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package final class WatchedFileSystem: FileSystem {
   package struct Counters: Sendable {

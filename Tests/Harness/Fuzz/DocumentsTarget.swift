@@ -98,7 +98,7 @@ struct DocumentsTarget: FuzzTarget {
       defer { store.abandon() }
       let snapshot = try store.snapshot()
       defer { snapshot.close() }
-      try snapshot.forEach { key, value in entries.append((Array(copying: key), Array(copying: value))) }
+      try snapshot.forEach { _, key, value in entries.append((Array(copying: key), Array(copying: value))) }
     } catch {
       preconditionFailure("a store without faults works: \(error)")
     }

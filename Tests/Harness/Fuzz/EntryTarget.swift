@@ -110,7 +110,7 @@ struct EntryTarget: FuzzTarget {
         do throws(ByteStoreError) { _ = try opened.value(for: key) } catch { try check(error) }
       }
       let snapshot = try opened.snapshot()
-      try snapshot.forEach { key, value in
+      try snapshot.forEach { _, key, value in
         if first == nil { first = (Array(copying: key), Array(copying: value)) }
       }
     } catch {

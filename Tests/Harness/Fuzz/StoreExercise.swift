@@ -91,7 +91,7 @@ struct StoreExercise {
     try step("walk") { () throws(ByteStoreError) in
       let snapshot = try store.snapshot()
       defer { snapshot.close() }
-      try snapshot.forEach { key, value in
+      try snapshot.forEach { _, key, value in
         let key = Array(copying: key)
         if contents[key] != Array(copying: value) { wrong = key }
       }

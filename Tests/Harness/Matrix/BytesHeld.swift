@@ -1,12 +1,6 @@
 // Searches for bytes in files. Values of specimens are random, so that a match is not a coincidence.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension [UInt8] {
   /// Whether this array contains another, non-empty one.

@@ -173,7 +173,9 @@ enum Repaired {
     let store = try ByteStore.open(Life.path, options: options, platform: disk.platform(seed: seed))
     defer { store.abandon() }
     var contents: Contents = [:]
-    try store.snapshot().forEach { key, value in contents[[UInt8](copying: key)] = [UInt8](copying: value) }
+    try store.snapshot().forEach { _, key, value in
+      contents[[UInt8](copying: key)] = [UInt8](copying: value)
+    }
     for key in contents.keys { _ = try store.value(for: key) }
     return contents
   }

@@ -270,7 +270,7 @@ struct ModelProgram {
     var found: Contents = [:]
     var calls = 0
     do throws(ByteStoreError) {
-      try look.snapshot.forEach { key, value in
+      try look.snapshot.forEach { _, key, value in
         calls += 1
         found[Array(copying: key)] = Array(copying: value)
       }

@@ -1,4 +1,4 @@
-// A client of the history: it performs steps through objects of the layer, and reads everything back
+// A client of a history. It performs steps through the objects of the layer, and reads the final state
 // through objects.
 
 import FirebaseFirestore
@@ -31,7 +31,7 @@ struct LayerClient {
 
   // MARK: Steps
 
-  /// Returns false if the step has no effect.
+  /// Performs a step. Returns false if the step has no effect.
   func perform(_ step: LayerStep) async throws -> Bool {
     switch step {
     case .like(let room):
@@ -75,7 +75,7 @@ struct LayerClient {
     return true
   }
 
-  /// Changes the link and the count in one transaction.
+  /// Changes the link and the count of links in one transaction.
   private func move(_ id: String, into room: LayerRoom, _ isIn: Bool) async throws {
     let (place, link) = (room.reference, room.members.reference.document(id))
     _ = try await place.firestore.runTransaction { transaction, errorPointer -> Any? in
@@ -108,7 +108,7 @@ struct LayerClient {
 
   // MARK: Reading
 
-  /// Reads everything through objects. Throws if counts and links disagree.
+  /// Reads the whole state through objects. Throws if counts and links disagree.
   static func read() async throws -> LayerModel {
     var model = LayerModel()
     for person in try await objects(LayerPerson.self, LayerPerson.reference) {

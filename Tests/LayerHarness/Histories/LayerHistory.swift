@@ -43,8 +43,8 @@ package struct LayerHistory: Sendable {
     let steps = outcomes.flatMap(\.steps)
     for step in steps { expected.apply(step) }
     for outcome in outcomes { summary.counts.merge(outcome.counts) { $0 + $1 } }
-    // Reads the authority's state through another client. Its connection has no faults, because a failed
-    // read would prove nothing.
+    // Reads the authority's state through a new client. Its connection has no faults, because a failed read
+    // would prove nothing.
     remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
@@ -115,8 +115,7 @@ package struct LayerHistory: Sendable {
             outcome.unanswered.append(next)
             outcome.count("transactionsUnanswered")
           } catch  where next.isTransaction {
-            // A transaction needs the remote and may lose conflicts until it gives up; then it had no
-            // effect.
+            // A transaction needs the remote, and gives up after too many conflicts. Then it had no effect.
             outcome.count("transactionsGivenUp")
           }
         }

@@ -1,8 +1,8 @@
-// A process that writes through the layer and dies at any time. It has one client without a remote, or
-// two clients of one authority that go offline and come back.
+// A process that writes through the layer and may be killed at any time. It has one client without a remote,
+// or two clients of one authority that go offline and online.
 //
-// In the end, every acknowledged write must be present, a write in progress completely or not at all, and
-// links and counts must agree. The folder holds everything: `authority`, and the clients' stores with
+// In the end, every acknowledged write must be present, a write in progress must be present completely or not
+// at all, and links and counts must agree. The folder has all data: `authority`, and the clients' stores with
 // their outboxes.
 
 import DocumentStore
@@ -20,7 +20,7 @@ package enum LayerLife {
     case skipped = 0x73
   }
 
-  /// A step, and the change of the network before it.
+  /// A step, and whether the client goes online or offline before it.
   package struct Turn: Sendable {
     var client: Int
     var changesNetwork: Bool
@@ -31,7 +31,7 @@ package enum LayerLife {
   /// The number of the client that reads the final state.
   private static let observer = 9
 
-  /// Returns the turns that a process with this seed performs, whatever their outcomes.
+  /// Returns the turns of the process with this seed. They do not depend on the outcomes.
   package static func turns(_ seed: UInt64, hasRemote: Bool, count: Int = 1000) -> [Turn] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in
@@ -42,8 +42,8 @@ package enum LayerLife {
     }
   }
 
-  /// Opens the folder and performs all turns. Calls `began` once everything is open, and `told` after
-  /// each turn.
+  /// Opens the folder and performs all turns. Calls `began` when all stores are open, and `told` after each
+  /// turn.
   package static func live(
     in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, told: (Outcome) -> Void
   ) async throws {
@@ -77,7 +77,7 @@ package enum LayerLife {
     try authority?.close()
   }
 
-  /// Sends the outboxes, then reads everything.
+  /// Sends the outboxes, then reads the whole state.
   package static func look(in folder: URL, hasRemote: Bool) async throws -> LayerModel {
     let (authority, remote) = try open(folder, hasRemote)
     var stores = stores(folder, remote)

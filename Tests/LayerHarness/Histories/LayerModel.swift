@@ -1,14 +1,14 @@
 // The steps of a history, and the state that they must produce.
 //
-// Different clients write to their own people, notes and entries, and share only counts. So the final
-// state does not depend on the interleaving, except for a few links that all clients create and remove.
+// Each client writes its own people, notes and entries, and shares only counts with other clients. So the
+// final state does not depend on the interleaving, except for a few links that all clients create and remove.
 
 package import Harness
 
 /// A single operation of an app.
 package enum LayerStep: Sendable {
   case like(room: Int)
-  /// Links a person as a guest, and writes the person together with the link.
+  /// Links a person as a guest, and saves the person together with the link.
   case invite(room: Int, person: String, name: String)
   case dismiss(room: Int, person: String, hard: Bool)
   /// Creates a link and increments the count of links, in one transaction.
@@ -91,8 +91,8 @@ package struct LayerModel: Equatable {
     }
   }
 
-  /// Copies uncertain links from `found`: links that several clients created and removed, because their
-  /// order is unknown, and links of steps with unknown outcomes. Returns the number of these links.
+  /// Copies uncertain links from `found`. These are the links that several clients created and removed in an
+  /// unknown order, and the links of steps with unknown outcomes. Returns the number of these links.
   mutating func settle(_ steps: [LayerStep], _ unanswered: [LayerStep], as found: LayerModel) -> Int {
     var (joined, left) = (Set<[String]>(), Set<[String]>())
     for step in steps {
@@ -113,7 +113,7 @@ package struct LayerModel: Equatable {
     return contended.count
   }
 
-  /// Describes the first difference, or returns nil.
+  /// Returns a description of the first difference; nil if there is none.
   package func difference(from other: LayerModel) -> String? {
     if people != other.people { return "people: \(people) instead of \(other.people)" }
     for (index, (room, other)) in zip(rooms, other.rooms).enumerated() where room != other {

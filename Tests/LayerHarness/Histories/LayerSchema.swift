@@ -1,10 +1,10 @@
-// The classes whose objects the histories use, declared as in an app.
+// The classes of the histories' objects, declared as in an app.
 
 import FirebaseFirestore
 import Foundation
 import Pring
 
-/// The database that the classes use for their collections: that of the current client.
+/// The database of the classes' collections, which is that of the current client.
 enum LayerDatabase {
   @TaskLocal static var current: Firestore?
 

@@ -6,8 +6,8 @@ import Foundation
 import OfflineSync
 
 enum LayerStore {
-  /// Opens a client's store below the folder. The app's name is always the same for a client, because it
-  /// is a part of the store's path.
+  /// Opens a client's store below the folder. A client always uses the same app name, because the name is a
+  /// part of the store's path.
   static func open(
     _ number: Int, named name: String, in folder: URL, _ remote: LoopbackRemote?,
     _ durability: FirestoreDurability = .synced

@@ -32,7 +32,7 @@ import Testing
 
   private static func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
-  /// Returns the disks after a crash before each call since `start`, and after the last one.
+  /// Returns the disk images of crashes before each call since `start` and after the last call.
   private func images(after start: Int) -> [DiskImage] {
     let moments = disk.history[start...].map(\.image) + [disk.image]
     return moments.enumerated().flatMap { index, image in
@@ -77,7 +77,8 @@ import Testing
     return numbers
   }
 
-  /// Checks that no step is unfinished and that documents have the state that the queue gives.
+  /// Checks that no step is unfinished and that each stored document equals its state composed with the
+  /// queue.
   private func checkIsWhole(_ local: LocalStore) throws {
     #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
     for path in (0..<16).map(Self.path) {
@@ -93,8 +94,9 @@ import Testing
 
   // MARK: Events
 
-  /// Wherever the step is interrupted, a target has its old state, its new state, or no resume state. A
-  /// token never exists without the documents that it covers, and the remote can send everything again.
+  /// Wherever the step is interrupted, a target has its old state, its new state, or no resume token. A token
+  /// never exists without the documents that it covers. Without a token, the remote can send everything
+  /// again.
   @Test func anInterruptedEventLeavesNoResumeToken() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
@@ -139,7 +141,7 @@ import Testing
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...9, token: [1]))
     try local.release(target)
-    // Synced, so that a power loss removes none of this.
+    // Sync, so that a power loss removes none of these changes.
     try local.store.sync()
     let start = disk.history.count
     let collected = try local.collect(threshold: 0, percentile: 100, active: [])
@@ -162,7 +164,7 @@ import Testing
     }
   }
 
-  /// With a listener and a bundle: views are updated only after the whole step.
+  /// The client has a listener and loads a bundle. Views are updated only after the whole step.
   @Test func listenersAreNotifiedOnceOfAStepInParts() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
@@ -230,7 +232,7 @@ import Testing
     }
     #expect(outcomes == [false, true])
 
-    // The answer of a batch removes its parts, and so does a rejection.
+    // An answer and a rejection both remove the parts of a batch.
     let again = try local.write([.set(Self.path(0), text)], at: version(16).stored).batch
     _ = try local.acknowledge(
       batch.id, version(30), batch.mutations.map { _ in WriteResult(version: version(30)) }, token: [])

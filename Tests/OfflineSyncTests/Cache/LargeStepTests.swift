@@ -85,7 +85,7 @@ import Testing
     #expect(try again.document(path(0)).fields?["n"] == .integer(2))
   }
 
-  /// The batch, its documents, and the remote's versions are three times the size of the request.
+  /// Together, the batch, its documents and the remote's versions are three times the size of the request.
   @Test func aTenMegabyteRequestOverLargeDocumentsIsQueued() throws {
     let local = try cache(documents: 10)
     let mutations = (0..<10).map { number in
@@ -105,7 +105,7 @@ import Testing
     #expect(try notes(again, "__queue__") == 0 && notes(again, "__queue__", "-:1", "__parts__") == 0)
   }
 
-  /// A user whose documents with pending writes exceed one commit.
+  /// The documents with pending writes of one user exceed one commit.
   @Test func aUserWithManyPendingWritesCanBeChanged() throws {
     let local = try cache(documents: 15)
     _ = try local.changeUser("ann")

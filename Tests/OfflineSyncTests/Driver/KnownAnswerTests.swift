@@ -19,8 +19,8 @@ import Testing
     case failed(RemoteError.Code?)
   }
 
-  /// The note is known at version 5. Other clients changed its rank at 6 and back at 7; a patch without a
-  /// precondition was accepted at 8. There is no listener.
+  /// The note is known at version 5. Other clients changed its rank at version 6 and changed it back at
+  /// version 7. A patch without a precondition was accepted at version 8. There is no listener.
   init() throws {
     remote = ScriptedRemote(scheduler)
     let local = try LocalStore(
@@ -85,7 +85,7 @@ import Testing
 
   private var notifiedStates: [Answer] { answers.withLock { $0 } }
 
-  /// Expects this answer and no later one.
+  /// Expects this answer and no later answer.
   private func expect(_ answer: Answer) {
     #expect(notifiedStates == [answer])
     scheduler.play(for: 200_000_000)
@@ -128,7 +128,7 @@ import Testing
     expect(.rank(.integer(1), SnapshotVersion(microseconds: 8)))
   }
 
-  // MARK: Without it
+  // MARK: Without the watch stream
 
   @Test func aReadFromAnIdleRemoteTimesOut() {
     askAndWait()
@@ -172,8 +172,8 @@ import Testing
   }
 }
 
-/// A remote that follows a test's script. It accepts batches at once, with versions from 8 on, each based
-/// on the version before.
+/// A remote that follows a test's script. It accepts batches at once, with versions from 8 on. Each batch is
+/// applied to the previous version.
 private final class ScriptedRemote: Remote {
   private typealias WatchHandler = @Sendable (WatchStreamEvent) -> Void
 
@@ -194,7 +194,7 @@ private final class ScriptedRemote: Remote {
   /// The user of the open watch stream.
   var user: String? { state.withLock { $0.user } }
 
-  // MARK: What tests have it say
+  // MARK: Scripted messages
 
   private func say(_ change: WatchChange, _ version: SnapshotVersion = .none) {
     state.withLock { $0.handler }?(.changed(change, version))
@@ -209,7 +209,7 @@ private final class ScriptedRemote: Remote {
     tellTime(version)
   }
 
-  /// Completes everything up to this version.
+  /// Reports that everything up to this version has been sent.
   func tellTime(_ version: SnapshotVersion) { say(.target(.noChange, [], resumeToken: [1]), version) }
 
   func refuse(_ error: RemoteError) {
@@ -256,7 +256,7 @@ private final class ScriptedRemote: Remote {
   }
 
   private struct Writing: WriteStream {
-    /// Nil for the handshake.
+    /// Called with nil for the handshake.
     let take: @Sendable (RemoteWrite?) -> Void
 
     func handshake(_ token: [UInt8]) { take(nil) }

@@ -1,4 +1,4 @@
-// Queries that exceed the limits: the caller gets an error, and no one else is affected.
+// Queries that exceed the limits: the caller gets an error, and other callers are not affected.
 
 import ByteStore
 import DocumentStore

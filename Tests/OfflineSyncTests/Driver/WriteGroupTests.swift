@@ -1,4 +1,4 @@
-// Concurrent writes of users: they share one sync but succeed or fail independently.
+// Concurrent writes of users share one sync but succeed or fail independently.
 
 import ByteStore
 import Dispatch
@@ -68,8 +68,8 @@ import Testing
     #expect(ends.succeeded == Set(0..<6))
   }
 
-  /// Damages the document so that its write fails. The last write of a group causes the sync; if it
-  /// fails, the earlier ones must still become durable.
+  /// Damages the document so that its write fails. The last write of a group causes the sync. If the last
+  /// write fails, the earlier writes must still become durable.
   private func damageNote(of place: Int, _ client: SyncDriver) throws {
     let time = try #require(StoredTimestamp(microseconds: 1))
     let note = DocumentPath(unchecked: ["__remote__", "rooms%2f\(place)"])
@@ -97,7 +97,7 @@ import Testing
     #expect(found == Set(others.map { "\($0)" }))
   }
 
-  /// Whatever disk call fails, each write completes once, and a successful one exists.
+  /// Whichever disk call fails, each write completes once, and the result of each successful write exists.
   @Test(arguments: 0..<24) func aFailingDiskLosesNoAcknowledgedWrite(call: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)

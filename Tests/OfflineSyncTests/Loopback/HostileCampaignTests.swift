@@ -1,4 +1,4 @@
-// A few histories of clients with hostile remotes; `campaign hostile` runs many.
+// A few histories of clients with hostile remotes. `campaign hostile` runs many histories.
 
 import Foundation
 import Harness

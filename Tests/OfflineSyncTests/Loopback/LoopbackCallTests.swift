@@ -23,7 +23,7 @@ import Testing
     try (world ?? self.world).authority.document(at: room(name)) != nil
   }
 
-  // MARK: Asking
+  // MARK: Requests
 
   private func look(
     at names: String..., as user: String? = nil
@@ -186,8 +186,8 @@ import Testing
     #expect(Set(looked).count == 2 && Set(counted).count == 2)
   }
 
-  /// The authority's disk fails at a call. An outcome that the authority does not know is unknown to the
-  /// client, too.
+  /// The authority's disk fails at a call. If the authority does not know the outcome of a commit, the client
+  /// does not know it, either.
   @Test func aCommitWhoseOutcomeTheAuthorityDoesNotKnowIsUnanswered() throws {
     func open(_ disk: SimulatedDisk) throws -> DocumentStore {
       var options = DocumentStore.Options()
@@ -248,9 +248,9 @@ import Testing
     #expect(try !isThere("a"))
   }
 
-  // MARK: Others
+  // MARK: Streams and transactions
 
-  /// Returns the events of a stream with their times, which must not depend on other calls.
+  /// Returns the events of a stream with their times. Neither may depend on other calls.
   private func streamStory(questions: Int) throws -> [String] {
     let world = try LoopbackWorld(seed: 7)
     setFaults(in: world) { faults in
@@ -286,7 +286,8 @@ import Testing
     #expect(value(written) != nil)
   }
 
-  /// A transaction must not retry a commit that may have happened, and must retry one that has not.
+  /// A transaction must not retry a commit that may have happened, and must retry a commit that has not
+  /// happened.
   @Test func transactionsDistinguishALostAnswerFromALostRequest() throws {
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority)

@@ -50,7 +50,7 @@ import Testing
     "opened", "added 2", "reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2", "snapshot",
   ]
 
-  // MARK: From the start, and on
+  // MARK: Initial and later messages
 
   @Test func theResultIsSentAndThenItsChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
@@ -78,7 +78,7 @@ import Testing
     #expect(bob.told() == ["opened", "removed 2 permissionDenied"])
   }
 
-  // MARK: Going on
+  // MARK: Resuming
 
   @Test func aResumedTargetReceivesOnlyLaterChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -103,7 +103,7 @@ import Testing
         == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
   }
 
-  /// A document that left the result of a query with a limit need not have changed.
+  /// A document can leave the result of a query with a limit without a change of its own.
   @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -120,7 +120,7 @@ import Testing
       told(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
   }
 
-  /// A document in the bundle may be deleted by now.
+  /// A document in the bundle may have been deleted since the bundle was built.
   @Test func aTargetKnownFromABundleIsResent() throws {
     try commit(Self.set("a", 1), Self.set("gone", 1))
     let readTime = try #require(try world.authority.snapshot().time)
@@ -130,9 +130,9 @@ import Testing
     #expect(watcher.told() == Self.allAgain)
   }
 
-  // MARK: Starting again
+  // MARK: Restarting
 
-  /// Commits so much elsewhere that the feed drops older changes.
+  /// Commits enough data in another collection that the feed drops older changes.
   private func forgetTheFeed() throws {
     let reader = try world.authority.feedConsumer("reader")
     let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])
@@ -153,7 +153,7 @@ import Testing
     #expect(told(from: before, expectedCount: 1) == Self.allAgain)
   }
 
-  /// Connected targets when the feed drops changes that they were not sent.
+  /// The targets are connected when the feed drops changes that they were not sent.
   @Test func aTargetWithDroppedChangesIsResentAndContinues() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
     let watcher = Watcher(world)
@@ -174,7 +174,7 @@ import Testing
     #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
   }
 
-  /// Foreign tokens: of another store, of the future, of another history, and invalid ones.
+  /// Tokens of another store, of the future and of another history, and invalid tokens.
   @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()

@@ -35,7 +35,7 @@ final class LoopbackWorld {
 
   func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
 
-  /// Calls the body with the engine now.
+  /// Calls the body with the engine and returns its result.
   func ask<Value: Sendable>(
     _ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value
   ) -> Value? {

@@ -1,4 +1,4 @@
-// A few histories of several clients and one authority; `campaign sync` runs many.
+// A few histories of several clients and one authority. `campaign sync` runs many histories.
 
 import Foundation
 import Harness

@@ -67,8 +67,8 @@ import Testing
     #expect(try count() == .integer(2))
   }
 
-  /// Regression: a copy took the answer to a dropped outcome for the document's state, so dependent
-  /// writes were refused until the watch stream sent another version.
+  /// Regression: a copied client used the answer for a dropped outcome as the document's state. Dependent
+  /// writes were then refused until the watch stream sent another version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
@@ -99,7 +99,8 @@ import Testing
     _ = try server.take(write, as: nil)
     _ = try server.take(write, as: nil)
     #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
-    // The outcome is dropped once the client continues, but not the fact of acceptance.
+    // Once the client continues, the remote drops the outcome, but it still knows that the batch was
+    // accepted.
     let next = RemoteWrite(
       id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(3)), mutations: [increment(counter)],
       firstOpen: BatchID(3))

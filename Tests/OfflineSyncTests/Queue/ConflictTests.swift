@@ -124,7 +124,7 @@ import Testing
     #expect(try text() == "39")
   }
 
-  /// Otherwise the batch would block all others forever.
+  /// Without the rejection, the batch would block all later batches forever.
   @Test func aConflictInAnUnreadableDocumentIsARejection() throws {
     let client = try client(SimulatedDisk(), merging(Locked<[String]>([])))
     let rejected = Locked<[RemoteError.Code]>([])
@@ -145,7 +145,7 @@ import Testing
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
   }
 
-  /// An unguarded write does not have to be looked up.
+  /// A write without a precondition does not require reading its document.
   @Test func aConflictIsResolvedWithoutReadingABlindlyWrittenDocument() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -164,8 +164,8 @@ import Testing
     #expect(try Self.text(world.authority.document(at: other)) == "blind")
   }
 
-  /// The preconditions of the batch decide about it as a whole; the resolver would have dropped a half of
-  /// it. The write is refused, because the state that it depends on no longer exists.
+  /// The preconditions of a batch accept or refuse it as a whole, but the resolver would have dropped half of
+  /// it. The batch is refused, because the state that it depends on no longer exists.
   @Test func theResolverIsNotCalledForABatchWithPreconditions() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -184,7 +184,7 @@ import Testing
     #expect(ends.withLock { $0 } == [true, false])
     #expect(try text() == "ours+theirs")
     #expect(try world.authority.document(at: other) == nil)
-    // For a single batch there is no question to resolve: its precondition fails.
+    // A batch without earlier pending writes leaves nothing to resolve: its precondition fails.
     let known = try #require(try world.authority.document(at: path)).updateTime
     client.send(.disableNetwork)
     write([.delete(path), increment(other)], requiring: .updateTime(known))
@@ -197,8 +197,8 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  /// Regression: a resolver's write contained the remote's count and was queued after a batch that had
-  /// incremented it.
+  /// Regression: a resolver's write contained the remote's count. It was queued after a batch that had
+  /// incremented the count.
   @Test func aResolversWriteLeavesTheFieldsOfEarlierGuardedBatches() throws {
     @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
       .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
@@ -238,7 +238,7 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  /// Batches with preconditions before the resolver's write.
+  /// The reason why a batch before the resolver's write is refused.
   enum Doomed: CaseIterable {
     /// The document has changed since it was read.
     case condition
@@ -248,8 +248,8 @@ import Testing
     case follower
   }
 
-  /// Regression: fields of the resolver's write were left to a batch that was certain to be refused, so
-  /// they were not written at all.
+  /// Regression: fields of the resolver's write were left to a batch that was certain to be refused, so these
+  /// fields were never written.
   @Test(arguments: Doomed.allCases) func aCertainlyRefusedBatchKeepsNoFieldsFromTheResolver(
     kind: Doomed
   ) throws {
@@ -279,7 +279,7 @@ import Testing
     world.pass()
     #expect(ends.withLock { $0 } == (kind == .follower ? [true, false, true] : [false, true]))
     var expected = merged
-    // If a batch can still succeed, the fields that it writes keep its values.
+    // If a batch can still succeed, its fields keep the values that it writes.
     if kind == .follower { expected["rank"] = .integer(3) }
     #expect(try world.authority.document(at: path)?.fields == expected)
     #expect(try client.store.document(at: path)?.fields == expected)

@@ -23,9 +23,9 @@ import Testing
       note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
       precondition: .exists(true)))
 
-  /// The counter counts ranks above 0. Three writes each change both, except a first blind one. At some
-  /// point another client sets the rank to 0, or to 1 if the first write is blind. Returns the number of
-  /// accepted writes.
+  /// The counter counts ranks above 0. Each of three writes changes the rank and the counter, except a first
+  /// blind write. At some point another client sets the rank to 0, or to 1 if the first write is blind.
+  /// Returns the number of accepted writes.
   private func accepted(moment: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
     let world = try LoopbackWorld()
     var faults = LoopbackFaults()
@@ -133,7 +133,8 @@ import Testing
 
   // MARK: In the queue
 
-  /// Creates a cache with the note at version 5 and three pending writes of it; `middle` is the second.
+  /// Creates a cache with the note at version 5 and three pending writes of the note. `middle` is the second
+  /// write.
   private func cache(_ middle: PendingMutation, behind first: PendingMutation? = nil) throws -> (
     LocalStore, DocumentStore
   ) {
@@ -176,7 +177,7 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(0))
   }
 
-  /// Otherwise it could not be distinguished from a write after a change by others.
+  /// Otherwise the follower could not be distinguished from a write after a change by other clients.
   @Test func aFollowerOfAnAnsweredWriteFailsAtOnce() throws {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     for (id, time) in [(1, 7), (2, 8), (3, 9)] {
@@ -191,7 +192,7 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  /// The refused batch did not appear in the view, but the next batch did.
+  /// The refused batch had not changed the view, but the batch after it had.
   @Test func aRefusedWriteWithoutEffectHidesItsFollowers() throws {
     let (local, store) = try cache(Self.write(1, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
@@ -208,7 +209,7 @@ import Testing
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
   }
 
-  // MARK: Behind a blind write
+  // MARK: After a blind write
 
   private static func time(_ microseconds: Int64) -> SnapshotVersion {
     SnapshotVersion(microseconds: microseconds)
@@ -225,8 +226,8 @@ import Testing
   {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     try accept(1, at: 7, on: before, local)
-    // A remote that does not report the earlier version is assumed to have applied the write to the
-    // expected one.
+    // If a remote does not report the earlier version, the client assumes that the write was applied to the
+    // expected version.
     let isAsRead = before == nil || before == 5
     #expect(
       try requirements(store)
@@ -257,7 +258,9 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
   }
 
-  /// The watch stream may be first to tell what came of it: then what it makes of that was read.
+  /// The watch stream may deliver the result of a pending write before the answer. The next write then
+  /// depends on the pending write applied to its own result. This is the accepted state only if the write is
+  /// idempotent.
   @Test(arguments: [true, false]) func aResultDeliveredByTheWatchStreamIsExpected(isIdempotent: Bool) throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
@@ -291,7 +294,8 @@ import Testing
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: others == .between ? 8 : 7, local)
-    // A write after both is detected by the remote, because the version is not 9 any more.
+    // If another client writes after both patches, the remote detects this, because the version is no longer
+    // 9.
     #expect(
       try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
   }
@@ -304,7 +308,7 @@ import Testing
     #expect(try requirements(store).last == .impossible, "it may count twice")
   }
 
-  /// It leaves the watched state unchanged, and is answered first.
+  /// The creation leaves the watched state unchanged and is answered first.
   @Test func aCreationOnTheWatchStreamIsTheExpectedState() throws {
     let creation = PendingMutation(
       .set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false)))
@@ -363,7 +367,7 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
   }
 
-  /// A write with a precondition of its own does not depend on earlier ones.
+  /// A write with a precondition of its own does not depend on earlier writes.
   @Test(arguments: [true, false]) func aRefusedCreationDoesNotAffectFollowersOfAGuardedWrite(
     isAccepted: Bool
   ) throws {
@@ -376,7 +380,7 @@ import Testing
     #expect(try requirements(store) == [isAccepted ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  /// The batch has no effect on which the next batch could depend.
+  /// The refused batch has no effect on which the next batch could depend.
   @Test func aCertainlyRefusedBatchHidesNoAnswerFromItsFollowers() throws {
     let (local, store) = try cache(Self.write(2, .impossible))
     try accept(1, at: 7, on: 5, local)
@@ -386,8 +390,8 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  /// If the remote does not report the earlier version, the accepted write counts as applied to the
-  /// expected one.
+  /// If the remote does not report the earlier version, the accepted write counts as applied to the expected
+  /// version.
   @Test func aBlindPatchIsNotAssumedWithoutAReportedVersion() throws {
     let (local, _) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     for id in [1, 2, 3] { try accept(Int64(id), at: 6 + Int64(id), on: nil, local) }
@@ -395,7 +399,7 @@ import Testing
     #expect(try local.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
-  /// Until the watch stream delivers the document, also after a restart.
+  /// The result is assumed until the watch stream delivers the document, also after a restart.
   @Test func theResultOfABlindPatchOnAnUnreadVersionIsAssumed() throws {
     let (local, store) = try cache(Self.blind, behind: Self.blind)
     for id in [1, 2] { try accept(Int64(id), at: 7 + Int64(id), on: 5 + Int64(id), local) }
@@ -404,7 +408,7 @@ import Testing
     let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
     let assumed = try again.document(Self.note)
     #expect(assumed.isAssumed && assumed.pending == .committed && assumed.version == Self.time(9))
-    // Results based on it are assumed, too, but not those that replace the whole document.
+    // Results based on the assumed state are assumed, too, unless they replace the whole document.
     let set = PendingMutation(.set(Self.note, StoredMap()))
     let writes: [(mutations: [PendingMutation], isAssumed: Bool)] = [
       ([Self.blind], true), ([Self.write(1, .afterPendingWrites)], true), ([set], false),
@@ -423,7 +427,7 @@ import Testing
     #expect(try again.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
-  /// Other clients had deleted the document, which this client did not know.
+  /// Other clients had deleted the document, and this client had not received the deletion.
   @Test func aSetDocumentIsFullyKnown() throws {
     let set = PendingMutation(
       .set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false)))

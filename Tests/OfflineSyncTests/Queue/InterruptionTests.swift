@@ -61,7 +61,7 @@ import Testing
     #expect(seen(by: client) == number, "what the remote has is what is seen")
   }
 
-  /// A change of user and back: no write is lost or sent as another user.
+  /// The user changes and changes back. No write is lost or sent as another user.
   @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()

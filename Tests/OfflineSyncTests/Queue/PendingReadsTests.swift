@@ -34,7 +34,7 @@ import Testing
     let n = StoredFieldPath(unchecked: ["n"])
     let path = DocumentPath(unchecked: ["rooms", "x"])
     var counts: [UInt] = []
-    // Separate stores, because two paths in one store would be compared if their hashes were adjacent.
+    // Use separate stores, because two paths in one store would be compared if their hashes were adjacent.
     for writes in [1, 1000] {
       let local = try LocalStore(
         try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

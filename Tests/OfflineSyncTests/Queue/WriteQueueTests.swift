@@ -158,8 +158,8 @@ import Testing
     #expect(seen.pending == .committed)
   }
 
-  /// This also holds if the last batch follows all others: its precondition has no visible effect, and it
-  /// is found at once.
+  /// The last batch follows all others. Its precondition has no visible effect, and the batch is found
+  /// without a scan.
   @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeAFollowerAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
@@ -208,7 +208,7 @@ import Testing
     #expect(queue.count == 2)
   }
 
-  /// An earlier release did not record the ground.
+  /// An earlier release did not record the base of a batch.
   @Test func batchesOfEarlierReleasesFollowTheAcceptedWrite() {
     var queue = WriteQueue()
     let blind = PendingMutation(

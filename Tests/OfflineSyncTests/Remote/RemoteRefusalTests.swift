@@ -129,7 +129,7 @@ import Testing
     #expect(told(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
     #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is told once")
 
-    // The store contains nothing of it and works as before.
+    // The store contains nothing of the refused document and works as before.
     #expect(try store.check().isSound)
     #expect(try store.documents(rooms).map(\.path.id) == ["a", "c"])
     #expect(try store.document(at: path("bad")) == nil)
@@ -175,7 +175,8 @@ import Testing
     }
   }
 
-  /// The remote has sent the complete target without an acceptable document, which does not mean absence.
+  /// The remote has sent the complete target, but its only document was refused. This does not mean that the
+  /// document is absent.
   @Test func aRefusedDocumentIsNotAbsentAndLaterListenersAreNotified() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let query = StructuredQuery(.document(path("bad")))
@@ -208,7 +209,8 @@ import Testing
     #expect(engine.activeLimbo[path("bad")] == limbo)
   }
 
-  /// A path may fit in its document's key, but not, escaped, in those of the client's own entries.
+  /// A path may fit in the key of its document, while the escaped path does not fit in the keys of the
+  /// client's own entries.
   @Test func aDocumentWithATooLongCacheKeyIsRefused() throws {
     let store = try DocumentStore.openInMemory()
     let engine = try engine(store)

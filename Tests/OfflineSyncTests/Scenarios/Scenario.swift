@@ -24,7 +24,7 @@ struct Scenario: Sendable {
     steps = json["steps"]?.array ?? []
   }
 
-  /// Whether the scenario excludes clients of Apple's platforms, whose API this is.
+  /// Whether the scenario excludes clients on Apple's platforms, whose API this client has.
   var excludesThisKind: Bool { tags.contains("no-ios") }
 
   /// Returns the reason to skip the scenario, or nil.

@@ -20,7 +20,7 @@ final class ScenarioRun {
   private var timers: Set<SyncTimer> = []
   private var user: String?
   private(set) var isNetworkEnabled = true
-  /// No steps take effect until the next start.
+  /// Whether the client is shut down. Then no step takes effect until the next start.
   private(set) var isShutDown = false
   var bundles: [String: StoredTimestamp] = [:]
   private var listeners: [(id: ListenerID, query: StructuredQuery)] = []
@@ -35,7 +35,7 @@ final class ScenarioRun {
   var waitsDone: Int64 = 0
   var acknowledged: [String] = []
   var rejected: [String] = []
-  // Expected until a step changes them.
+  // Expectations that hold until a step changes them.
   var expectedTargets: [String: JSON] = [:]
   var expectedLimbo: Set<String> = []
   var expectedEnqueued: Set<String> = []
@@ -98,7 +98,7 @@ final class ScenarioRun {
       if let answers = streams.perform(effect) {
         for answer in answers {
           do {
-            // Performs these effects after those requested earlier.
+            // Perform the new effects after the effects that were requested earlier.
             queue += try engine.handle(answer)
           } catch {
             lateError = lateError ?? error
@@ -156,7 +156,7 @@ final class ScenarioRun {
     case "userListen": try listen(payload)
     case "userUnlisten":
       let query = try (payload.array?[1] ?? .null).query()
-      // If there are several, the most recent one.
+      // If there are several such listeners, remove the most recent one.
       guard let place = listeners.lastIndex(where: { $0.query == query }) else {
         throw ScenarioFailure(step: 0, what: "nobody listens to \(query.canonicalID)")
       }

@@ -1,4 +1,4 @@
-// Sync scenarios: our own, and those of a directory that FIRESTORE_SPEC_DIR names.
+// Sync scenarios: our own, and the files in a directory that FIRESTORE_SPEC_DIR names.
 
 import Foundation
 import Testing
@@ -8,7 +8,7 @@ import Testing
     var passed = 0
     var failures: [String] = []
     var skipped: [String: Int] = [:]
-    /// Scenarios that exclude clients of this kind: they are run, but need not pass.
+    /// Scenarios that exclude clients of this kind. They are run but need not pass.
     var excludedPassed = 0
     var excludedFailures: [String] = []
   }
@@ -31,12 +31,13 @@ import Testing
     #expect(count == (mode == .memory ? 118 : 121), "of the given scenarios some are not run any more")
   }
 
-  /// The spec files that the engine follows. Other directories may contain any others.
+  /// The spec files that the engine follows. The number of scenarios is checked only for a directory with
+  /// exactly these files.
   private static let given = Set(
     ["collection", "existence_filter", "limit", "listen", "orderby", "query", "resume_token", "write"]
       .map { "\($0)_spec_test.json" })
 
-  /// Runs all files of a directory. Returns their names and the number of scenarios, whatever the results.
+  /// Runs all files of a directory. Returns their names and the number of scenarios, including failed ones.
   @discardableResult
   private func runAll(
     in directory: String, _ mode: Scenario.Mode
@@ -66,7 +67,7 @@ import Testing
     return (Set(files.map(\.lastPathComponent)), count)
   }
 
-  /// Formats the results of excluded scenarios; empty if there are none.
+  /// Formats the results of excluded scenarios. Returns an empty text if there are none.
   private func excluded(_ tally: Tally) -> String {
     let failures = tally.excludedFailures
     guard tally.excludedPassed + failures.count > 0 else { return "" }

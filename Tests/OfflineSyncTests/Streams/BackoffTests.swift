@@ -6,8 +6,8 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct BackoffTests {
-  /// The delays in seconds before randomization: none, then one second, growing by half each time up to a
-  /// minute.
+  /// The delays in seconds before randomization: none, then one second. Each later delay is half as long
+  /// again, up to a minute.
   private static let bases = [
     0, 1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 17.0859375, 25.62890625, 38.443359375,
     57.6650390625, 60, 60, 60,
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  // MARK: The pauses
+  // MARK: The delays
 
   @Test func theFirstAttemptIsImmediateAndDelaysGrowToAMinute() {
     for seed in Self.seeds {

@@ -18,7 +18,7 @@ import Testing
     return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  /// Writes something, and returns the token with which the stream for it starts.
+  /// Queues a write, and returns the token in the handshake of the stream that is opened for it.
   private func begin(_ engine: SyncEngine) throws -> [UInt8]? {
     let time = try #require(StoredTimestamp(microseconds: 1))
     _ = try engine.handle(.write([increment(path)], at: time, nil))
@@ -95,7 +95,7 @@ import Testing
     try answer(engine, token: [2])
     _ = try engine.handle(.writeClosed(away))
     #expect(try begin(engine) == [2])
-    // An unavailable remote says nothing about the token.
+    // An unavailable remote has not refused the token.
     _ = try engine.handle(.writeClosed(away))
     #expect(try begin(engine) == [2])
     _ = try engine.handle(.writeClosed(RemoteError(.invalidArgument, "an old token")))
@@ -136,8 +136,8 @@ import Testing
     #expect(try world.authority.document(at: path)?.fields["n"] == .integer(4))
   }
 
-  /// A power loss removes the last token: the previous one is sent, and an accepted write is not applied
-  /// twice.
+  /// A power loss removes the last token. The client sends the previous token, and an accepted write is not
+  /// applied twice.
   @Test func aTokenFromBeforeAPowerLossIsHarmless() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
@@ -148,7 +148,7 @@ import Testing
     first.write([increment(path)], .local) { _ in }
     world.pass()
     first.send(.disableNetwork)
-    // This write is synced, and the first answer with it.
+    // The sync of this write also syncs the first answer.
     first.write([increment(path)], .local) { _ in }
     world.pass()
     let image = disk.image(after: .powerLoss(.nothing, seed: 0))

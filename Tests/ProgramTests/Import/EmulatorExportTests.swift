@@ -19,11 +19,11 @@ import Testing
 
   @Test func theStoredExportIsImported() throws {
     let files = try TemporaryFolder()
-    // An import writes its mark beside the imported folder.
+    // The test imports a copy, because an import writes its mark beside the imported folder.
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
     let documents = try expectSame(files.path + "/kept", count: 9)
     let ada = try #require(documents[DocumentPath(["users", "ada"])])
-    // Values that both readers could misread in equal ways.
+    // These are values that both readers could misread in the same way.
     #expect(ada["vec"] == .vector([1, 0.5]) && ada["vecone"] == .vector([1.5]))
     #expect(ada["big"] == .integer(9_007_199_254_740_993) && ada["raw"] == .bytes([0, 255]))
     #expect(ada["none"] == .array([]) && ada["emap"] == .map(StoredMap()) && ada["null"] == .null)
@@ -119,7 +119,8 @@ private struct Emulator {
     _ = try await post("/v1/\(database)/documents:commit", #"{"writes":[\#(writes)]}"#)
   }
 
-  /// Returns the number of accepted documents; the emulator refuses what Firestore would.
+  /// Returns the number of accepted documents. The emulator refuses the documents that Firestore would
+  /// refuse.
   func commitRandomDocuments(_ count: Int) async throws -> Int {
     var generator = DocumentGenerator(seed: 1)
     let json = EmulatorJSON(database: database)

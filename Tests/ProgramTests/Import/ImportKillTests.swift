@@ -1,4 +1,4 @@
-// An import that is killed keeps acknowledged documents, and the next one resumes there.
+// An import that is killed keeps acknowledged documents, and the next import resumes after them.
 
 import DocumentStore
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @Suite struct ImportKillTests {
   private let dugout = Program("dugout")
 
-  /// docs/testing.md describes the run with a million documents.
+  /// Number of documents. docs/testing.md describes a run with a million documents.
   private static let documents =
     ProcessInfo.processInfo.environment["DUGOUT_IMPORT_DOCUMENTS"].flatMap { Int($0) } ?? 20_000
 
@@ -56,7 +56,7 @@ import Testing
     var before = 0
     for round in 1...2 {
       let process = try start(["import", folder.path, path])
-      // Ended in the middle, a third further each time.
+      // Ends the import in the middle, a third further in each round.
       while marked(path) < Self.documents * round / 3, process.isRunning { usleep(200) }
       try #require(process.isRunning, "the import was over before it could be ended")
       kill(process.processIdentifier, signal)

@@ -64,7 +64,7 @@ import Testing
       big += [0, byte]
     }
     for bytes in [little, big] { #expect(try complaint(bytes).contains("is in UTF-16")) }
-    // Without a byte order mark, and with an empty line before.
+    // The texts have no byte order mark. The last one begins with an empty line.
     let unmarked: [(bytes: [UInt8], encoding: String)] = [
       (Array(little.dropFirst(2)), "UTF-16LE"), (Array(big.dropFirst(2)), "UTF-16BE"),
       ([0x0A, 0] + little.dropFirst(2), "UTF-16LE"),
@@ -162,7 +162,7 @@ import Testing
         + "Once that is mended, run the same command again: it begins again, and writes them once more.")
   }
 
-  /// Regression: in a folder of another user, an import promised to resume, and started over.
+  /// Regression: in a folder of another user, an import promised to resume but started over.
   @Test func resumingIsNotPromisedWithoutAMark() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/lines")
@@ -179,11 +179,11 @@ import Testing
     }
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
     #expect(try dugout.run("import", store, path).output == "700 documents imported.\n")
-    // Another entry with the name of a mark is not removed.
+    // A folder with the name of a mark is not removed.
     #expect(FileManager.default.fileExists(atPath: mark + "/inside"))
   }
 
-  /// Regression: another name of standard input was taken for a file, beside which a mark was written.
+  /// Regression: another name of standard input was taken for a file, and a mark was written beside it.
   @Test func standardInputHasSeveralNames() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"

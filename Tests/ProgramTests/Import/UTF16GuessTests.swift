@@ -1,4 +1,4 @@
-// Bytes that are, or are not, recognized as UTF-16 without a mark.
+// Bytes that are, or are not, recognized as UTF-16 without a byte order mark.
 
 import Foundation
 import Testing

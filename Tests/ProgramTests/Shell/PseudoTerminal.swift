@@ -5,7 +5,7 @@ import Testing
 
 final class PseudoTerminal {
   private let own: Int32
-  /// The program's end.
+  /// The end of the pseudo-terminal that the program uses.
   private let other: FileHandle
   private var shown = ""
 

@@ -44,7 +44,7 @@ import Testing
       try arguments("query 'a where x == \"b\"' --count") == ["--count", "--", "DIR", "a where x == \"b\""])
     #expect(try arguments("query \"a where x == \\\"b\\\"\"") == ["--", "DIR", "a where x == \"b\""])
     #expect(try arguments("set users/ada '{a: 1}'") == ["--", "DIR", "users/ada", "{a: 1}"])
-    // There is more than one quoted text.
+    // Here more than one text is quoted, so the quotes stay.
     #expect(try arguments("query \"a\"b\"c\"") == ["--", "DIR", "\"a\"b\"c\""])
   }
 
@@ -94,7 +94,7 @@ import Testing
     #expect(ShellHistory(path: path).lines.count == ShellHistory.linesMax)
   }
 
-  /// Regression: each of two shells rewrote the whole file, so lines of the other one were lost.
+  /// Regression: each of two shells rewrote the whole file, so the lines of the other shell were lost.
   @Test func concurrentShellsKeepEachOthersHistory() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/history"

@@ -27,8 +27,8 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
   }
 
-  /// Regression: the system ends a path at its first NUL, so an export replaced another file than the
-  /// named one.
+  /// Regression: the system ends a path at its first NUL, so an export replaced a file other than the named
+  /// one.
   @Test(arguments: ["export FILE", "import FILE", "backup FILE"])
   func aPathWithANULIsRefused(line: String) throws {
     let folder = try TemporaryFolder()

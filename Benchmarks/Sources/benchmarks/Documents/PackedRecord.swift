@@ -5,7 +5,7 @@
 //   value  = tag u8, then: 1 integer i64 | 2 real f64 | 3 boolean u8 | 4 text: length u16, UTF-8
 //            | 5 list: count u8, values | 6 map: count u8, fields | 7 moment i64
 
-/// Little-endian, unaligned.
+/// Numbers are little-endian and unaligned.
 enum PackedRecord {
   static func bytes(_ document: SampleDocument) -> [UInt8] {
     var bytes: [UInt8] = []

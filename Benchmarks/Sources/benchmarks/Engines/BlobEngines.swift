@@ -15,9 +15,9 @@ protocol BlobEngine: Sendable {
   /// The engine's settings and the reasons for them.
   static var settings: String { get }
   init(_ directory: URL) throws
-  /// Returns when the content is durable under its name.
+  /// Stores a content. It is durable under its name when the call returns.
   func put(_ bytes: [UInt8], _ name: String) throws
-  /// Called between writes and reads: moves the data to its best place for reads.
+  /// Moves the data to its best place for reads. Called between writes and reads.
   func settle() throws
   func content(_ name: String) throws -> [UInt8]?
   func close() throws
@@ -55,8 +55,8 @@ struct DugoutBlobs: BlobEngine {
   func close() throws { try store.close() }
 }
 
-/// One file per content: written under a temporary name, synced, renamed, and the directory synced. No
-/// digest.
+/// One file per content, without a digest. It is written under a temporary name, synced and renamed, and then
+/// the directory is synced.
 struct FileBlobs: BlobEngine {
   static let name = "files"
   static let settings = """

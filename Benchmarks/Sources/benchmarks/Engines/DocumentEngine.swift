@@ -1,7 +1,6 @@
-// Databases with the sample documents. Every answer is the sum of `SampleDocument.weight` over its
-// documents, so that a wrong answer is detected. Each engine visits every field of each document. It
-// keeps the three indexes that the queries need: users by score, users by town and moment, posts of all
-// users by moment.
+// Databases with the sample documents. Every answer is the sum of `SampleDocument.weight` over its documents,
+// so that a wrong answer is detected. Each engine visits every field of each document and keeps the three
+// indexes that the queries need: users by score, users by town and moment, posts of all users by moment.
 
 import Foundation
 
@@ -73,15 +72,15 @@ extension DocumentEngine {
   func compact() throws {}
   func compactedCopy(to directory: URL) throws -> Bool { false }
 
-  /// Returns the sum of all ordered answers. It proves that every index is complete and in order.
+  /// Returns the sum of all ordered answers. The sum proves that every index is complete and in order.
   func weightOfOrderedAnswers(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
   }
 
-  /// Loads the pages of paths and indexes that a write reads. Scans all documents in their own order,
-  /// looks up one in 32 entries of each index, which touches nearly every page, and one in 31 paths.
-  /// Scanning millions of documents in index order would take minutes. Returns the sum of the answers.
+  /// Loads the pages of paths and indexes that a write reads. It scans all documents in their own order, and
+  /// looks up one in 32 entries of each index, which touches nearly every page, and one in 31 paths. Scanning
+  /// millions of documents in index order would take minutes. Returns the sum of the answers.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {
@@ -99,7 +98,7 @@ extension DocumentEngine {
     return sum
   }
 
-  /// Looks up each of these documents in each index, by values that only it has.
+  /// Looks up each of these documents in each index, by values that no other document has.
   func requireInIndexes(_ numbers: Range<Int>) throws {
     for number in numbers {
       let document = SampleDocument(number)

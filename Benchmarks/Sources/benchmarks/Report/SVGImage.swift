@@ -8,7 +8,7 @@ struct SVGImage {
   var height: Double
   var body: [String] = []
 
-  /// Returns the SVG text. A standalone image defines its colours; an embedded one uses those of the
+  /// Returns the SVG text. A standalone image defines its colours. An embedded image uses the colours of the
   /// page.
   func text(isAlone: Bool) -> String {
     let style =

@@ -6,7 +6,7 @@ struct BenchmarkOptions: Sendable {
   var only: Set<String> = []
   var documents = 100_000
   var runs = 5
-  /// The peers to compare. Nil means all installed ones.
+  /// The peers to compare. Nil means all installed peers.
   var peers: Set<String>?
   var jsonFile: String?
   var reportDirectory: String?

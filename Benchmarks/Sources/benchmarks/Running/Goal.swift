@@ -1,6 +1,6 @@
 // Goals, and whether a run met them.
 
-/// A bound for our time or size divided by another.
+/// A bound for our time or size divided by another time or size.
 struct Goal: Sendable {
   enum Measure: Sendable {
     /// Divided by the best peer's value of this metric.

@@ -39,8 +39,8 @@ enum Limits {
     if failed { throw BenchmarkFailure("a sync failed with error \(errno)") }
   }
 
-  /// Returns the nanoseconds to decode one document, compressed with a dictionary of 16 KB that lies
-  /// directly before the output, which is LZ4's fastest mode. The time includes no lookup and no read.
+  /// Returns the nanoseconds to decode one document. The document is compressed with a dictionary of 16 KB
+  /// directly before the output, because this is LZ4's fastest mode. The time includes no lookup and no read.
   static func decodeNanoseconds() throws -> Double {
     let dictionary = (0..<60).flatMap { PackedRecord.bytes(SampleDocument($0)) }.suffix(16 << 10)
     let records = (1000..<3000).map { PackedRecord.bytes(SampleDocument($0)) }

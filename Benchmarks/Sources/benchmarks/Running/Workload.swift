@@ -50,9 +50,9 @@ final class RunContext: Sendable {
     return (engine, held)
   }
 
-  /// Checks that the documents of a round of W1 to W3 are in the store and its indexes, and that earlier
-  /// documents are too. In an empty store, all documents are visited in the order of each index.
-  /// Otherwise the new ones are, and a sample of all.
+  /// Checks that the store and its indexes contain the documents of a round of W1 to W3 and all earlier
+  /// documents. If the store was empty before, all documents are visited in the order of each index.
+  /// Otherwise only the new documents and a sample of all documents are visited.
   func check<Database: DocumentEngine>(
     _ engine: Database, holds count: Int, above held: Int, _ what: String, of name: String
   ) throws {

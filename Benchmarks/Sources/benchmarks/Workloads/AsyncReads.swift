@@ -39,7 +39,7 @@ private struct AwaitedGets: Engine {
       _ = try Waiting.run { try await Self.nanoseconds(ofDetached) }
       _ = try Waiting.run { try await Self.onMainActor(ofMain) }
       var (detached, main) = ((nanoseconds: 0.0, sum: 0), (nanoseconds: 0.0, sum: 0))
-      // The variants alternate and read different documents, so that neither warms the cache for the
+      // The variants alternate and read different documents, so that neither variant warms the cache for the
       // other.
       for start in stride(from: 0, to: AsyncReads.times, by: AsyncReads.perBlock) {
         for isMain in start / AsyncReads.perBlock % 2 == 0 ? [false, true] : [true, false] {

@@ -1,8 +1,8 @@
 // W3, W4, W14: batches of documents, with three indexes.
 //
 //   W3   durable batches of 500 into an empty store. The data fits into logs and memtables, so only SQLite
-//        and LMDB move it to its final place during the run. W4 measures that for all engines. For curves
-//        over document counts, the store already holds that many documents
+//        and LMDB move it to its final place during the run. W4 measures this move for all engines. For
+//        curves over document counts, the store already holds that many documents
 //   W4   a bulk load; at its end the data is compressed, indexed and durable
 //   W14  updates of an indexed field in durable batches of 500, spread over a store with all documents
 
@@ -11,7 +11,8 @@ import Foundation
 enum DurableBatches: Workload {
   static let name = "W3"
   static let title = "durable batches of 500 documents"
-  /// Also measures the device alone: the bytes of as many documents, 350 each, written and synced.
+  /// Also measures the device alone: it writes and syncs the bytes of an equal number of documents, 350 bytes
+  /// each.
   static var engines: [any Engine] {
     Engines.all.map { BatchRound(type: $0) } + [
       DeviceWrites(count: 200, byteCount: 43 * 4096, counted: ("docs_per_s", 500))
@@ -98,7 +99,7 @@ private struct UpdateRound: Engine {
   ) throws -> [String: Double] {
     let documents = context.options.documents
     let count = min(documents / 2, 50_000) / 500 * 500
-    // Each user once, spread over the whole store.
+    // Updates different users, spread over the whole store.
     let batches = try stride(from: 0, to: count, by: 500).map { start in
       try type.updates(
         (start..<start + 500).map { $0 &* 15_485_863 % (documents / 2) * 2 }, revision: 1)

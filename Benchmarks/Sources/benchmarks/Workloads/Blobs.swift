@@ -112,7 +112,7 @@ private struct BlobRoundOfEngine: Engine {
     }
   }
 
-  /// Returns cheap content that differs for each index.
+  /// Returns content that is cheap to create and differs for each index.
   private static func content(_ noise: [UInt8], _ index: Int) -> [UInt8] {
     var bytes = noise
     withUnsafeBytes(of: UInt64(index)) { bytes.replaceSubrange(0..<8, with: $0) }

@@ -15,7 +15,7 @@ enum ColdOpen: Workload {
     Goal.ratio("first query of 20", "first_query_ms", 0.5),
   ]
 
-  /// How this run drops the pages, for the report.
+  /// The way in which this run drops the pages, for the report.
   static var way: String {
     dropsAll
       ? "the page cache was dropped as a whole (/proc/sys/vm/drop_caches)"

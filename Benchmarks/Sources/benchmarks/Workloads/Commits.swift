@@ -44,7 +44,7 @@ private struct CommitRound: Engine {
     return try measured(database, directory, context)
   }
 
-  /// Enough commits to outlast the first, small logs. Each takes about 0.1 ms.
+  /// Measures enough commits to outlast the first, small logs.
   private func measured<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {

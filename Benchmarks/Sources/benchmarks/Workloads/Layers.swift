@@ -69,7 +69,7 @@ private func open(_ directory: URL, _ count: Int) async throws -> CollectionRefe
   guard let app = FirebaseApp.app(name: name) else { throw BenchmarkFailure("the app was just made") }
   let firestore = Firestore.firestore(app: app)
   let settings = FirestoreSettings()
-  // The main queue is not served here.
+  // Callbacks use another queue, because the main queue is not served here.
   settings.dispatchQueue = DispatchQueue(label: "callbacks")
   settings.durability = .buffered
   firestore.settings = settings
@@ -117,7 +117,8 @@ enum Layers: Workload {
     Reads(), Objects(), Lists(documents: 1000), Lists(documents: 10_000),
   ]
 
-  /// The screen actor of an app. The main actor's thread waits for the benchmark, so it cannot be used.
+  /// The screen actor of an app. The main actor's thread waits for the benchmark, so the main actor cannot be
+  /// used.
   @globalActor actor Screen {
     static let shared = Screen()
   }

@@ -28,7 +28,7 @@ enum Listening: Workload {
     Goal(
       title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
       metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
-    // Processor time, because the wall clock would mostly measure the disk.
+    // The goal is for processor time, because the wall clock would mostly measure the disk.
     Goal(
       title: "processor time of a commit that concerns none of 10,000 live queries over none",
       engine: Unaffected.name, metric: "processor_with_10000_us",
@@ -135,7 +135,7 @@ private struct Unaffected: Engine {
     let clock = ContinuousClock()
     for number in 0..<Listening.count(context) {
       let write = try Listening.write(number)
-      // Each of the two stores without listeners follows the watched one equally often.
+      // Each of the two stores without listeners follows the watched store equally often.
       let order = number / 3 % 2 == 0 ? [0, 1, 2] : [1, 0, 2]
       for turn in order.indices {
         let place = order[(number + turn) % order.count]

@@ -51,8 +51,8 @@ enum Memory: Workload {
   }
 }
 
-/// Reads the system's numbers about this process without allocating. Allocated text would free memory
-/// that the engine could then reuse, and would hide that much of its memory.
+/// Reads the system's numbers about this process without allocating. Allocated text would free memory for the
+/// engine to reuse, and that part of the engine's memory would not be counted.
 private struct MemoryGauge {
   private var text = [UInt8](repeating: 1, count: 1 << 20)
   private let file: FileHandle

@@ -1,6 +1,6 @@
-// W21: the cost of OfflineSync for an app without a remote: W1's commits and W5's gets through the local
-// view, divided by those through the store. Both use one open store in alternating blocks, so other load
-// affects both. The ratio compares medians.
+// W21: the cost of OfflineSync for an app without a remote. W1's commits and W5's gets through the local view
+// are divided by the same operations through the store. Both use one open store in alternating blocks, so
+// other load affects both. The ratio compares medians.
 
 import DocumentStore
 import Foundation

@@ -77,7 +77,7 @@ private struct BuiltPrograms: Engine {
   }
 
   private func write(to directory: URL) throws {
-    // The benchmark package is three folders above this file's folder. The measured package is one
+    // The benchmark package is three folders above this file's folder. The measured package is one folder
     // further up.
     let repository = (0..<5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
       url.deletingLastPathComponent()

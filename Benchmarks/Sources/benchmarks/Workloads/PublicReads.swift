@@ -81,7 +81,7 @@ enum PublicReads {
     return try result.get()
   }
 
-  /// Warms up like the engines: every page of documents and every page on the path to them.
+  /// Warms up like the engines: touches every page of documents and every page on the path to them.
   static func warm(_ firestore: Firestore, _ context: RunContext) throws {
     for number in Question.warmUpNumbers(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()

@@ -98,7 +98,7 @@ enum Question: Sendable {
     SampleDocument.firstMoment + number(index, below: SampleDocument.momentsWidth)
   }
 
-  /// Runs all queries of this kind in a round. Returns the time of each and the sum of their answers.
+  /// Runs all queries of this kind in a round. Returns the time per query and the sum of all answers.
   func ask<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> (seconds: Double, sum: Int)
   {
     switch self {

@@ -44,7 +44,7 @@ enum Recovery: Workload {
     kept = engine
   }
 
-  /// Kept open until the kill.
+  /// The engine, kept open until the kill.
   nonisolated(unsafe) private static var kept: (any DocumentEngine)?
 }
 

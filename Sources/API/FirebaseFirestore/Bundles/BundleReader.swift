@@ -8,13 +8,6 @@ import DocumentStore
 import Foundation
 import OfflineSync
 
-/// An invalid bundle.
-struct BundleError: Error {
-  var message: String
-
-  init(_ message: String) { self.message = message }
-}
-
 enum BundleElement {
   case metadata(id: String, createTime: StoredTimestamp, totalDocuments: Int, totalBytes: Int)
   case namedQuery(BundledQuery)

@@ -136,12 +136,7 @@ private struct BundleLoad: Sendable {
       return tell(progress, .success)
     } catch {
       tell(progress, .error)
-      switch error {
-      case let error as BundleError: throw FirestoreErrors.make(.invalidArgument, error.message)
-      case let error as DocumentStoreError: throw FirestoreErrors.translate(error)
-      case let error as OfflineSyncError: throw FirestoreErrors.translate(error)
-      default: throw error
-      }
+      throw (error as? BundleError).map(FirestoreErrors.translate) ?? FirestoreErrors.translate(any: error)
     }
   }
 

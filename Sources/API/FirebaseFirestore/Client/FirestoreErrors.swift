@@ -71,9 +71,12 @@ enum FirestoreErrors {
     }
   }
 
-  static func translate(_ error: PathError) -> any Error {
-    make(.invalidArgument, error.description)
-  }
+  static func translate(_ error: PathError) -> any Error { make(.invalidArgument, error.description) }
+
+  /// For data that exceeds a limit, which a server would refuse. Other such errors end the program.
+  static func translate(_ error: UserDataError) -> any Error { make(.invalidArgument, error.message) }
+
+  static func translate(_ error: BundleError) -> any Error { make(.invalidArgument, error.message) }
 
   private static func make(
     _ code: FirestoreErrorCode.Code, _ evidence: StorageEvidence
@@ -88,4 +91,11 @@ enum FirestoreErrors {
     information[FirestoreErrorEvidence.holder] = evidence.holder
     return NSError(domain: FirestoreErrorDomain, code: code.rawValue, userInfo: information)
   }
+}
+
+/// An invalid bundle.
+struct BundleError: Error {
+  var message: String
+
+  init(_ message: String) { self.message = message }
 }

@@ -57,18 +57,6 @@ extension Query {
   /// Ends before the documents that have these values in the ordering fields.
   public func end(before fieldValues: [Any]) -> Query { ending(.before, fieldValues) }
 
-  /// Starts at the document's position in the order, inclusive.
-  public func start(atDocument document: DocumentSnapshot) -> Query { starting(.before, document) }
-
-  /// Starts after the document's position in the order.
-  public func start(afterDocument document: DocumentSnapshot) -> Query { starting(.after, document) }
-
-  /// Ends at the document's position in the order, inclusive.
-  public func end(atDocument document: DocumentSnapshot) -> Query { ending(.after, document) }
-
-  /// Ends before the document's position in the order.
-  public func end(beforeDocument document: DocumentSnapshot) -> Query { ending(.before, document) }
-
   private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {
     let values = values.map(cursorValue)
     return refined(settingCursor: .init(isStart: true, side: side, values: values)) {
@@ -81,14 +69,6 @@ extension Query {
     return refined(settingCursor: .init(isStart: false, side: side, values: values)) {
       query throws(DocumentStoreError) in try query.ending(side, valuesThatFit(values))
     }
-  }
-
-  private func starting(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
-    refined { query throws(DocumentStoreError) in try query.starting(side, document.stored) }
-  }
-
-  private func ending(_ side: Cursor.Side, _ document: DocumentSnapshot) -> Query {
-    refined { query throws(DocumentStoreError) in try query.ending(side, document.stored) }
   }
 
   /// For a query too large to run, drops values beyond the number of orders in `structured`.

@@ -21,14 +21,6 @@ public final class DocumentReference: NSObject, Codable, Sendable {
   /// The path from the root of the database.
   public var path: String { segments.joined(separator: "/") }
 
-  /// The collection that contains the document.
-  public var parent: CollectionReference { CollectionReference(firestore, Array(segments.dropLast())) }
-
-  /// Returns the collection at a path relative to this document.
-  public func collection(_ collectionPath: String) -> CollectionReference {
-    CollectionReference(firestore, PathText.collection(collectionPath, below: segments))
-  }
-
   // MARK: The engine's names
 
   /// The path for the engine; throws if a name violates a rule.

@@ -56,27 +56,6 @@ extension WriteBatch {
   package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
 }
 
-// MARK: Companions
-
-/// The state that a layer keeps for a batch. It receives the result before the completion handler of the
-/// commit.
-package protocol BatchCompanion: AnyObject, Sendable {
-  /// Called on the callback queue if there is one, and otherwise before the task that awaits the commit
-  /// resumes. The implementation must call `then` there, at once or later.
-  func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
-}
-
-extension WriteBatch {
-  package var companion: (any BatchCompanion)? {
-    get { state.withLock { $0.companion } }
-    set { state.withLock { $0.companion = newValue } }
-  }
-}
-
-extension Result {
-  var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
-}
-
 extension [String: Any] {
   fileprivate mutating func place(_ value: Any, at path: ArraySlice<String>) {
     guard let name = path.first else { return }
@@ -255,7 +234,7 @@ private func reported(_ body: () throws -> Mutation) throws -> Mutation {
   do {
     return try body()
   } catch let error as UserDataError {
-    throw FirestoreErrors.make(.invalidArgument, error.message)
+    throw FirestoreErrors.translate(error)
   }
 }
 

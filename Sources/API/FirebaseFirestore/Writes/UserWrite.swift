@@ -19,11 +19,9 @@ enum UserWrite {
       return .success(try make(Place(path: try document.storedPath, firestore: document.firestore)))
     } catch let error as UserDataError {
       guard error.reason == .nestedTooDeeply else { error.trap() }
-      return .failure(FirestoreErrors.make(.invalidArgument, error.message))
-    } catch let error as DocumentStoreError {
       return .failure(FirestoreErrors.translate(error))
     } catch {
-      return .failure(error)
+      return .failure(FirestoreErrors.translate(any: error))
     }
   }
 

@@ -183,3 +183,11 @@ public final class WriteBatch: NSObject, Sendable {
     ProgrammerError.trap("A write batch can no longer be used after commit has been called.")
   }
 }
+
+extension Firestore {
+  /// Creates a batch of writes that are committed atomically.
+  public func batch() -> WriteBatch {
+    checkAlive()
+    return WriteBatch(self)
+  }
+}

@@ -119,10 +119,10 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     guard try isFound() else { return .waiting }
     guard let reader, offset < reader.byteCount else { return .none }
     var piece = [UInt8](repeating: 0, count: Int(min(UInt64(Self.pieceBytes), reader.byteCount - offset)))
-    do throws(ByteStoreError) {
-      try reader.fill(&piece, at: offset)
+    do throws(DocumentStoreError) {
+      try ObjectStore.fill(&piece, from: reader, at: offset)
     } catch {
-      throw StorageErrors.translate(DocumentStoreError(error), path.bucket, path.object)
+      throw StorageErrors.translate(error, path.bucket, path.object)
     }
     try target.append(piece)
     offset += UInt64(piece.count)

@@ -18,10 +18,6 @@
 // and the offset of the head, table, chunk or body that it covers.
 
 enum BlobFormat {
-  static let version: UInt16 = 0
-  /// Continues the numbering of `FileKind`.
-  static let blobKind: UInt8 = 5
-  static let packKind: UInt8 = 6
   static let pageBytes = 4096
   static let chunkHeadBytes = 16
   static let frameHeadBytes = 64
@@ -32,8 +28,9 @@ enum BlobFormat {
   /// Larger than any file of a store; sums of this size do not overflow.
   static let bytesMax: UInt64 = 1 << 50
 
-  static let magic: [UInt8] = Array("DUGOUTBL".utf8)
-  static let packMagic: [UInt8] = Array("DUGOUTPK".utf8)
+  /// The kinds continue the numbering of `FileKind`.
+  static let blobSignature = FileSignature(magic: Array("DUGOUTBL".utf8), version: 0, kind: 5)
+  static let packSignature = FileSignature(magic: Array("DUGOUTPK".utf8), version: 0, kind: 6)
   static let frameMagic: UInt32 = 0x4252_4644
 
   /// The checksum of stored bytes at `offset` of a file, which also covers their uncompressed size.
@@ -43,12 +40,6 @@ enum BlobFormat {
     var checksum = Checksum(file: file, offset: offset)
     checksum.update(byteCount)
     checksum.update(stored)
-    return checksum.value
-  }
-
-  static func checksum(_ bytes: RawSpan, file: RandomID, offset: UInt64) -> UInt32 {
-    var checksum = Checksum(file: file, offset: offset)
-    checksum.update(bytes)
     return checksum.value
   }
 }
@@ -70,16 +61,14 @@ struct BlobHead: Equatable {
   }
 
   var page: [UInt8] {
-    var page = BlobFormat.magic
-    page.append(littleEndian: BlobFormat.version)
-    page.append(BlobFormat.blobKind)
+    var page = BlobFormat.blobSignature.bytes
     page.append(whole == nil ? 0 : 1)
     page.append(littleEndian: UInt32(BlobFormat.chunkBytes))
     page.append(fileID)
     page.append(littleEndian: whole?.byteCount ?? 0)
     page.append(littleEndian: whole?.chunksEnd ?? 0)
     page.append(contentsOf: whole?.id.bytes ?? [UInt8](repeating: 0, count: BlobID.byteCount))
-    page.append(littleEndian: BlobFormat.checksum(page.rawSpan, file: fileID, offset: 0))
+    page.appendChecksum(Checksum(file: fileID, offset: 0))
     page.pad(toMultipleOf: BlobFormat.pageBytes)
     return page
   }
@@ -94,20 +83,15 @@ struct BlobHead: Equatable {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: "something else"))
     }
     var reader = ByteReader(page)
-    guard reader.array(8) == BlobFormat.magic, let version = reader.uint16() else {
-      throw damage(0, "the first bytes of a blob's file")
-    }
-    guard version <= BlobFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: BlobFormat.version)
-    }
-    guard reader.uint8() == BlobFormat.blobKind, let state = reader.uint8(), state <= 1,
+    try reader.expect(BlobFormat.blobSignature, file, or: damage(0, "the first bytes of a blob's file"))
+    guard reader.uint8() == BlobFormat.blobSignature.kind, let state = reader.uint8(), state <= 1,
       reader.uint32() == UInt32(BlobFormat.chunkBytes), let fileID = reader.randomID(),
       let byteCount = reader.uint64(), let chunksEnd = reader.uint64(),
       let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
     else { throw damage(8, "the head of a blob's file") }
-    let checksum = BlobFormat.checksum(page.extracting(first: reader.offset), file: fileID, offset: 0)
-    guard let recorded = reader.uint32(), recorded == checksum else {
-      throw damage(UInt64(Self.byteCount - 4), "checksum \(checksum)")
+    let checksum = reader.trailingChecksum(Checksum(file: fileID, offset: 0))
+    guard checksum.isCorrect else {
+      throw damage(UInt64(Self.byteCount - 4), "checksum \(checksum.computed)")
     }
     self.fileID = fileID
     guard state == 1 else { return }
@@ -135,7 +119,7 @@ enum BlobTable {
       bytes.append(littleEndian: chunk.storedBytes)
       bytes.append(littleEndian: chunk.checksum)
     }
-    bytes.append(littleEndian: BlobFormat.checksum(bytes.rawSpan, file: file, offset: offset))
+    bytes.appendChecksum(Checksum(file: file, offset: offset))
     return bytes
   }
 
@@ -146,10 +130,9 @@ enum BlobTable {
       .corrupted(Damage(file: path, offset: head.chunksEnd, expected: expected, found: "something else"))
     }
     guard bytes.byteCount >= 4 else { throw damage("a table of chunks") }
+    let checksum = bytes.trailingChecksum(Checksum(file: file, offset: head.chunksEnd))
+    guard checksum.isCorrect else { throw damage("a table with checksum \(checksum.computed)") }
     let entries = bytes.extracting(droppingLast: 4)
-    let checksum = BlobFormat.checksum(entries, file: file, offset: head.chunksEnd)
-    var trailer = ByteReader(bytes.extracting(last: 4))
-    guard trailer.uint32() == checksum else { throw damage("a table with checksum \(checksum)") }
     var reader = ByteReader(entries)
     var chunks: [BlobChunk] = []
     chunks.reserveCapacity(entries.byteCount / BlobFormat.tableEntryBytes)

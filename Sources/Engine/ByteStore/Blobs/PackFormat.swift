@@ -5,13 +5,11 @@ struct PackHead: Equatable {
   var number: UInt64
 
   var page: [UInt8] {
-    var page = BlobFormat.packMagic
-    page.append(littleEndian: BlobFormat.version)
-    page.append(BlobFormat.packKind)
+    var page = BlobFormat.packSignature.bytes
     page.append(contentsOf: [0, 0, 0, 0, 0])
     page.append(fileID)
     page.append(littleEndian: number)
-    page.append(littleEndian: BlobFormat.checksum(page.rawSpan, file: fileID, offset: 0))
+    page.appendChecksum(Checksum(file: fileID, offset: 0))
     page.pad(toMultipleOf: BlobFormat.pageBytes)
     return page
   }
@@ -26,17 +24,12 @@ struct PackHead: Equatable {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: "something else"))
     }
     var reader = ByteReader(page)
-    guard reader.array(8) == BlobFormat.packMagic, let version = reader.uint16() else {
-      throw damage(0, "the first bytes of a pack")
-    }
-    guard version <= BlobFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: BlobFormat.version)
-    }
-    guard reader.uint8() == BlobFormat.packKind, reader.skip(5), let fileID = reader.randomID(),
+    try reader.expect(BlobFormat.packSignature, file, or: damage(0, "the first bytes of a pack"))
+    guard reader.uint8() == BlobFormat.packSignature.kind, reader.skip(5), let fileID = reader.randomID(),
       let number = reader.uint64()
     else { throw damage(8, "the head of a pack") }
-    let checksum = BlobFormat.checksum(page.extracting(first: reader.offset), file: fileID, offset: 0)
-    guard reader.uint32() == checksum else { throw damage(40, "checksum \(checksum)") }
+    let checksum = reader.trailingChecksum(Checksum(file: fileID, offset: 0))
+    guard checksum.isCorrect else { throw damage(40, "checksum \(checksum.computed)") }
     self.fileID = fileID
     self.number = number
   }
@@ -56,7 +49,7 @@ struct PackFrame: Equatable {
     bytes.append(littleEndian: storedBytes)
     bytes.append(littleEndian: bodyChecksum)
     bytes.append(contentsOf: id.bytes)
-    bytes.append(littleEndian: BlobFormat.checksum(bytes.rawSpan, file: file, offset: offset))
+    bytes.appendChecksum(Checksum(file: file, offset: offset))
     bytes.pad(toMultipleOf: BlobFormat.frameHeadBytes)
     return bytes
   }
@@ -68,10 +61,9 @@ struct PackFrame: Equatable {
       let storedBytes = reader.uint32(), let bodyChecksum = reader.uint32(),
       let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
     else { return nil }
-    let checksum = BlobFormat.checksum(bytes.extracting(first: reader.offset), file: file, offset: offset)
-    guard reader.uint32() == checksum, byteCount <= BlobFormat.packedBytesMax, storedBytes <= byteCount else {
-      return nil
-    }
+    guard reader.trailingChecksum(Checksum(file: file, offset: offset)).isCorrect,
+      byteCount <= BlobFormat.packedBytesMax, storedBytes <= byteCount
+    else { return nil }
     self.init(id: id, byteCount: byteCount, storedBytes: storedBytes, bodyChecksum: bodyChecksum)
   }
 

@@ -1,8 +1,8 @@
 // Scans a pack for its contents, to move the ones that are still in use.
 
 extension BlobStore {
-  /// Passes each content of a pack to `body`, with the location that its record would name. Some may
-  /// never have been acknowledged; only a record can tell.
+  /// Passes each content of a pack to `body`, with the location that its record would name. Some contents may
+  /// never have been acknowledged, which only the records show.
   package func forEachFrame(
     ofPack number: UInt64, _ body: (BlobID, BlobLocation) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {

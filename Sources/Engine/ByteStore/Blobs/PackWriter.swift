@@ -3,7 +3,7 @@
 // Invariants:
 //   - Only the leader, which set `isLeading`, writes to the pack. It holds no lock meanwhile.
 //   - Pages with acknowledged contents are never rewritten, because a group starts on a new page.
-//   - No content is added to a pack whose sync failed, or to one of an earlier opening. Reads of such a
+//   - No content is added to a pack whose sync failed, or to a pack of an earlier opening. Reads of such a
 //     pack may show bytes that are not on the disk (F4, C12).
 
 /// Appends contents to packs. Usable from any thread.

@@ -43,9 +43,7 @@ package final class CheckpointFile: Sendable {
     } catch {
       throw .system(error)
     }
-    return try VersionedHeader.sound(page, file.path, supported: CheckpointFormat.version) {
-      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
-    }
+    return try CheckpointHeader.decodeSound(page, file: file.path)
   }
 
   private static func check(
@@ -102,14 +100,9 @@ package final class CheckpointFile: Sendable {
     guard bytes.count == CheckpointFormat.pageBytes else {
       throw damage("a page of \(CheckpointFormat.pageBytes) bytes", "\(bytes.count) bytes")
     }
+    try bytes.rawSpan.checkPage(file: header.fileID, offset: offset, path: path, broken: brokenRule)
     var trailer = ByteReader(bytes.rawSpan.extracting(droppingFirst: CheckpointFormat.payloadBytes))
     let kind = trailer.uint32()
-    let recorded = trailer.uint32() ?? 0
-    let checksum = CheckpointFormat.checksum(
-      ofPage: bytes.rawSpan, file: header.fileID, offset: offset, broken: brokenRule)
-    guard recorded == checksum || brokenRule == .checkPages else {
-      throw damage("a page with checksum \(recorded)", "\(checksum)")
-    }
     guard kind == region.rawValue else {
       throw damage("a page of region \(region.rawValue)", "one of region \(kind ?? 0)")
     }

@@ -21,8 +21,6 @@
 // Kinds from 256 on belong to the upper layer.
 
 package enum CheckpointFormat {
-  package static let version: UInt16 = 0
-  package static let magic: [UInt8] = Array("DUGOUTCP".utf8)
   package static let pageBytes = 4096
   package static let payloadBytes = 4088
   package static let regionsMax = 200
@@ -32,15 +30,6 @@ package enum CheckpointFormat {
   /// Larger than the number of commits of any store, and small enough to leave numbers for later
   /// commits.
   package static let sequenceMax = UInt64.max / 2
-
-  package static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?)
-    -> UInt32
-  {
-    guard broken != .checkPages else { return 0 }
-    var checksum = Checksum(file: id, offset: offset, broken: broken)
-    checksum.update(page.extracting(first: pageBytes - 4))
-    return checksum.value
-  }
 }
 
 /// The kind of a checkpoint region.
@@ -61,7 +50,10 @@ package struct CheckpointRegion: RawRepresentable, Hashable, Sendable {
 }
 
 /// The first page of a checkpoint.
-package struct CheckpointHeader: Equatable {
+package struct CheckpointHeader: Equatable, VersionedHeader {
+  package static let signature = FileSignature(
+    magic: Array("DUGOUTCP".utf8), version: 0, kind: FileKind.checkpoint.rawValue)
+
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: FileNumber
@@ -100,9 +92,7 @@ package struct CheckpointHeader: Equatable {
 
   package func encoded() -> [UInt8] {
     precondition(regions.count <= CheckpointFormat.regionsMax, "a checkpoint has up to 200 regions")
-    var page = CheckpointFormat.magic
-    page.append(littleEndian: CheckpointFormat.version)
-    page.append(FileKind.checkpoint.rawValue)
+    var page = Self.signature.bytes
     page.append(0)
     page.append(littleEndian: UInt32(regions.count))
     page.append(fileID)
@@ -123,9 +113,7 @@ package struct CheckpointHeader: Equatable {
       page.append(littleEndian: UInt64(region.pages))
     }
     page.append(zeros: CheckpointFormat.pageBytes - 4 - page.count)
-    var checksum = Checksum()
-    checksum.update(page.rawSpan)
-    page.append(littleEndian: checksum.value)
+    page.appendChecksum()
     return page
   }
 
@@ -137,21 +125,9 @@ package struct CheckpointHeader: Equatable {
       throw damage(0, "a header page of \(CheckpointFormat.pageBytes) bytes", "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    guard let magic = reader.array(8), magic == CheckpointFormat.magic, let version = reader.uint16() else {
-      throw damage(0, "a checkpoint's first bytes", "others")
-    }
-    // A newer version may change the layout of everything after the version number, including the
-    // checksum.
-    guard version <= CheckpointFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: CheckpointFormat.version)
-    }
-    var checksum = Checksum()
-    checksum.update(page.extracting(first: CheckpointFormat.pageBytes - 4))
-    var trailer = ByteReader(page.extracting(droppingFirst: CheckpointFormat.pageBytes - 4))
-    guard let recorded = trailer.uint32(), recorded == checksum.value else {
-      throw damage(0, "a header with checksum \(checksum.value)", "another")
-    }
-    guard let kind = reader.uint8(), kind == FileKind.checkpoint.rawValue, reader.skip(1),
+    try reader.expect(Self.signature, file, or: damage(0, "a checkpoint's first bytes", "others"))
+    try page.checkHeader(of: CheckpointFormat.pageBytes, file)
+    guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let regions = reader.uint32(), regions <= UInt32(CheckpointFormat.regionsMax),
       let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
       let hashSeed = reader.randomID(), let logID = reader.randomID(), let logLength = reader.uint64(),

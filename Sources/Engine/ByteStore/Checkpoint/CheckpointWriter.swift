@@ -90,12 +90,8 @@ struct CheckpointWriter {
     var page = payload
     page.append(zeros: CheckpointFormat.payloadBytes - payload.count)
     page.append(littleEndian: region.rawValue)
-    page.append(littleEndian: UInt32(0))
-    let checksum = CheckpointFormat.checksum(
-      ofPage: page.rawSpan, file: header.fileID, offset: written + UInt64(buffer.count),
-      broken: platform.brokenRule)
-    page.removeLast(4)
-    page.append(littleEndian: checksum)
+    page.appendPageChecksum(
+      file: header.fileID, offset: written + UInt64(buffer.count), broken: platform.brokenRule)
     buffer.append(contentsOf: page)
     header.regions[header.regions.count - 1].pages += 1
     if buffer.count >= Self.bufferBytes { try writeBuffer() }

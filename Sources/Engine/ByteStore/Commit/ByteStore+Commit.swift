@@ -1,28 +1,20 @@
 // A commit, from the call to the acknowledgement.
 //
 //   1. enqueue      append the batch to the queue
-//   2. lead         the first thread that finds no leader waits for the group to fill
-//      (GroupWaitPolicy.swift);
+//   2. lead         the first thread that finds no leader waits for the group to fill (GroupWaitPolicy);
 //                   this thread, or the one that fills the group, takes the whole queue as one group
 //   3. prepare      read the pages that applying the commits needs; after the WAL write nothing may fail
 //   4. log          write the group to the WAL (LogWriter), rotating first if it does not fit
-//   5. sync         skipped if all commits of the group are buffered and no earlier one has waited too
+//   5. sync         skipped if all commits of the group are buffered and no earlier commit has waited too
 //                   long
 //   6. publish      make the group visible to readers
 //   7. acknowledge  return from every thread of the group; one of the waiting threads leads next
 //
-// While a leader syncs, other commits queue up. A higher load makes the groups larger, not the syncs
-// more frequent.
+// While a leader syncs, other commits queue up. A higher load makes the groups larger, not the syncs more
+// frequent.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The failures that an acknowledged commit survives.
 package enum Durability: Sendable {
@@ -40,7 +32,7 @@ final class Ticket {
   let body: CommitBody
   /// Signalled when the outcome is known, or when a leader is needed.
   let signal = Signal()
-  /// A thread waits for it in `finish`.
+  /// Whether a thread waits for the ticket in `finish`.
   var isAwaited = false
   /// The ordinals of those of its keys that existed before.
   var targets: [KeyDirectory.Target] = []
@@ -60,7 +52,7 @@ final class Ticket {
     body = CommitBody(trusted: batch.body)
   }
 
-  /// The commit failed for good.
+  /// Whether the commit failed for good.
   var isRefused: Bool { mark.load(ordering: .acquiring) }
 
   func refuse() { mark.store(true, ordering: .releasing) }

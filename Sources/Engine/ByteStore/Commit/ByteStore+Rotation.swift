@@ -8,13 +8,7 @@
 // The new log accepts commits only after that. If a step before the manifest fails, and not because of a
 // sync, nothing has changed.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Records the end of the current log, if there is one, and creates the next log: first its file, then

@@ -14,13 +14,7 @@
 // After a refused put, a flush is due as soon as enough has been removed. It is due at once when
 // removals have used so much of the reserve that a flush might soon not fit.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// The reason for a rotation.
@@ -78,8 +72,8 @@ extension ByteStore {
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
       guard deleteReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
-      // Only a flush frees the space that this takes from the reserve. It runs while there is enough
-      // space for it.
+      // Only a flush frees the space that this log takes from the reserve. A flush becomes due now, while
+      // there is enough space for it.
       if !leavesEnough { writer.liveBytesWhenFull = .max }
       try rotate(for: group, capacity: leavesEnough ? preferred : least, &writer)
     }

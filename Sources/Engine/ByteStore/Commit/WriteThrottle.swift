@@ -9,13 +9,7 @@
 // up to a limit. The limit is low for small commits, so that they do not wait as long as a large commit
 // beside them.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 enum WriteThrottle {
   /// The debt up to which no commit waits.

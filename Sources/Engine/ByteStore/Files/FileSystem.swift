@@ -31,9 +31,9 @@ package protocol OpenDirectory: Sendable {
   func sync() throws(SystemFailure)
   /// How durable a sync of this directory and its files is.
   func durability() throws(SystemFailure) -> DurabilityReport
-  /// Takes the lock of this directory, or returns its holder. A reader writes nothing: if the lock file
-  /// does not exist, it locks the directory alone, which excludes everyone as well. Every opener locks
-  /// the directory first. Without a name, only the directory is locked.
+  /// Takes the lock of this directory, or returns its holder. A reader writes nothing: if the lock file does
+  /// not exist, it locks the directory alone, which also excludes all other openers. Every opener locks the
+  /// directory first. Without a name, only the directory is locked.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 

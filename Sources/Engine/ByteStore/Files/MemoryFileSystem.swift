@@ -1,12 +1,6 @@
 // A file system in memory, for databases without a disk.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A separate, initially empty file system. Its content is freed with its last reference.
 package final class MemoryFileSystem: FileSystem {

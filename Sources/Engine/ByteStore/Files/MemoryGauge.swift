@@ -1,12 +1,6 @@
-// How much memory the machine, or the container of the process, has left.
+// Measures the memory that the machine, or the container of the process, has left.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package protocol MemoryGauge: Sendable {
   /// The available fraction of all memory, from 0 to 1; nil if the system does not report it.

@@ -1,4 +1,4 @@
-// What a store needs from the outside world, passed in so that tests can simulate it.
+// The platform that a store runs on, passed in so that tests can simulate it.
 
 /// The file system, clock and random source of a store. Below the API, no code gets them elsewhere.
 package struct Platform: Sendable {

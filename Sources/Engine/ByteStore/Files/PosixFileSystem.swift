@@ -4,15 +4,8 @@
 // duration of a call.
 
 internal import CFileSystem
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 package struct PosixFileSystem: FileSystem {
   package init() {}
@@ -460,13 +453,7 @@ private final class Descriptor: Sendable {
   func close(unlocking: Bool = false) -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
     if unlocking { _ = flock(number, LOCK_UN) }
-    #if canImport(Darwin)
-    _ = Darwin.close(number)
-    #elseif canImport(Musl)
-    _ = Musl.close(number)
-    #else
-    _ = Glibc.close(number)
-    #endif
+    _ = Libc.close(number)
     return true
   }
 }

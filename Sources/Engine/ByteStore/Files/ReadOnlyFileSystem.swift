@@ -3,15 +3,8 @@
 // An open rewrites the bytes of the last group, deletes leftovers and creates a missing manifest. Here
 // only this store sees these changes, and they are discarded with it.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Another file system, with one directory protected against changes.
 struct ReadOnlyFileSystem: FileSystem {

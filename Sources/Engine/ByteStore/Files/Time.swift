@@ -1,12 +1,6 @@
 // The interfaces for time and randomness, and the system's implementations.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package protocol StoreClock: Sendable {
   /// Microseconds since 1970 by the wall clock, which may jump in either direction.

@@ -1,12 +1,6 @@
 // Complete transfers over calls that may be short or interrupted.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension OpenFile {
   /// Writes all of `bytes`, however often the system takes only a part.

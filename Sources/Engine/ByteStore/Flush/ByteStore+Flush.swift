@@ -17,15 +17,8 @@
 // two syncs. Step 6 takes the key directory's lock for short batches. A crash before step 5 leaves new
 // files, a crash after it leaves old files. The next open removes both.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension ByteStore {
   package enum FlushScope: Sendable {

@@ -3,18 +3,11 @@
 //   1. sync       sync buffered commits that are still in the page cache
 //   2. watermark  once the WAL is idle, write a frame that records the sync of the last group (C9);
 //                 without it, damage to that group would look like a torn tail
-//   3. spare      once the log is half full, prepare the next log file; complete the reserve
+//   3. recycle    once the log is half full, prepare the next log file; complete the reserve
 //   4. flush      once enough log has accumulated (ByteStore+Flush.swift)
 
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
@@ -74,7 +67,7 @@ package enum Maintenance: Sendable {
 /// Replaces the background in tests: decides when each job runs and what happens in between.
 package protocol BackgroundSimulator: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
-  /// Called on the thread that reached the point, of a job or of a caller.
+  /// Called on the thread that reached the point, which belongs to a job or to a caller.
   func pause(_ moment: Maintenance.PausePoint)
 }
 

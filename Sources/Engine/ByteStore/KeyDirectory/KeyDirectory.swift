@@ -1,8 +1,8 @@
 // The key directory: a hash table from keys to ordinals, and an array from ordinals to locations.
 //
 // A value type: a copy is a frozen state that shares its pages with the original until one of them
-// changes. It does no I/O. If a checkpoint page is missing or a key's bytes are in a segment, it says
-// so, and SharedTable reads them.
+// changes. It does no I/O. If a checkpoint page is missing or a key's bytes are in a segment, it reports
+// that, and SharedKeyDirectory reads them.
 //
 // Invariants (`invariantBroken()` checks the first two):
 //   - Slots and used ordinals correspond one to one. An unused ordinal has no location.
@@ -148,7 +148,7 @@ package struct KeyDirectory: Sendable {
   mutating func prepare(newKeys: Int) -> PageAddress? {
     // A page split may double the directory.
     if let page = slots.directory.firstMissing { return .directory(page) }
-    // Always needed, because ordinals on the free list may turn out to be in use.
+    // This page is always needed, because ordinals on the free list may turn out to be in use.
     if ordinals % PagedWords.wordsPerPage != 0, !locations.isLoaded(wordAt: ordinals) {
       return .locations(ordinals / PagedWords.wordsPerPage)
     }
@@ -191,8 +191,8 @@ package struct KeyDirectory: Sendable {
     let numbers = words.prefix { $0 != 0 }.map { $0 - 1 }
     guard numbers.allSatisfy({ $0 < UInt64(ordinals) }) else { return false }
     let list = numbers.map { UInt32($0) }
-    // Reusing an ordinal whose location page is on disk would require a load. It is dropped from the
-    // list instead, which wastes eight bytes until the next full load.
+    // Reusing an ordinal whose location page is on disk would require a load. Such an ordinal is dropped from
+    // the list instead, which wastes eight bytes until the next full load.
     freePagesLeft -= 1
     free.append(contentsOf: list.filter { isFree($0) })
     return true

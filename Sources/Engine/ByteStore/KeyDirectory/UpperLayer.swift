@@ -9,8 +9,8 @@ package protocol CommitNote: AnyObject, Sendable {}
 /// The upper layer's callbacks. Usable from any thread. After an open it reads its pages from
 /// `ByteStore.checkpoint`.
 package protocol UpperLayer: Sendable {
-  /// Called before a commit is logged. It is the place to read from disk what `apply` will need. At most
-  /// one commit, or one group of commits, is between this call and `apply` at a time.
+  /// Called before a commit is logged, to read from disk the data that `apply` will need. At most one commit,
+  /// or one group of commits, is between this call and `apply` at a time.
   func prepare(_ note: any CommitNote)
 
   /// Called when a commit is in the log; readers see it once this returns. `ordinals` has an entry for

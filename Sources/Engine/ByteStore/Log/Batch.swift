@@ -1,20 +1,20 @@
-// A commit in the making. CommitBody.swift has the grammar of what it becomes.
+// Builds the operations of one commit. CommitBody.swift has the grammar of their encoded form.
 
-/// Puts and removals that happen together or not at all.
+/// Puts and removals that are applied atomically.
 package struct Batch: Sendable {
   package static let keyBytesMax = 16 << 10
   package static let valueBytesMax = 8 << 20
 
-  /// A number that the layer above gives to each commit, its time for instance. The store keeps the
-  /// largest one and gives it back when it is opened.
+  /// A number that the upper layer assigns to each commit, such as its time. The store keeps the largest
+  /// stamp and returns it after an open.
   package let stamp: UInt64
   package private(set) var count = 0
   private var puts = 0
   package private(set) var body: [UInt8]
 
   /// `bytes` is the total size of the operations to come, from `bytes(ofPutOf:for:)` and
-  /// `bytes(ofRemovalOf:)`. With it, the body is allocated once at its exact size, which it keeps as
-  /// long as the commit is kept.
+  /// `bytes(ofRemovalOf:)`. The body is then allocated once, at its exact size, because it stays in memory
+  /// with the commit.
   package init(stamp: UInt64 = 0, bytes: Int = 0) {
     self.stamp = stamp
     body = []
@@ -49,7 +49,7 @@ package struct Batch: Sendable {
     body.append(contentsOf: key)
   }
 
-  /// Whether one more put does not make it too large.
+  /// Whether the batch has room for one more put.
   package func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
     body.count + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
   }
@@ -66,7 +66,7 @@ package struct Batch: Sendable {
     throw .tooLarge(what: "A batch", limit: LogFormat.frameBodyBytesMax, found: bytes)
   }
 
-  /// Only takes away: a full disk takes it.
+  /// Whether the batch has only removals, which a full disk accepts.
   var isRemovalOnly: Bool { puts == 0 }
 
   private func check(_ key: [UInt8]) throws(ByteStoreError) {

@@ -18,8 +18,6 @@
 
 /// Sizes fixed by the format.
 package enum LogFormat {
-  package static let version: UInt16 = 0
-  package static let magic: [UInt8] = Array("DUGOUTLG".utf8)
   package static let pageBytes = 4096
   package static let headerBytes = 128
   package static let frameAlignment = 64
@@ -29,7 +27,10 @@ package enum LogFormat {
 }
 
 /// The first page of a log file: its identity, and the end of the log before it.
-package struct LogHeader: Equatable {
+package struct LogHeader: Equatable, VersionedHeader {
+  package static let signature = FileSignature(
+    magic: Array("DUGOUTLG".utf8), version: 0, kind: FileKind.log.rawValue)
+
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: LogNumber
@@ -51,9 +52,7 @@ package struct LogHeader: Equatable {
   }
 
   package func encoded() -> [UInt8] {
-    var page = LogFormat.magic
-    page.append(littleEndian: LogFormat.version)
-    page.append(FileKind.log.rawValue)
+    var page = Self.signature.bytes
     page.append(0)
     page.append(littleEndian: UInt32(LogFormat.pageBytes))
     page.append(fileID)
@@ -64,9 +63,7 @@ package struct LogHeader: Equatable {
     page.append(littleEndian: previous.length)
     page.append(littleEndian: previous.sequence.value)
     page.append(zeros: LogFormat.headerBytes - 4 - page.count)
-    var checksum = Checksum()
-    checksum.update(page.rawSpan)
-    page.append(littleEndian: checksum.value)
+    page.appendChecksum()
     page.pad(toMultipleOf: LogFormat.pageBytes)
     return page
   }
@@ -89,22 +86,9 @@ package struct LogHeader: Equatable {
       throw damage(0, "a header page of \(LogFormat.pageBytes) bytes", "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    guard let magic = reader.array(8), magic == LogFormat.magic, let version = reader.uint16() else {
-      throw damage(0, "a log's first bytes", "others")
-    }
-    // A newer version may change the layout of everything after the version number, including the
-    // checksum.
-    guard version <= LogFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: LogFormat.version)
-    }
-    var checksum = Checksum()
-    checksum.update(page.extracting(first: LogFormat.headerBytes - 4))
-    var trailer = ByteReader(page)
-    _ = trailer.skip(LogFormat.headerBytes - 4)
-    guard let recorded = trailer.uint32(), recorded == checksum.value else {
-      throw damage(0, "a header with checksum \(checksum.value)", "another")
-    }
-    guard let kind = reader.uint8(), kind == FileKind.log.rawValue, reader.skip(1),
+    try reader.expect(Self.signature, file, or: damage(0, "a log's first bytes", "others"))
+    try page.checkHeader(of: LogFormat.headerBytes, file)
+    guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let pageBytes = reader.uint32(), pageBytes == UInt32(LogFormat.pageBytes),
       let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
       let capacity = reader.uint64(), let previousID = reader.randomID(),

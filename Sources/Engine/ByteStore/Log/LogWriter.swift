@@ -33,7 +33,7 @@ struct LogWriter {
   /// Entries of earlier logs that are needed to interpret the commits of this one, as a commit body. Nil
   /// once written, or if none are needed.
   private var context: Batch?
-  /// No frame records yet that the last group was synced.
+  /// Whether no frame records yet that the last group was synced.
   private(set) var lacksWatermark = false
   /// The buffer for a group's pages, kept for the next group.
   private var pages: [UInt8] = []
@@ -129,7 +129,7 @@ struct LogWriter {
     return capacity
   }
 
-  /// No commit was written to it yet.
+  /// Whether no commit was written to the log yet.
   var isEmpty: Bool { end == UInt64(LogFormat.pageBytes) }
 
   private var nextPage: UInt64 { end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
@@ -139,7 +139,7 @@ struct LogWriter {
     LogHeader.LogEnd(fileID: header.fileID, length: end, sequence: lastSequence)
   }
 
-  /// Everything is synced, including the last watermark.
+  /// Whether everything is synced, including the last watermark.
   var isSyncedThroughout: Bool { durableThrough == end }
 
   /// Writes the commits. They survive the death of the process, and a power loss once they are synced.

@@ -13,9 +13,9 @@
 // be open. No two segments share a slot. A manifest has at most one checkpoint, and always one if it has
 // segments.
 
-package struct Manifest: Equatable {
-  package static let magic: [UInt8] = Array("DUGOUTMF".utf8)
-  package static let version: UInt16 = 0
+package struct Manifest: Equatable, VersionedHeader {
+  package static let signature = FileSignature(
+    magic: Array("DUGOUTMF".utf8), version: 0, kind: FileKind.manifest.rawValue)
   package static let bytesMax = 16 << 20
   private static let headBytes = 64
   private static let logBytes = 56
@@ -99,9 +99,7 @@ package struct Manifest: Equatable {
 
   package func encoded() -> [UInt8] {
     checkInvariants()
-    var bytes = Self.magic
-    bytes.append(littleEndian: Self.version)
-    bytes.append(FileKind.manifest.rawValue)
+    var bytes = Self.signature.bytes
     bytes.append(0)
     bytes.append(littleEndian: UInt32(logs.count))
     bytes.append(storeID)
@@ -131,7 +129,7 @@ package struct Manifest: Equatable {
       bytes.append(checkpoint.fileID)
       bytes.append(littleEndian: checkpoint.bytes)
     }
-    bytes.append(littleEndian: Self.checksum(of: bytes.rawSpan, store: storeID))
+    bytes.appendChecksum(Checksum(file: storeID, offset: 0))
     return bytes
   }
 
@@ -142,15 +140,8 @@ package struct Manifest: Equatable {
       .corrupted(Damage(file: file, offset: UInt64(offset), expected: expected, found: found))
     }
     var reader = ByteReader(bytes)
-    guard let magic = reader.array(8), magic == Self.magic, let version = reader.uint16() else {
-      throw damage(0, "a manifest's first bytes", "others")
-    }
-    // A newer version may change the layout of everything after the version number, including the
-    // checksum.
-    guard version <= Self.version else {
-      throw .newerFormat(file: file, found: version, supported: Self.version)
-    }
-    guard let kind = reader.uint8(), kind == FileKind.manifest.rawValue, reader.skip(1),
+    try reader.expect(Self.signature, file, or: damage(0, "a manifest's first bytes", "others"))
+    guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let count = reader.uint32(), let storeID = reader.randomID(),
       let generation = reader.uint64(), let nextLogNumber = reader.uint64(),
       let nextFileNumber = reader.uint64(), let segmentCount = reader.uint32(),
@@ -163,11 +154,8 @@ package struct Manifest: Equatable {
       let parts = "\(Self.told(count, "log")) and \(Self.told(segmentCount, "segment"))"
       throw damage(12, "\(size) bytes, as it tells of \(parts)", "\(bytes.byteCount) bytes")
     }
-    let checksum = Self.checksum(of: bytes.extracting(first: size - 4), store: storeID)
-    var trailer = ByteReader(bytes.extracting(last: 4))
-    guard let recorded = trailer.uint32(), recorded == checksum else {
-      throw damage(size - 4, "checksum \(checksum)", "another")
-    }
+    let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
+    guard checksum.isCorrect else { throw damage(size - 4, "checksum \(checksum.computed)", "another") }
     self.storeID = storeID
     self.generation = generation
     self.nextLogNumber = LogNumber(nextLogNumber)
@@ -190,12 +178,6 @@ package struct Manifest: Equatable {
 
   private static func told(_ count: UInt32, _ name: String) -> String {
     "\(count) \(name)\(count == 1 ? "" : "s")"
-  }
-
-  private static func checksum(of bytes: RawSpan, store: RandomID) -> UInt32 {
-    var checksum = Checksum(file: store, offset: 0)
-    checksum.update(bytes)
-    return checksum.value
   }
 }
 

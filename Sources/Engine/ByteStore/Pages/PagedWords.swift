@@ -1,21 +1,21 @@
-// A growing array of words in pages, of which some may still be on disk.
+// A growing array of words in pages. Some pages may still be on disk.
 //
-// A copy shares all pages with the original, until one of the two writes to a page: that is how the table
-// is frozen for a checkpoint or a snapshot. Pages hang on chunks, so that the first write after a freeze
-// copies a chunk's list and not the list of all pages.
+// A copy shares all pages with the original until one of the two writes to a page. The key directory is
+// frozen this way for a checkpoint or a snapshot. Pages are grouped in chunks, so that the first write after
+// a freeze copies the page list of one chunk and not the list of all pages.
 
-/// 511 words a page: with its checksum a page takes 4096 bytes on disk.
+/// An array of words in pages of 511 words. With its checksum, a page takes 4096 bytes on disk.
 package struct PagedWords: Sendable {
   package static let wordsPerPage = 511
   private static let chunkBits = 7
   private static let pagesPerChunk = 1 << chunkBits
   private static let placeMask = pagesPerChunk - 1
 
-  /// A page that is still on disk is empty.
+  /// The pages by chunk. A page that is still on disk is empty.
   private var chunks: [[[UInt64]]] = []
   private(set) var pageCount = 0
 
-  /// All pages still on disk. Chunks of such pages are one and the same, until one of them gets a page.
+  /// Creates an array whose pages are all on disk. Its chunks share one array until a page is loaded.
   init(pagesOnDisk count: Int = 0) {
     let chunk = [[UInt64]](repeating: [], count: Self.pagesPerChunk)
     chunks = Array(repeating: chunk, count: count / Self.pagesPerChunk)
@@ -48,7 +48,7 @@ package struct PagedWords: Sendable {
 }
 
 extension PagedWords {
-  /// The word as if the pages were one array.
+  /// A word by its index in the whole array.
   subscript(index: Int) -> UInt64 {
     get { self[index / Self.wordsPerPage, index % Self.wordsPerPage] }
     set { self[index / Self.wordsPerPage, index % Self.wordsPerPage] = newValue }

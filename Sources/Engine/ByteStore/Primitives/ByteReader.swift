@@ -1,17 +1,11 @@
 // Bounds-checked decoding of integers and slices from untrusted bytes, and the matching encoders.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A cursor over borrowed bytes. Lengths are compared with the bytes left before the cursor moves, so no
 /// input can cause a read out of bounds. All integers are little-endian.
 package struct ByteReader: ~Escapable {
-  private let bytes: RawSpan
+  let bytes: RawSpan
   package private(set) var offset = 0
 
   @_lifetime(copy bytes)

@@ -1,12 +1,6 @@
 // The errors of ByteStore, each with enough evidence for the reader to act.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A failed system call: the operation, the path and the error code.
 package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible {

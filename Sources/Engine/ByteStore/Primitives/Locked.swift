@@ -1,12 +1,6 @@
 // The lock of all modules: state that is only reachable while the lock is held.
 
-#if canImport(Darwin)
-public import Darwin
-#elseif canImport(Musl)
-public import Musl
-#else
-public import Glibc
-#endif
+public import Libc
 
 /// A value that one thread at a time can reach, with condition variables to wait for changes.
 ///

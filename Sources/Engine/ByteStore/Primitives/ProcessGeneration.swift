@@ -1,14 +1,7 @@
 // Detects a fork after a store was opened, at the cost of one load.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// Counts the forks that this process descends from, starting with the first store that an ancestor
 /// opened. A child shares files and locks with its parent and must use neither (docs/reliability.md,

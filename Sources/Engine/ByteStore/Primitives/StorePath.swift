@@ -1,12 +1,6 @@
 // Validation of paths that callers pass in.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 package enum StorePath {
   /// Throws for a path that contains a NUL, because the system would cut the path there.
@@ -23,12 +17,12 @@ package enum StorePath {
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path
   }
 
-  /// Whether a path is that of a directory or leads into it, whatever links are on the way.
+  /// Whether a path leads to a directory or into it, after following symbolic links.
   package static func isInside(_ inner: String, _ outer: String) -> Bool {
     realParts(of: inner).starts(with: realParts(of: outer))
   }
 
-  /// The names from the root on. What is not there yet has no links.
+  /// The names from the root on, after following symbolic links. Names that do not exist yet have no links.
   private static func realParts(of path: String) -> [Substring] {
     let parts = path.split(separator: "/")
     let root = path.hasPrefix("/") ? "/" : "./"
@@ -43,7 +37,7 @@ package enum StorePath {
     return parts
   }
 
-  /// Nil if nothing is there.
+  /// Nil if the path does not exist.
   private static func realPath(_ path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

@@ -1,22 +1,28 @@
-// Tells a corrupted version number from the version number of a newer release.
+// Decoding of headers, which tells a corrupted version number from the version of a newer release.
 
-/// Decoding of header pages whose version number may be corrupted.
-package enum VersionedHeader {
+/// A header, or a whole file, that begins with a signature and ends with a checksum.
+package protocol VersionedHeader {
+  static var signature: FileSignature { get }
+
+  init(decoding page: RawSpan, file: String) throws(ByteStoreError)
+}
+
+extension VersionedHeader {
   /// Returns the decoded header, the damage, or both. If a version number is too high, the page is
   /// decoded once more with the supported version. If its checksum then matches, the version number is
   /// corrupted. Otherwise a newer release wrote the page, and it must not be reported as damage.
-  package static func decode<Header>(
-    _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
-  ) throws(ByteStoreError) -> (header: Header?, damage: Damage?) {
+  package static func decode(
+    _ page: [UInt8], file: String
+  ) throws(ByteStoreError) -> (header: Self?, damage: Damage?) {
     do throws(ByteStoreError) {
-      return (try decode(page.rawSpan), nil)
+      return (try Self(decoding: page.rawSpan, file: file), nil)
     } catch {
       switch error {
       case .corrupted(let damage): return (nil, damage)
-      case .newerFormat(_, let found, _):
-        guard let header = Self.decode(page, asVersion: supported, decode) else { throw error }
+      case .newerFormat(_, let found, let supported):
+        guard let header = decode(page, file: file, asVersion: supported) else { throw error }
         let damage = Damage(
-          file: path, offset: 8, expected: "version \(supported), as the checksum is that of",
+          file: file, offset: 8, expected: "version \(supported), as the checksum is that of",
           found: "version \(found)")
         return (header, damage)
       default: throw error
@@ -25,23 +31,19 @@ package enum VersionedHeader {
   }
 
   /// Returns the header, and throws on any damage.
-  package static func sound<Header>(
-    _ page: [UInt8], _ path: String, supported: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
-  ) throws(ByteStoreError) -> Header {
-    let (header, damage) = try Self.decode(page, path, supported: supported, decode)
+  package static func decodeSound(_ page: [UInt8], file: String) throws(ByteStoreError) -> Self {
+    let (header, damage) = try decode(page, file: file)
     guard let header, damage == nil else {
-      throw .corrupted(damage ?? Damage(file: path, offset: 0, expected: "a header", found: "none"))
+      throw .corrupted(damage ?? Damage(file: file, offset: 0, expected: "a header", found: "none"))
     }
     return header
   }
 
-  private static func decode<Header>(
-    _ page: [UInt8], asVersion version: UInt16, _ decode: (RawSpan) throws(ByteStoreError) -> Header
-  ) -> Header? {
+  private static func decode(_ page: [UInt8], file: String, asVersion version: UInt16) -> Self? {
     guard page.count >= 10 else { return nil }
     var repaired = page
     repaired[8] = UInt8(truncatingIfNeeded: version)
     repaired[9] = UInt8(truncatingIfNeeded: version >> 8)
-    return try? decode(repaired.rawSpan)
+    return try? Self(decoding: repaired.rawSpan, file: file)
   }
 }

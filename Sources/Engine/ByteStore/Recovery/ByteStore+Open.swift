@@ -12,13 +12,7 @@
 //
 // No other bytes are written to an old log, and nothing is deleted before step 6.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// The result of an open, from which the store is created.
 package struct Opened {
@@ -158,8 +152,8 @@ extension ByteStore {
     try takeLock(of: directory, file: StoreFile.lock)
   }
 
-  /// Where something else has the name of the lock file, the directory's own lock keeps every other opener
-  /// out.
+  /// Takes the lock for a repair. If an entry of another kind has the name of the lock file, only the
+  /// directory is locked, which also excludes all other openers.
   package static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError)
     -> any DirectoryLock
   {
@@ -282,9 +276,7 @@ extension ByteStore {
       let size = try file.size()
       return try file.readAll(Int(min(size, UInt64(Manifest.bytesMax))), at: 0)
     }
-    return try VersionedHeader.sound(bytes, file.path, supported: Manifest.version) {
-      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
-    }
+    return try Manifest.decodeSound(bytes, file: file.path)
   }
 
   /// Returns false if a manifest exists and the disk has no room for another. It is then written with
@@ -462,9 +454,7 @@ extension ByteStore {
       let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
       return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
-    let header = try VersionedHeader.sound(bytes, file.path, supported: LogFormat.version) {
-      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
-    }
+    let header = try LogHeader.decodeSound(bytes, file: file.path)
     try check(header, against: log, file, opened)
     let broken = opened.platform.brokenRule
     let ending = try LogReader(
@@ -571,8 +561,8 @@ extension ByteStore {
     if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
   }
 
-  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until it has;
-  /// they do no harm.
+  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until there is room.
+  /// They do no harm.
   private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
     guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
     let manifest = opened.manifest.successor()

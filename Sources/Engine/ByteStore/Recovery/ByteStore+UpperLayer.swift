@@ -1,15 +1,6 @@
-// Services for the upper layer: snapshots, persistence of its own changes, and replayed commits.
+// Services for the upper layer: persistence of its own changes, and replayed commits.
 
 extension ByteStore {
-  /// A snapshot of the last commit, and the result of `body` at the same commit. No commit is applied
-  /// meanwhile. `body` must do no I/O and must not call the store.
-  package func moment<Result>(
-    _ body: () -> Result
-  ) throws(ByteStoreError) -> (ReadView, Result) {
-    try checkReadable()
-    return table.withTable { table in (ReadView(table, live: self.table, path: path), body()) }
-  }
-
   /// Call this after the upper layer changed its pages permanently without a commit. A flush becomes due
   /// and writes them even if there is nothing else to write. A close runs that flush if it has not
   /// happened.

@@ -1,9 +1,9 @@
-// Read buffers for callers who bring none.
+// Pooled read buffers for callers without a buffer of their own.
 
-/// Buffers that are not in use. A call takes one and gives it back, so that reads allocate nothing in the
-/// long run.
+/// A pool of unused buffers. A call takes a buffer and gives it back, so that repeated reads allocate
+/// nothing.
 final class BufferPool: Sendable {
-  /// More than so many threads read at once only for a moment.
+  /// Maximum number of unused buffers. More than this number of concurrent reads are rare.
   private static let keptMax = 16
 
   private let free = Locked<[PooledBuffer]>([])
@@ -19,7 +19,7 @@ final class BufferPool: Sendable {
   func take() -> PooledBuffer { free.withLock { $0.popLast() } ?? PooledBuffer() }
 
   func giveBack(_ pooled: PooledBuffer) {
-    // One that has grown to the size of large values is let go.
+    // A buffer that has grown to the size of large values is freed.
     guard pooled.buffer.capacity <= 1 << 20 else { return }
     free.withLock { free in
       if free.count < Self.keptMax { free.append(pooled) }
@@ -27,8 +27,8 @@ final class BufferPool: Sendable {
   }
 }
 
-/// A buffer on loan, for one thread at a time. To make one costs as much as many reads: it is filled
-/// with zeros, and a dictionary is copied into it.
+/// A pooled buffer, for one thread at a time. Creating a buffer costs as much as many reads, because it is
+/// filled with zeros and a dictionary is copied into it.
 package final class PooledBuffer {
   package var buffer = ReadBuffer()
 }

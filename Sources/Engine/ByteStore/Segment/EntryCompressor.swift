@@ -4,14 +4,7 @@
 // caller stores both.
 
 internal import CLZ4
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// Compresses entries, each against the dictionary alone. For use by one thread.
 ///

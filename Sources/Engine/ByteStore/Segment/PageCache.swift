@@ -3,13 +3,7 @@
 // Invariant: a page is cached at most once, in the shard that its id selects. A shard never exceeds its
 // part of the budget.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A cache of compressed segment pages with a budget in bytes. Usable from any thread.
 ///

@@ -9,13 +9,7 @@
 // A page goes by second chance: the hand passes over the frames in turn, spares those that were asked for
 // since it came by, and takes the first that was not.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 struct PageCacheShard {
   /// So many bytes of frames are made at once.

@@ -9,14 +9,7 @@
 // no dictionaries and decode against the original. Unused blocks are replaced in turn.
 
 internal import CLZ4
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// The decoded bytes of one entry. The caller keeps the buffer for later reads, so that reads allocate
 /// nothing.

@@ -107,9 +107,7 @@ package final class Segment: Sendable {
   private func read(_ file: any OpenFile) throws(ByteStoreError) -> Opened {
     let size = try system { () throws(SystemFailure) in try file.size() }
     let page = try bytes(SegmentFormat.pageBytes, at: 0, of: file)
-    let header = try VersionedHeader.sound(page, path, supported: SegmentFormat.version) {
-      page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: path)
-    }
+    let header = try SegmentHeader.decodeSound(page, file: path)
     guard header.storeID == storeID else {
       throw .foreignFile(file: path, expected: storeID, found: header.storeID)
     }
@@ -363,13 +361,7 @@ package final class Segment: Sendable {
 
   /// Verifies the checksum of a page or a run.
   private func check(_ page: RawSpan, at offset: UInt64) throws(ByteStoreError) {
-    let checksum = SegmentFormat.checksum(
-      ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
-    var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
-    let recorded = trailer.uint32() ?? 0
-    guard recorded == checksum || platform.brokenRule == .checkPages else {
-      throw damage(offset, "a page with checksum \(recorded)", "\(checksum)")
-    }
+    try page.checkPage(file: fileID, offset: offset, path: path, broken: platform.brokenRule)
   }
 
   // MARK: Errors

@@ -18,8 +18,6 @@
 // could hold the tag. The checksum would then cover the ciphertext.
 
 package enum SegmentFormat {
-  package static let version: UInt16 = 0
-  package static let magic: [UInt8] = Array("DUGOUTSG".utf8)
   package static let pageBytes = 8192
   package static let trailerBytes = 8
   package static let pagePayloadBytes = pageBytes - trailerBytes
@@ -36,20 +34,13 @@ package enum SegmentFormat {
   package static func dataStart(dictionaryBytes: Int) -> UInt64 {
     UInt64(pageBytes + dictionaryBytes.roundedUp(toMultipleOf: pageBytes))
   }
-
-  /// The last four bytes of a page or a run.
-  package static func checksum(ofPage page: RawSpan, file id: RandomID, offset: UInt64, broken: Rule?)
-    -> UInt32
-  {
-    guard broken != .checkPages else { return 0 }
-    var checksum = Checksum(file: id, offset: offset, broken: broken)
-    checksum.update(page.extracting(first: page.byteCount - 4))
-    return checksum.value
-  }
 }
 
 /// The first page of a segment.
-package struct SegmentHeader: Equatable {
+package struct SegmentHeader: Equatable, VersionedHeader {
+  package static let signature = FileSignature(
+    magic: Array("DUGOUTSG".utf8), version: 0, kind: FileKind.segment.rawValue)
+
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: FileNumber
@@ -82,9 +73,7 @@ package struct SegmentHeader: Equatable {
   }
 
   package func encoded() -> [UInt8] {
-    var page = SegmentFormat.magic
-    page.append(littleEndian: SegmentFormat.version)
-    page.append(FileKind.segment.rawValue)
+    var page = Self.signature.bytes
     page.append(0)
     page.append(littleEndian: UInt32(SegmentFormat.pageBytes))
     page.append(fileID)
@@ -97,9 +86,7 @@ package struct SegmentHeader: Equatable {
     page.append(littleEndian: runTableCRC)
     page.append(littleEndian: UInt16(SegmentFormat.trailerBytes))
     page.append(zeros: SegmentFormat.headerBytes - 4 - page.count)
-    var checksum = Checksum()
-    checksum.update(page.rawSpan)
-    page.append(littleEndian: checksum.value)
+    page.appendChecksum()
     page.pad(toMultipleOf: SegmentFormat.pageBytes)
     return page
   }
@@ -130,16 +117,9 @@ package struct SegmentHeader: Equatable {
       throw damage(0, "a header page of \(SegmentFormat.pageBytes) bytes", "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    guard let magic = reader.array(8), magic == SegmentFormat.magic, let version = reader.uint16() else {
-      throw damage(0, "a segment's first bytes", "others")
-    }
-    // A newer version may change the layout of everything after the version number, including the
-    // checksum.
-    guard version <= SegmentFormat.version else {
-      throw .newerFormat(file: file, found: version, supported: SegmentFormat.version)
-    }
-    try Self.check(page, file)
-    guard let kind = reader.uint8(), kind == FileKind.segment.rawValue, reader.skip(1),
+    try reader.expect(Self.signature, file, or: damage(0, "a segment's first bytes", "others"))
+    try page.checkHeader(of: SegmentFormat.headerBytes, file)
+    guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let pageBytes = reader.uint32(), pageBytes == UInt32(SegmentFormat.pageBytes),
       let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
       let asOf = reader.uint64(), let entries = reader.uint64(), let smallPages = reader.uint32(),
@@ -155,18 +135,6 @@ package struct SegmentHeader: Equatable {
       fileID: fileID, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
       entries: entries, smallPages: Int(smallPages), runPages: Int(runPages), runs: Int(runs),
       dictionaryBytes: Int(dictionaryBytes), dictionaryCRC: dictionaryCRC, runTableCRC: runTableCRC)
-  }
-
-  private static func check(_ page: RawSpan, _ file: String) throws(ByteStoreError) {
-    var checksum = Checksum()
-    checksum.update(page.extracting(first: SegmentFormat.headerBytes - 4))
-    var trailer = ByteReader(page)
-    _ = trailer.skip(SegmentFormat.headerBytes - 4)
-    guard let recorded = trailer.uint32(), recorded == checksum.value else {
-      throw .corrupted(
-        Damage(
-          file: file, offset: 0, expected: "a header with checksum \(checksum.value)", found: "another"))
-    }
   }
 }
 

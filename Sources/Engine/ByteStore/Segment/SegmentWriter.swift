@@ -1,10 +1,10 @@
-// Writes a segment and returns the entries' locations. It is not read before `finish` returned.
+// Writes a segment and returns the entries' locations. The segment is not read before `finish` has returned.
 //
 //   1. pages      entry by entry, each page with its checksum
 //   2. runs       entries that are larger than a page
 //   3. run table, header
 //   4. sync
-//   5. read back every page and run is read and verified (docs/reliability.md, C7)
+//   5. read back  every page and run is read and verified (docs/reliability.md, C7)
 
 /// Writes one segment file. After a failure the file is invalid; `discard` deletes it.
 struct SegmentWriter: ~Copyable {
@@ -61,7 +61,7 @@ struct SegmentWriter: ~Copyable {
   /// Adds an entry with these plain bytes. Returns nil if it is larger than a page; large entries are
   /// added after all others, with `addRun`.
   mutating func add(_ ordinal: UInt32, plain: RawSpan) throws(SystemFailure) -> Location? {
-    // Swapped out and back to reuse its memory.
+    // Swap the buffer out and back, to reuse its memory.
     var stored: [UInt8] = []
     swap(&stored, &self.stored)
     defer { swap(&stored, &self.stored) }
@@ -131,11 +131,7 @@ struct SegmentWriter: ~Copyable {
     page.append(zeros: padding)
     page.append(littleEndian: entriesInPage)
     page.append(littleEndian: UInt16(0))
-    page.append(littleEndian: UInt32(0))
-    let checksum = SegmentFormat.checksum(
-      ofPage: page.rawSpan, file: header.fileID, offset: offset, broken: platform.brokenRule)
-    page.removeLast(4)
-    page.append(littleEndian: checksum)
+    page.appendPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
     buffer.append(contentsOf: page)
     page.removeAll(keepingCapacity: true)
     entriesInPage = 0

@@ -45,7 +45,7 @@ extension ByteStore {
     return try body(frozen)
   }
 
-  /// Calls `body` with the files as of the last commit. Reads and commits go on; flushes and a close wait
+  /// Calls `body` with the files as of the last commit. Reads and commits continue. Flushes and a close wait
   /// until `body` returns.
   package func withFilesInUse<Result>(
     _ body: (FilesInUse) throws(ByteStoreError) -> Result

@@ -16,9 +16,9 @@ struct CommitChange: Sendable {
 
   var isNone: Bool { isBeforeKnown && before == after }
 
-  /// Later than the update time of the replaced document. That document may come from a bundle whose clock
-  /// was ahead of ours, and a new write must be newer than both. If this commit itself placed the document,
-  /// equal times are allowed.
+  /// The update time is the commit time, or later if the document replaces a later version. A replaced
+  /// document may come from a bundle whose clock was ahead of ours, and a new write must be newer than it. If
+  /// this commit itself placed the document, equal times are allowed.
   func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
     var new = time
     if let old = before?.updateTime, old >= new { new = Self.next(old) ?? time }

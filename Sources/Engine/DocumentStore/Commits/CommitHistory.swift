@@ -55,7 +55,7 @@ struct CommitHistory {
   /// Number of open transactions per floor (the first commit number that they need), in ascending order of
   /// floors.
   private var floors: [(number: UInt64, count: Int)] = []
-  /// Approximate number of floors without a transaction that come after a floor with one.
+  /// Approximate number of floors without a transaction that come after a floor with a transaction.
   private var unused = 0
   /// Commits up to this number may have been dropped while a transaction needed them.
   private var droppedThrough: UInt64 = 0

@@ -59,9 +59,9 @@ struct CommitOrder {
   /// Numbers of the pending commits, ascending.
   private var inProgress: [UInt64] = []
   private var history = CommitHistory()
-  /// A buffer for the records of the next commit, which are encoded while the lock of this structure is
-  /// held. It is reused because touching fresh memory costs more than writing the records. After that it
-  /// serves as scratch space for the keys of values.
+  /// A buffer for the records of the next commit, which are encoded while the lock of this structure is held.
+  /// It is reused because touching fresh memory costs more than writing the records. After the encoding, the
+  /// buffer serves as scratch space for the keys of values.
   private var recordBuffer: [UInt8] = []
   /// A larger buffer is freed after the commit.
   private static let recordBufferBytesMax = 2 << 20
@@ -82,8 +82,8 @@ struct CommitOrder {
 
   func isComplete(through number: UInt64) -> Bool { inProgress.first.map { $0 > number } ?? true }
 
-  /// 9999-01-01T00:00:00Z. The clock must be before this. Later times arise only by adding 1 µs to the last
-  /// commit's.
+  /// 9999-01-01T00:00:00Z. The clock must be before this. Later times arise only by adding 1 µs to the time
+  /// of the last commit.
   private static let clockEnd: Int64 = 253_370_764_800_000_000
 
   /// Throws, and consumes no time, if the clock is out of range or no valid time is left.

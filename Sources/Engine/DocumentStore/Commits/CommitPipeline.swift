@@ -12,7 +12,7 @@
 //                   whose leader writes and syncs a commit group
 //   6. apply        to the key directory and all indexes atomically, and 7. publish: readers see it
 //                   (CommitLayer)
-//   8. settle       remove the pending states
+//   8. complete     remove the pending states
 //   9. notify       the listeners, and 10. acknowledge: the call returns
 //
 // The order's lock is held during steps 3 to 5. It is never held while waiting for the disk, or while user
@@ -46,8 +46,8 @@ final class CommitPipeline: Sendable {
     try finish(try begin(mutations)).time
   }
 
-  /// Performs steps 1 to 5 and gives the commit its place in the order. With `reads`, throws `aborted` if
-  /// one of them would now have another result.
+  /// Performs steps 1 to 5 and gives the commit its place in the order. With `reads`, throws `aborted` if one
+  /// of the reads would now have another result.
   func begin(
     _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitInProgress {
@@ -167,7 +167,7 @@ final class CommitPipeline: Sendable {
     var changes: [CommitChange] = []
     /// Commits in progress that this commit depends on.
     var dependencies: [PendingCommit] = []
-    /// Size of its feed entry; nil if it has none.
+    /// Size of the commit's feed entry; nil if it has none.
     var feedBytes: Int?
   }
 
@@ -215,8 +215,7 @@ final class CommitPipeline: Sendable {
       guard let document = try? document(target, request, record.rawSpan) else { throw failure }
       return CommitChange(target, document)
     }
-    // The commits in between are most often about other documents, and comparing bytes is cheaper than
-    // decoding.
+    // Commits in between most often change other documents, and comparing bytes is cheaper than decoding.
     let isSame = isCurrent ? true : try isStored(base.record, target.key)
     if isSame { return CommitChange(target, base.document) }
     guard let record = try record(target) else { return CommitChange(target, nil) }
@@ -330,7 +329,7 @@ final class CommitPipeline: Sendable {
     return wanted == .synced ? .synced : .buffered
   }
 
-  // MARK: 8. Settle
+  // MARK: 8. Complete
 
   private func complete(_ inProgress: CommitInProgress, succeeded: Bool) {
     let (isAwaited, dropped) = order.withLock { order in

@@ -1,12 +1,12 @@
 // Queue of published commits, in commit order, for the live queries.
 //
 // `append` runs under the lock of the key directory, so a reader that takes the position together with a
-// snapshot knows which commits the snapshot has. While there is no follower, a commit costs nothing here.
-// The interest filter is asked before the commit is logged. A commit that concerns no listener leaves only
-// its number and time, without the lock of the queue.
+// snapshot knows which commits the snapshot has. While there is no follower, a commit costs nothing here. The
+// interest filter is probed before the commit is logged. A commit that concerns no listener leaves only its
+// number and time, without the lock of the queue.
 //
-// The interest filter has its own lock: rebuilding it for thousands of interests and probing large
-// documents take long, and readers wait for the lock of the key directory.
+// The interest filter has its own lock: rebuilding it for thousands of interests and probing large documents
+// take long, and readers wait for the lock of the key directory.
 
 import ByteStore
 import Synchronization
@@ -47,8 +47,8 @@ final class Publications: Sendable {
   private let state = Locked(State())
   private let filter = TryLock(InterestFilter())
   // The atomics below are read without a lock. `hasObserver` is written under the lock of the state, and
-  // `epoch` under the lock of the filter. The other two are written by commits, one at a time; `observe`
-  // resets the time, too.
+  // `epoch` under the lock of the filter. The other two are written by one commit at a time, and `observe`
+  // also resets the time.
   private let hasObserver = Atomic(false)
   /// The interest filter's epoch.
   private let epoch = Atomic<UInt64>(0)
@@ -80,8 +80,8 @@ final class Publications: Sendable {
   // MARK: Followers
 
   /// Passes on the commits that may concern the interest, starting with the first one after any snapshot
-  /// taken from now on. For collections with its id, the previous states of documents are recorded. Ends
-  /// with `stopObserving` of this number.
+  /// taken from now on. The previous states of documents are recorded for collections with the interest's id.
+  /// Ends with `stopObserving` of this number.
   func observe(_ interest: LiveInterest, number: Int, _ observer: any CommitObserver) {
     filter.withLock { filter in
       filter.insert(interest, number: number)
@@ -119,9 +119,8 @@ final class Publications: Sendable {
 
   // MARK: Commits
 
-  /// Asks the interest filter; to be called before the commit is logged. Returns nil if the filter's lock
-  /// is taken: the commit may then concern every listener. `scratch` is scratch space for the bytes of
-  /// values.
+  /// Probes the interest filter. Call this before the commit is logged. Returns nil if the filter's lock is
+  /// taken; the commit may then concern every listener. `scratch` is scratch space for the bytes of values.
   func audience(of changes: [IndexChanges.Change], _ scratch: inout [UInt8]) -> CommitAudience? {
     guard isObserved else { return nil }
     return filter.withLockIfAvailable { filter in

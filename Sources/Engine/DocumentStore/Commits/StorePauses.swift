@@ -1,6 +1,6 @@
 // Test hooks: points in commits, transactions and live queries at which a test can hold a thread.
 //
-// No lock is held at any of them, so other threads can run.
+// No lock is held at any of these points, so other threads can run.
 
 package enum StorePoint: String, Sendable, CaseIterable {
   /// A commit has read its documents and has no place in the order yet.

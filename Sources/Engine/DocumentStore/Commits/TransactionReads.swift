@@ -66,7 +66,8 @@ struct TransactionReads: Sendable {
     }
   }
 
-  /// Which read no longer holds if `after` is the latest state of a document that changed since.
+  /// The kind of read that no longer holds if `after` is the latest state of a document that has changed
+  /// since. Nil if all reads hold.
   func conflict(_ key: [UInt8], _ after: StoredDocument?) -> Conflict? {
     if let version = documents[key], version != after?.updateTime { return .document }
     return ranges.contains { $0.isChanged(by: key, after) } ? .answer : nil

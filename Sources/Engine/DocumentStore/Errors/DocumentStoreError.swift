@@ -29,7 +29,7 @@ public struct StorageEvidence: Hashable, Sendable {
 
 /// The errors that `DocumentStore` throws.
 public enum DocumentStoreError: Error, Hashable, Sendable {
-  /// The document is invalid, or the path is. Nothing was written.
+  /// The document or the path is invalid. Nothing was written.
   case invalidArgument(String)
   /// The write requires an existing document, and it does not exist. Nothing was written.
   case notFound(String)

@@ -181,8 +181,8 @@ struct Conjunction {
     equalityFields.first { !$0.field.isElement && $0.field.path == field }?.value
   }
 
-  /// Determines which orders the keys need. `others` are the conjunctions that this one is merged with; it
-  /// may be among them.
+  /// Determines which orders the keys need. `others` are the conjunctions with which this one is merged, and
+  /// they may include this one.
   mutating func chooseOrders(with others: [Conjunction]) {
     orders = []
     for (place, order) in query.orders.enumerated() {

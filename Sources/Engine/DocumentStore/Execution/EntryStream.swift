@@ -161,7 +161,8 @@ final class IndexStream: EntryStream {
     return true
   }
 
-  /// If the key belongs to a document in a subcollection, skips all of these and returns true.
+  /// If the key belongs to a document in a subcollection, skips all documents below the same parent document
+  /// and returns true.
   private func skipsNested() throws(DocumentStoreError) -> Bool {
     let key = key
     let end = key.rawSpan.extracting(droppingFirst: access.prefixBytes)
@@ -297,7 +298,7 @@ final class MergedStream: EntryStream {
   func next() throws(DocumentStoreError) -> Bool {
     var index = 0
     while index < streams.count {
-      // Streams at the last returned entry advance; the others keep theirs.
+      // Streams at the last returned entry advance. The other streams keep their entries.
       if hasStarted, streams[index].end != end {
         index += 1
       } else if try streams[index].next() {

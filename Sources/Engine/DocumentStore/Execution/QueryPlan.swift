@@ -16,8 +16,8 @@ struct QueryPlan: Sendable {
     var prefixBytes: Int
     /// In order, without overlap.
     var ranges: [ByteRange]
-    /// Put before the key's end when branches are compared. It holds the values of orders that this branch
-    /// fixes by an equality while others have them in their keys.
+    /// Prepended to the key's end when branches are compared. It holds the values of orders that this branch
+    /// fixes by an equality while other branches have them in their keys.
     var endPrefix: [UInt8] = []
   }
 

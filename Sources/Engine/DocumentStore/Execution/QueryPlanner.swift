@@ -34,7 +34,7 @@ struct QueryPlanner {
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
       var plan = gatheredPlan([.document(path)], oriented)
-      // The name alone tells whether the document exists.
+      // The name index shows whether the document exists.
       plan.isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
         && run.orders.allSatisfy { $0.field == .documentID }
@@ -91,8 +91,8 @@ struct QueryPlanner {
 
   // MARK: One conjunction
 
-  /// A branch with the conjunction's documents in query order and no others, as far as keys can decide. Nil
-  /// if the indexes for it are missing.
+  /// A branch with the conjunction's documents in query order and no other documents, as far as keys can
+  /// decide. Nil if the indexes for it are missing.
   private func exactBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch? {

@@ -48,13 +48,13 @@ extension QueryRun {
   /// How to use one field of an index.
   private struct Source {
     let direction: OrderBy.Direction
-    /// Index of the aggregated field that it holds; nil if none.
+    /// Index of the aggregated field in this index field; nil if the field is not aggregated.
     let place: Int?
     let kind: NumberCounts.Kind
   }
 
-  /// One per index field, up to the last aggregated one. Nil if an aggregated field is missing, or if its
-  /// number type is ambiguous in keys.
+  /// One source per index field, up to the last aggregated field. Nil if an aggregated field is missing, or
+  /// if its number type is ambiguous in keys.
   private static func sources(of fields: [StoredFieldPath], in index: ManagedIndex) -> [Source]? {
     var sources: [Source] = []
     var found = Set<Int>()
@@ -95,7 +95,7 @@ extension QueryRun {
 }
 
 extension StructuredQuery {
-  /// Adds the fields to the query's order, which leaves out documents that lack one of them. Nil if a
+  /// Adds the fields to the query's order, so that documents without one of the fields are left out. Nil if a
   /// limit, a cursor or an explicit order by name depends on the current order.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in

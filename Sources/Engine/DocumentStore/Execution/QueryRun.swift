@@ -1,8 +1,7 @@
 // Executes a plan on one snapshot.
 //
 //   ordered    merges the branches and reads documents as they come, up to the limit
-//   gathered   reads all branches, keeps the first matches by sort key (FirstMatches), and reads these
-//              again
+//   gathered   reads all branches, keeps the first matches by sort key (TopMatches), and reads these again
 //
 // If the plan is one index and nothing has to be checked, ordinals are processed in batches.
 
@@ -25,7 +24,7 @@ final class QueryRun {
   private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
-  private let moment: ReadView
+  private let snapshot: Snapshot
   let view: IndexView
   private let shapes: ShapeTable
   private let storePath: String
@@ -33,26 +32,26 @@ final class QueryRun {
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
   private lazy var matcher = EntryMatcher(plan.query)
-  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of one
-  /// fails.
+  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of such a
+  /// record fails.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
-  /// The skipped paths as a set, so that each is listed once.
+  /// The skipped paths as a set, so that each path is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
   /// `shapes` must have been taken after the snapshot.
   init(
-    _ plan: QueryPlan, _ moment: ReadView, _ view: IndexView, _ shapes: ShapeTable, storePath: String
+    _ plan: QueryPlan, _ snapshot: Snapshot, _ view: IndexView, _ shapes: ShapeTable, storePath: String
   ) {
     self.plan = plan
-    self.moment = moment
-    pooled = moment.takeBuffer()
+    self.snapshot = snapshot
+    pooled = snapshot.takeBuffer()
     self.view = view
     self.shapes = shapes
     self.storePath = storePath
   }
 
-  deinit { moment.giveBack(pooled) }
+  deinit { snapshot.giveBack(pooled) }
 
   var isOrdered: Bool { plan.isOrdered }
 
@@ -417,7 +416,7 @@ final class QueryRun {
   /// Reads into the buffer; false if the document does not exist.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
-      guard try moment.read(ordinal, into: &pooled.buffer) else { return false }
+      guard try snapshot.read(ordinal, into: &pooled.buffer) else { return false }
     } catch {
       throw DocumentStoreError(error)
     }
@@ -435,7 +434,7 @@ final class QueryRun {
     defer { work.documentsRead += read }
     let isComplete: Bool
     do throws(ByteStoreError) {
-      isComplete = try moment.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
+      isComplete = try snapshot.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
         read += 1
         do throws(DocumentStoreError) { return try body(ordinal, Entry(key, record)) } catch {
           problem = error

@@ -1,7 +1,7 @@
 // Selects the first `limit` matches when no index has them in query order.
 //
-// Keeps at most twice the limit. When that is full, the matches after the limit are dropped, and the last
-// remaining key becomes the threshold for further matches.
+// Keeps at most twice as many matches as the limit. At this size, the matches after the limit are dropped,
+// and the last remaining key becomes the threshold for further matches.
 
 struct TopMatches {
   private static let keptMin = 64

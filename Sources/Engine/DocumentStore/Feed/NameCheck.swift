@@ -1,4 +1,4 @@
-// Guards dictionary keys: Swift compares strings by canonical equivalence, the store compares their bytes.
+// Guards dictionary keys: Swift compares strings by canonical equivalence, but the store compares bytes.
 
 enum NameCheck {
   /// Throws `invalidArgument` if a known name equals this one only by canonical equivalence.

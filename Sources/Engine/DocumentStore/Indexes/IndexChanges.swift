@@ -48,7 +48,7 @@ final class IndexChanges: Sendable {
     }
   }
 
-  /// The key changes of the name index. An updated document keeps its name and ordinal, so it has none.
+  /// The key changes of the name index. An updated document keeps its name and ordinal, so it changes no key.
   /// Computed once.
   var names: KeyChanges {
     made.withLock { made in

@@ -207,7 +207,8 @@ extension IndexDefinition {
   /// True if the elements of an array determine a document's number of keys.
   var hasElements: Bool { fields.contains { $0.part == .element } }
 
-  /// Appends the single key of a document, or nothing if it has none. Indexed elements count as no key.
+  /// Appends the single key of a document. Appends nothing if the document has no key or if array elements
+  /// are indexed.
   func appendKey(of path: DocumentPath, to key: inout [UInt8], _ value: (Int) -> StoredValue?) {
     let start = key.count
     if scope == .collection { DocumentKey.append(parentOf: path, to: &key) }
@@ -305,8 +306,8 @@ enum NameKey {
 ///             | first:752 digest:16         of a longer key; the first bytes of its SHA-256
 ///
 /// Long keys with a common prefix of 752 bytes are ordered by digest, so readers must look at the documents
-/// to sort them. Stored keys never have 753 to 767 bytes, because such a key would have a definite place
-/// among keys that do not.
+/// to sort them. Stored keys never have 753 to 767 bytes, because truncated keys have no correct order
+/// relative to such keys.
 enum StoredKey {
   static let keptBytes = OrderedIndex.keyBytesMax - 16
 

@@ -88,8 +88,8 @@ enum IndexKey {
     }
   }
 
-  /// Encodes the greatest double that is not greater, and the difference. It is less than 1024, the largest
-  /// gap between doubles below 2^63.
+  /// Encodes the greatest double that is not greater than the number, and the difference to the number. The
+  /// difference is less than 1024, the largest gap between doubles below 2^63.
   private static func append(_ number: Int64, to key: inout [UInt8]) {
     var double = Double(number)
     if ValueOrder.compare(.double(double), .integer(number)) == .after { double = double.nextDown }

@@ -155,7 +155,7 @@ struct CheckpointTree: OrderedIndexPageSource {
 }
 
 extension IndexSet {
-  /// Loads the indexes of a checkpoint. Damaged ones are left out and rebuilt later.
+  /// Loads the indexes of a checkpoint. Damaged indexes are left out and rebuilt later.
   func load(from file: CheckpointFile?, path: String) {
     guard let file else {
       // The store has no checkpoint, so the WAL has all commits.

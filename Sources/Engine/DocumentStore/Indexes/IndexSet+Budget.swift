@@ -1,17 +1,10 @@
 // Limits the number and memory of automatic indexes.
 //
-// Beyond the limits, the least recently used are evicted first, and those pinned by live queries last.
-// Declared indexes stay and are not counted.
+// Beyond the limits, the least recently used indexes are evicted first, and indexes pinned by live queries
+// last. Declared indexes stay and are not counted.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension IndexSet {
   static let automaticMax = 64
@@ -22,8 +15,8 @@ extension IndexSet {
     max(sysconf(Int32(_SC_PHYS_PAGES)) / 4 * sysconf(Int32(_SC_PAGESIZE)), 64 << 20)
   }
 
-  /// Evicts automatic indexes until the others fit into the budget. Keeps the most recently used one, and
-  /// the spared ones, because a query waits for all of them together. Returns the ids of the evicted
+  /// Evicts automatic indexes until the others fit into the budget. Keeps the most recently used index, and
+  /// the spared indexes, because a query waits for all of them together. Returns the ids of the evicted
   /// indexes.
   @discardableResult
   func evictToBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {

@@ -86,8 +86,8 @@ final class IndexSet: Sendable {
 
   struct NameTree: Sendable {
     var tree = OrderedIndex()
-    /// Number of nested documents by collection id: those below a document of a collection with an equal
-    /// id.
+    /// Number of nested documents by collection id. A nested document is below a document of a collection
+    /// with an equal id.
     var nested: [String: Int] = [:]
     var truncatedCount = 0
 
@@ -162,7 +162,7 @@ final class IndexSet: Sendable {
     }
   }
 
-  /// Pinned indexes are evicted last. `unpin` ends it.
+  /// Pins indexes until `unpin`. Pinned indexes are evicted last.
   func pin(_ definitions: [IndexDefinition]) {
     state.withLock { state in
       for definition in definitions { state.pins[definition, default: 0] += 1 }
@@ -249,7 +249,7 @@ final class IndexSet: Sendable {
 
   func freeze() -> any CheckpointPages {
     let shapes = shapes.stored
-    // Taken in full, because a checkpoint writes all of it anyway.
+    // Copy the whole state, because a checkpoint writes all of it anyway.
     return state.withLock {
       IndexPages(
         names: $0.names, indexes: $0.indexes, lost: $0.lost, nextID: $0.nextID, shapes: shapes, of: self)
@@ -270,7 +270,7 @@ final class IndexSet: Sendable {
 extension IndexSet.State {
   func isLost(_ definition: IndexDefinition) -> Bool { lost.contains { $0.definition == definition } }
 
-  /// Drops an index, or a declared index that is being built. False if there is none.
+  /// Drops an index, or a declared index that is being built. Returns false if there is no such index.
   mutating func drop(_ definition: IndexDefinition) -> Bool {
     let count = indexes.count + lost.count
     indexes.removeAll { $0.definition == definition }
@@ -284,7 +284,7 @@ extension IndexSet.State {
     return isThere
   }
 
-  /// Moves declared indexes to the lost ones. The catalog still lists them.
+  /// Removes indexes whose keys are lost. Declared indexes among them stay in the catalog as lost indexes.
   mutating func lose(_ ids: Set<UInt32>) {
     guard !ids.isEmpty else { return }
     lost += indexes.filter { ids.contains($0.id) && !$0.isAutomatic }.map(\.withoutKeys)
@@ -293,8 +293,8 @@ extension IndexSet.State {
 
   private static let impossibleMax = 1024
 
-  /// Ends a failed build. False if a commit has changed such a record since the build began, so another
-  /// attempt may succeed. Otherwise, queries run without the index until the record changes.
+  /// Ends a failed build. Returns false if a commit has invalidated the build, so another attempt may
+  /// succeed. If a record cannot be decoded, queries otherwise run without the index until it changes.
   mutating func endFailedBuild(_ id: UInt32, _ error: DocumentStoreError) -> Bool {
     guard let place = building.firstIndex(where: { $0.id == id }) else { return true }
     let failed = building.remove(at: place)

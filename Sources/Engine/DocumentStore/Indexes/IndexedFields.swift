@@ -1,11 +1,11 @@
-// What an index has of one document after the other: they are mostly alike, so that a field is looked for
-// where it was in the document before.
+// Reads the indexed fields of several documents. The documents are mostly alike, so a field is first looked
+// up at its position in the previous document.
 
 struct IndexedFields {
   let definition: IndexDefinition
-  /// For each field of the index, its name if it is an outermost one.
+  /// For each field of the index, its name if the field is at the top level.
   private let names: [String?]
-  /// Where it was among the fields of the last document.
+  /// The position of each field in the last document.
   private var found: [Int]
 
   init(_ definition: IndexDefinition) {
@@ -14,15 +14,15 @@ struct IndexedFields {
     found = Array(repeating: 0, count: names.count)
   }
 
-  /// Appends the one key of a document, if it has one, and tells what numbers it has then. Of an index with
-  /// elements of arrays, there may be more.
+  /// Appends the single key of a document, if it has one, and returns the kinds of its numbers. An index on
+  /// array elements can have more keys and has no single key.
   mutating func appendKey(of document: StoredDocument, to key: inout [UInt8]) -> NumberBits {
     let start = key.count
     definition.appendKey(of: document.path, to: &key) { value(ofField: $0, in: document) }
     return key.count > start ? definition.numbers { value(ofField: $0, in: document) } : NumberBits()
   }
 
-  /// The keys of a document, and what numbers it has if it has keys.
+  /// Returns the keys of a document. If it has keys, also returns the kinds of its numbers.
   mutating func entries(of document: StoredDocument) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredValue?] = []
     values.reserveCapacity(found.count)
@@ -31,7 +31,7 @@ struct IndexedFields {
     return (keys, keys.isEmpty ? NumberBits() : definition.numbers { values[$0] })
   }
 
-  /// Whether two states of a document have the same in all fields of the index, and so the same keys.
+  /// Whether two states of a document are equal in all fields of the index, and therefore have equal keys.
   mutating func areSame(in left: StoredDocument, _ right: StoredDocument) -> Bool {
     for place in found.indices
     where value(ofField: place, in: left) != value(ofField: place, in: right) {

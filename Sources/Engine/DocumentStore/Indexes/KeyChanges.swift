@@ -1,8 +1,8 @@
-// Keys that a commit takes out of an index and puts into it.
+// Keys that a commit removes from an index and adds to it.
 
 import ByteStore
 
-/// Keys that come and go, one behind the other, as trees have them: one array for all of a commit.
+/// Removed and added keys in the stored form of trees. All keys of a commit are in one array.
 struct KeyChanges: Sendable {
   struct Entry: Sendable {
     /// Index of the change that the key belongs to.
@@ -29,7 +29,7 @@ struct KeyChanges: Sendable {
 
   init(namesOf changes: [IndexChanges.Change]) {
     entries.reserveCapacity(changes.count)
-    // What lies in an array would be counted as referred to, each document for itself.
+    // Use a buffer pointer, because each access to an array element would retain the document.
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices where unsafe !changes[place].isUpdate {
         let start = bytes.count
@@ -55,7 +55,7 @@ struct KeyChanges: Sendable {
   // MARK: Indexes
 
   init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
-    // The documents of a commit are mostly alike.
+    // Share the field positions, because the documents of a commit are mostly alike.
     var fields = IndexedFields(definition)
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices
@@ -71,7 +71,7 @@ struct KeyChanges: Sendable {
     case .none: before = nil
     case .unknown: return isUnknown = true
     case .document(let document):
-      // Most updates are about fields of few indexes.
+      // Most updates change the fields of few indexes.
       if let after = change.after, fields.areSame(in: document, after) { return }
       before = document
     }

@@ -20,7 +20,8 @@ import ByteStore
 internal import CSanitizer
 
 struct OrderedIndex: Sendable {
-  /// Maximum key length. An inner node fits five such keys, and can be split if there is one more.
+  /// Maximum key length. Five keys of this length fit into an inner node, so a node with one more key can be
+  /// split.
   static let keyBytesMax = 768
 
   /// The number of keys.
@@ -210,7 +211,7 @@ struct OrderedIndexPath {
 
 /// Bounds for the keys of a node, as references to keys of its ancestors.
 struct OrderedIndexBounds {
-  /// At most any key of the node.
+  /// Less than or equal to all keys of the node.
   private var lower: (node: OrderedIndexNode, index: Int)?
   /// Greater than all keys of the node.
   private var upper: (node: OrderedIndexNode, index: Int)?

@@ -21,8 +21,8 @@ struct OrderedIndexBuilder: ~Copyable {
     precondition(put(key, ordinal) == .after, "keys come in ascending order, each once")
   }
 
-  /// Appends a key, or changes the ordinal of the last one. Returns how the key compares to the last one.
-  /// If it is smaller, nothing has changed.
+  /// Appends a key, or changes the ordinal of the last one. Returns how the key compares to the last key. A
+  /// smaller key changes nothing.
   mutating func put(_ key: RawSpan, _ ordinal: UInt32) -> OrderedIndexKey.Order {
     precondition((1...OrderedIndex.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
     guard entries.count > 0 else {

@@ -35,8 +35,8 @@ struct OrderedIndexChanges: Sendable {
 }
 
 extension OrderedIndex {
-  /// Makes changes one after the other. After an error those before it have been made; making all of them
-  /// again later gives what they give at once.
+  /// Applies the changes in order. If an error is thrown, the changes before it have been applied. Applying
+  /// all changes again later gives the correct result.
   mutating func apply(_ changes: OrderedIndexChanges) throws(DocumentStoreError) {
     try changes.forEach { key, ordinal throws(DocumentStoreError) in
       if let ordinal { try insert(key, ordinal) } else { try remove(key) }

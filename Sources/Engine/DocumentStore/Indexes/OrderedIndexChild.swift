@@ -1,15 +1,15 @@
-// What an inner node refers to: nodes, and stubs of nodes that are still on disk.
+// The children of an inner node: nodes in memory, and stubs for nodes that are still on disk.
 
 import Synchronization
 
-/// A reference of an inner node: to a node, or to a stub for a node on disk.
+/// A reference from an inner node to a child node, or to a stub for a node on disk.
 @safe
 struct OrderedIndexChild {
   private static let stubBit: UInt = 1
-  /// Set for a node with a long front.
+  /// Set for a node whose block has at least `frontLines` cache lines.
   private static let longBit: UInt = 2
   private static let lineBytes = 64
-  /// Header, prefix, heads and places of a usual leaf.
+  /// The number of cache lines for the header, prefix, heads and places of a typical leaf.
   private static let frontLines = 13
 
   let word: UInt
@@ -32,20 +32,19 @@ struct OrderedIndexChild {
     word & Self.stubBit == 0 ? nil : OrderedIndexStub(word: address)
   }
 
-  /// Reads a byte of every line that a search will look at. These reads go out side by side, whereas the
-  /// search learns from each line where the next one is: far from the processor that is most of what it
-  /// costs.
+  /// Reads one byte of each cache line that a search will read. These reads are independent and overlap. In a
+  /// search, each read depends on the previous one, so the cache misses would add up.
   func touchFront() {
     guard word & Self.longBit != 0, let front = unsafe UnsafeRawPointer(bitPattern: address) else { return }
     var ones = UInt8.max
     for line in 0..<Self.frontLines {
       ones &= unsafe front.load(fromByteOffset: line * Self.lineBytes, as: UInt8.self)
     }
-    // Something has to follow from the reads, or they are left out.
+    // The compiler would remove reads without an effect.
     if ones == UInt8.max { atomicMemoryFence(ordering: .acquiring) }
   }
 
-  /// This, or the node that a stub stands for; nil if it is not in memory.
+  /// This child, or the loaded node of a stub. Nil if the node is not in memory.
   var inMemory: OrderedIndexChild? {
     guard let stub else { return self }
     return stub.child
@@ -64,7 +63,7 @@ struct OrderedIndexChild {
 }
 
 extension OrderedIndexNode {
-  /// Tells nodes apart while they exist.
+  /// The identity of a node while it exists.
   struct Identity: Hashable {
     let word: UInt
   }
@@ -81,8 +80,8 @@ extension OrderedIndexNode {
   }
 }
 
-/// Stands for a node that was on disk when the index was opened: all copies of the index share it, so that
-/// they share the node too once one of them has loaded it.
+/// A placeholder for a node that was on disk when the index was opened. All copies of the index share the
+/// stub, so they also share the node once a copy has loaded it.
 ///
 ///     stub := references:u32 mark:u8 reserved[2] level:u8 page:u32 keys:u32 node:u64 source:u64
 @safe
@@ -145,13 +144,14 @@ struct OrderedIndexStub {
   var level: Int { Int(unsafe memory.load(fromByteOffset: Self.levelAt, as: UInt8.self)) }
   var keys: UInt32 { unsafe memory.load(fromByteOffset: Self.keysAt, as: UInt32.self) }
 
-  /// The node, once it is loaded.
+  /// The node, or nil if it is not loaded.
   var child: OrderedIndexChild? {
     let word = unsafe slot.pointee.load(ordering: .acquiring)
     return word == 0 ? nil : OrderedIndexChild(word: word)
   }
 
-  /// Takes over a node that was just loaded, and answers with that of the thread which was first.
+  /// Stores a loaded node and returns it. If another thread was first, releases the node and returns the node
+  /// of that thread.
   func publish(_ node: OrderedIndexNode) -> OrderedIndexNode {
     let result = unsafe slot.pointee.compareExchange(
       expected: 0, desired: OrderedIndexChild(node).word, ordering: .acquiringAndReleasing)

@@ -31,7 +31,7 @@ struct OrderedIndexCursor: ~Copyable {
   /// Moves before the key of a rank, clamped to the cursor's range.
   mutating func seek(toRank rank: Int) { position = min(max(rank, ranks.lowerBound), ranks.upperBound) }
 
-  /// Moves before `key`, or behind it if `behind`, clamped to the cursor's range. The key need not exist.
+  /// Moves before `key`, or after it if `behind`, clamped to the cursor's range. The key need not exist.
   mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
     guard let tree else { return }
     let found = try tree.leafPosition(of: key)
@@ -116,7 +116,7 @@ struct OrderedIndexCursor: ~Copyable {
     return start - position
   }
 
-  /// Nodes are not retained here, so the tree must stay alive until the last access to one.
+  /// Nodes are not retained here, so the tree must stay alive until the last access to a node.
   private borrowing func holdTree() { tree?.endRead() }
 
   /// Makes `leafPosition` the leaf that contains the key of a rank.

@@ -1,11 +1,11 @@
-// Entries on their way to new nodes, with whole keys: of a node that splits, of two that merge, of a level
-// that is built.
+// A buffer of entries for new nodes, with whole keys. Nodes are written from it when a node splits, when two
+// nodes merge, and when a level is built.
 //
-// It owns references to the children among them until it writes them to nodes.
+// The buffer owns references to the children among its entries until it writes them to nodes.
 
 import ByteStore
 
-/// A node that was written, and a lower bound of its keys that is above all keys before it.
+/// A written node, with a lower bound of its keys. The bound is greater than all keys before the node.
 struct OrderedIndexPiece {
   var bound: [UInt8]
   var node: OrderedIndexNode
@@ -24,7 +24,7 @@ struct OrderedIndexEntries: ~Copyable {
   private(set) var count = 0
   private var items: UnsafeMutablePointer<Item>
   private var itemsMax: Int
-  /// Keys one behind the other. What is behind the last may be written to.
+  /// The keys one after another. The space after the last key is uninitialized and may be written.
   private var bytes: UnsafeMutableRawPointer
   private var bytesMax: Int
   private var bytesUsed = 0
@@ -59,8 +59,7 @@ struct OrderedIndexEntries: ~Copyable {
     append(piece.bound.rawSpan, UInt32(piece.node.keys), OrderedIndexChild(piece.node))
   }
 
-  /// Entries of a node, to whose children it refers from now on as the node does. `bound` is the key of a
-  /// first child.
+  /// Appends entries of a node and retains their children. `bound` is the key of the node's first child.
   mutating func append(_ node: OrderedIndexNode, _ range: Range<Int>, bound: [UInt8] = []) {
     for index in range {
       let child = isLeaf ? nil : node.child(at: index)
@@ -81,7 +80,8 @@ struct OrderedIndexEntries: ~Copyable {
     unsafe items[count - 1].value = value
   }
 
-  /// How many bytes a key and the last one begin with alike, and whether it comes after that one.
+  /// Returns the length of the common prefix of a key and the last key, and how the key compares to the last
+  /// key.
   func comparedWithLast(_ key: RawSpan) -> (commonBytes: Int, order: OrderedIndexKey.Order) {
     precondition(count > 0)
     let last = unsafe items[count - 1]
@@ -128,7 +128,7 @@ struct OrderedIndexEntries: ~Copyable {
     return unsafe bytes + bytesUsed
   }
 
-  /// Forgets what was written.
+  /// Removes all entries after they were written.
   mutating func removeAll() {
     count = 0
     bytesUsed = 0
@@ -136,8 +136,8 @@ struct OrderedIndexEntries: ~Copyable {
 
   // MARK: Writing
 
-  /// All entries in as few nodes as hold them, two halves where one does not; `split` is where the first cut
-  /// is to be if both sides of it are possible.
+  /// Writes all entries to as few nodes as possible, and removes them. Entries that exceed a node are split
+  /// into two halves. `split` is the preferred position of the first cut, if both sides fit into nodes.
   mutating func write(split: Int? = nil, spare: Int = 0) -> [OrderedIndexPiece] {
     var pieces: [OrderedIndexPiece] = []
     write(0..<count, split: split, spare: spare, to: &pieces)
@@ -165,10 +165,10 @@ struct OrderedIndexEntries: ~Copyable {
     return split
   }
 
-  /// Entries of a node: an inner node has two children.
+  /// Minimum number of entries of a node. An inner node has at least two children.
   private var least: Int { isLeaf ? 1 : 2 }
 
-  /// Where half of the bytes are on either side.
+  /// The cut that leaves about half of the bytes on each side.
   private func middle(of range: Range<Int>) -> Int {
     precondition(range.count >= 2 * least, "what needs two nodes has entries for two")
     let half = range.reduce(0) { $0 + size(of: $1) } / 2
@@ -188,7 +188,7 @@ struct OrderedIndexEntries: ~Copyable {
 
   private func size(of index: Int) -> Int { OrderedIndexNode.entryBytes + keyBytes(at: index) }
 
-  /// Entries whose keys count; the first child's does not.
+  /// The entries with keys. The first child of an inner node has no key.
   private func keyed(_ range: Range<Int>) -> Range<Int> {
     isLeaf ? range : min(range.lowerBound + 1, range.upperBound)..<range.upperBound
   }
@@ -221,7 +221,7 @@ struct OrderedIndexEntries: ~Copyable {
     return sum
   }
 
-  /// One node.
+  /// Writes a range of entries to one node.
   func piece(_ range: Range<Int>, spare: Int = 0) -> OrderedIndexPiece {
     let prefixBytes = prefixBytes(of: range)
     let tailBytes =
@@ -248,7 +248,8 @@ struct OrderedIndexEntries: ~Copyable {
     return OrderedIndexPiece(bound: bound(of: range.lowerBound), node: node)
   }
 
-  /// The key of a child; before a leaf, as few bytes of its first key as tell it from the key before.
+  /// The lower bound of a node that starts at this entry: for an inner node, the key of its first child. For
+  /// a leaf, the shortest prefix of its first key that is greater than the previous key.
   private func bound(of index: Int) -> [UInt8] {
     var bytes = keyBytes(at: index)
     if isLeaf {
@@ -262,7 +263,7 @@ struct OrderedIndexEntries: ~Copyable {
 enum OrderedIndexKey {
   enum Order { case before, same, after }
 
-  /// How many bytes two keys begin with alike, of `bytes` that both have.
+  /// Returns the length of the common prefix of two keys, of which both have at least `bytes` bytes.
   static func commonBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ bytes: Int) -> Int {
     var common = 0
     while common + 8 <= bytes {
@@ -281,7 +282,7 @@ enum OrderedIndexKey {
 }
 
 extension OrderedIndexNode {
-  /// The one node above all pieces.
+  /// Builds the levels above all pieces and returns the root.
   static func root(over pieces: [OrderedIndexPiece]) -> OrderedIndexNode {
     var level = pieces
     while level.count > 1 {

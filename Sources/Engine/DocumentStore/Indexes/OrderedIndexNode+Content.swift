@@ -1,14 +1,7 @@
 // A node's content as it is on its page, there and back.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension OrderedIndexNode {
   /// Prefix, heads, places, values and tails, one behind the other.

@@ -1,12 +1,6 @@
 // Putting entries into a node and taking them out, in place.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension OrderedIndexNode {
   // MARK: Changing

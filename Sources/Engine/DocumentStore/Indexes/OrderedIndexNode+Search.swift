@@ -4,13 +4,7 @@
 //   2. Heads below the key's are counted.
 //   3. Among equal heads the tails decide.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension OrderedIndexNode {
   /// The first entry, from `first` on, whose key does not come before `key`, and whether it is `key`.

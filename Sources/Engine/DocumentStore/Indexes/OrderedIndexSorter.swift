@@ -8,14 +8,7 @@
 //   4. Pass the sorted keys to a builder. Of equal keys, the last ordinal wins.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 @safe
 struct OrderedIndexSorter: ~Copyable {

@@ -1,4 +1,4 @@
-// Decodes of a log's documents the fields that indexes have, and no others.
+// Decodes the indexed fields of documents in the WAL, and no other fields.
 
 import ByteStore
 
@@ -28,9 +28,11 @@ struct RecoveredDecoder: Sendable {
       let fields = self.fields[path.collectionID]
       var before = self.before(change, path, fields)
       let after = change.after.map { self.after($0.value, path, fields) }
-      // No index can have its keys, and none may answer as if it had.
+      // An undecodable record has no keys in any index, so the indexes of its collection must not answer
+      // queries.
       if after?.fields == StoredDocument.damagedFields { before = .unknown }
-      // One that was removed and made again may have another ordinal: all its keys get it.
+      // A document that was deleted and created again may have another ordinal. Then all its keys get the new
+      // ordinal.
       if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
         changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: nil))
         changes.append(IndexChanges.Change(path: path, key: change.key, before: .none, after: after))
@@ -51,7 +53,8 @@ struct RecoveredDecoder: Sendable {
     return values(of: fields, in: before.value).map { .document(Self.document(path, $0)) } ?? .unknown
   }
 
-  /// With `StoredDocument.damagedFields` if an index of the collection needs a record that is none.
+  /// The document has `StoredDocument.damagedFields` if its collection is indexed and the record cannot be
+  /// decoded.
   private func after(
     _ record: [UInt8], _ path: DocumentPath, _ fields: [StoredFieldPath]?
   ) -> StoredDocument {
@@ -63,7 +66,7 @@ struct RecoveredDecoder: Sendable {
     StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields)
   }
 
-  /// Nil if the record is none, in whichever field.
+  /// Nil if any part of the record cannot be decoded.
   private func values(of fields: [StoredFieldPath], in record: [UInt8]) -> StoredMap? {
     do throws(RecordError) {
       try RecordCodec.check(record.rawSpan, shapes)

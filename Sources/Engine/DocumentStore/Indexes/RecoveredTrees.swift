@@ -21,9 +21,9 @@ final class RecoveredTrees {
     }
   }
 
-  /// If flushes fall far behind, the WAL has more than this. The trees are then built, and later keys are
-  /// inserted into them. During the build, some keys are in memory twice, and sorting takes another sixteen
-  /// bytes per key.
+  /// If flushes fall far behind, the WAL has more keys than this size. The trees are then built, and later
+  /// keys are inserted into them. During the build, some keys are in memory twice, and sorting takes another
+  /// sixteen bytes per key.
   static let bytesMax = 64 << 20
 
   private let bytesMax: Int

@@ -2,8 +2,8 @@
 //
 // Values with equal index keys have equal hashes.
 //
-// Conditions are stored as index keys, and encoding a key takes several function calls. Numbers and short
-// strings, which Swift stores inline, are hashed without encoding a key and without a call.
+// Conditions are stored as index keys, and encoding a key takes several function calls. Numbers and texts of
+// up to 16 bytes are hashed without encoding a key and without a call.
 
 import ByteStore
 
@@ -80,7 +80,7 @@ enum InterestFingerprint {
     }
   }
 
-  /// Nil if the first bytes contain a zero byte, because keys escape it as two.
+  /// Nil if the first bytes contain a zero byte, because keys escape a zero byte as two bytes.
   private static func head(of text: String) -> UInt64? {
     var text = text
     return text.withUTF8 { bytes in
@@ -158,28 +158,28 @@ enum InterestFingerprint {
 
   // MARK: Bytes
 
-  /// Nil if the text is not short.
+  /// The longest text with a quick hash.
+  static let quickBytesMax = 16
+
+  /// Nil if the text is long, or is not stored as contiguous UTF-8.
   @inline(__always)
   private static func quickHash(of text: String, _ start: UInt64) -> UInt64? {
-    guard let words = text.inlineWords else { return nil }
-    var hash = start
-    mix(&hash, words.x)
-    mix(&hash, words.y)
-    return hash
+    let hash = unsafe text.utf8.withContiguousStorageIfAvailable { bytes -> UInt64? in
+      guard bytes.count <= quickBytesMax else { return nil }
+      // The general loop over the bytes, for at most two words.
+      let bytes = UnsafeRawBufferPointer(bytes)
+      var hash = start &+ UInt64(bytes.count)
+      if bytes.count > 8 { unsafe mix(&hash, load(bytes, at: 0)) }
+      unsafe mix(&hash, lastWord(bytes))
+      return hash
+    }
+    return hash ?? nil
   }
 
   private static func hash(of text: String, _ start: UInt64) -> UInt64 {
     if let hash = quickHash(of: text, start) { return hash }
     var text = text
-    return text.withUTF8 { bytes in
-      // A string that became short may still be on the heap; a copy of it is inline.
-      if bytes.count < MemoryLayout<String>.size,
-        let hash = unsafe quickHash(of: String(decoding: bytes, as: UTF8.self), start)
-      {
-        return hash
-      }
-      return unsafe hash(UnsafeRawBufferPointer(bytes), start)
-    }
+    return text.withUTF8 { bytes in unsafe hash(UnsafeRawBufferPointer(bytes), start) }
   }
 
   private static func hash(_ bytes: [UInt8], _ start: UInt64) -> UInt64 {
@@ -210,6 +210,7 @@ enum InterestFingerprint {
 
   /// The last eight bytes, or all if fewer, read as one word or as overlapping parts instead of byte by
   /// byte.
+  @inline(__always)
   private static func lastWord(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count
     if count >= 8 { return unsafe load(bytes, at: count - 8) }
@@ -224,6 +225,7 @@ enum InterestFingerprint {
     return UInt64(low) | UInt64(middle) << 8 | UInt64(high) << 16
   }
 
+  @inline(__always)
   private static func load<Number: FixedWidthInteger & BitwiseCopyable>(
     _ bytes: UnsafeRawBufferPointer, at place: Int
   ) -> Number {

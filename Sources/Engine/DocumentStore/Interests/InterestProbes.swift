@@ -13,7 +13,7 @@ import ByteStore
 struct InterestProbes {
   /// A top-level field that a document may lack.
   struct TopLevelField {
-    /// The name as the previous document had it, or else the query.
+    /// The name as stored in the previous document, or else in the query.
     var name: String
     /// Position of the field in the previous document.
     var place = 0

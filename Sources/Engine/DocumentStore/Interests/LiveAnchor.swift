@@ -2,10 +2,10 @@
 //
 // A query is normalized to alternatives (a disjunction of conjunctions), and one condition is chosen from
 // each. A document can change the result only if it satisfies that condition before or after the change.
-// Equalities are preferred to ranges. Of several equalities, the one with the fewest views is chosen,
-// because a condition that ten thousand listeners share selects none of them. An alternative may have no
-// such condition. Then a view with a limit is found by documents that sort no later than its last one. Any
-// other view is found by every change in its collection.
+// Equalities are preferred to ranges. Of several equalities, the one with the fewest views is chosen, because
+// a condition that all listeners share excludes none of them. An alternative may have no such condition. Then
+// a view with a limit is found by documents that sort no later than its last document. Any other view is
+// found by every change in its collection.
 
 /// A field that is compared by ranges, and how documents without the field count.
 struct LiveRangeField: Hashable, Sendable {

@@ -1,14 +1,7 @@
 // A try-lock: the commit path skips the critical section instead of waiting.
 
+import Libc
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A value behind a lock. The fast path does not wait if the lock is taken; locking and unlocking take one
 /// instruction each and no call.

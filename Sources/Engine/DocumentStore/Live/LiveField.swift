@@ -1,7 +1,7 @@
 // The views' conditions, as a tree of field names.
 //
-// A document and the tree are walked together, by the names of the smaller of the two. So neither a
-// document with many fields nor thousands of views on different fields make a change expensive.
+// A document and the tree are walked together, by the names of the smaller one. So neither a document with
+// many fields nor thousands of views on different fields make a change expensive.
 
 /// A field, or the root: the top-level map of documents.
 final class LiveField {

@@ -2,21 +2,14 @@
 //
 // Invariants:
 //   - The handler runs on the listener's queue, never twice at once, and without any lock.
-//   - `difference` holds the changes from `delivered` to `next`. A new state replaces one that is still
+//   - `difference` holds the changes from `delivered` to `next`. A new state replaces a state that is still
 //     waiting. So a slow listener keeps two states at most and always receives the last one.
 //   - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block
 //     that is enqueued after the commit therefore runs after the commit's state was delivered.
 
 import ByteStore
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// Called with each state of a query, or with the error that ended the query.
 public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void
@@ -94,8 +87,8 @@ final class LiveListener: Sendable {
     }
   }
 
-  /// Waits a limited time for a handler in another thread. Whether that handler has begun is not
-  /// observable, only that it has ended.
+  /// Waits a limited time for a handler in another thread. It is not observable whether that handler has
+  /// begun, only whether it has ended.
   func waitForHandler() {
     let current = pthread_self()
     for _ in 0..<Self.waitsMax {

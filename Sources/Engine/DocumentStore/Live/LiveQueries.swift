@@ -1,9 +1,10 @@
 // All queries with listeners, and how they follow the commits.
 //
-//   1. take     the commits since the last time that may concern a listener (LiveSieve), in the committing
-//               thread
+//   1. take     the commits since the last time that may concern a listener (Publications), in the
+//               committing thread
 //   2. find     the views that each change may concern (LiveMatcher)
-//   3. apply    the change to each of them (LiveView). If a limit needs more documents, run the query again
+//   3. apply    the change to each of these views (LiveView). If a limit needs more documents, run the query
+//               again
 //   4. offer    the new state to the listeners of the changed views (LiveListener)
 //
 // In step 3, a query only uses existing indexes, because an index build would delay other commits. If the
@@ -11,7 +12,7 @@
 // notified later.
 //
 // The commit is acknowledged after step 4, so by then the states are on the listeners' queues. The lock is
-// held during all steps. Handlers never run under it, so they may listen, remove, and commit.
+// held during all steps. Handlers never run under the lock, so they may listen, remove, and commit.
 
 import ByteStore
 import Dispatch
@@ -306,7 +307,7 @@ final class LiveQueries: CommitObserver {
   }
 }
 
-/// Ends listening by `remove`. Without a call of it, listening continues until the store is closed.
+/// Ends listening by `remove`. Without a call to `remove`, listening continues until the store is closed.
 public final class LiveRegistration: Sendable {
   private let listener: LiveListener
   private let id: String

@@ -21,7 +21,7 @@ final class LiveView {
   private var isBacklogLost = false
   /// Number of backlogs cleared. An answer requested before the last clearing cannot be brought up to date.
   private(set) var backlogGeneration = 0
-  /// Its place in the matcher, by the `anchors` of that time.
+  /// The view's entry in the matcher, under the `anchors` of the time of its registration.
   var place: LiveMatcherEntry?
   /// Anchors from the query's conditions; nil if they give none.
   private let fixedAnchors: [LiveAnchor]?

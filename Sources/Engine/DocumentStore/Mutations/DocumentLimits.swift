@@ -100,7 +100,7 @@ package enum DocumentLimits {
     }
   }
 
-  /// For paths that become maps before the commit checks them.
+  /// Checks a path that becomes a map before the commit checks it.
   static func check(_ field: StoredFieldPath, in path: DocumentPath) throws(DocumentStoreError) {
     do throws(Refusal) { try check(field) } catch { throw error.error(in: path) }
   }

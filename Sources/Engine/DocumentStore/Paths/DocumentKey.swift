@@ -8,14 +8,7 @@
 // number. A document sorts before the documents below it, because the final 0x00 is less than any segment.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 enum DocumentKey {
   /// The keyspace of documents. Other keyspaces hold the store's own data.

@@ -1,12 +1,12 @@
-// Where a field is: names from a document's outermost map inwards, and their text.
+// Field paths: names from a document's outermost map inward, and their text form.
 //
 //   path   := name ("." name)*
 //   name   := bare | quoted
 //   bare   := [a-zA-Z_] [a-zA-Z0-9_]*
 //   quoted := "`" (any byte but "`" and "\", or "\`", or "\\")+ "`"
 //
-// Every path has one canonical text form, in which a name is quoted only if necessary. Callers may also
-// write paths as dotted text without quotes, in which a dot always separates names.
+// Every path has one canonical text form, in which a name is quoted only if necessary. Callers may also write
+// paths as dotted text without quotes, in which a dot always separates names.
 
 /// The path of a field, such as `address.city`. Compared by the UTF-8 bytes of the names; a path sorts
 /// before the paths below it.

@@ -1,12 +1,6 @@
 // Compares strings by their UTF-8 bytes, unlike Swift's order and equality, and faster.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension String {
   /// Whether this sorts before `other` by unsigned UTF-8 bytes.
@@ -21,32 +15,14 @@ extension String {
     utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
   }
 
-  /// The bit in a string's second word that marks an inline string.
-  private static let isShort: UInt64 = 1 << 61
-
-  /// Whether both have equal machine words. Short strings are stored inline, and copies of a long string
-  /// share their storage, so this holds for most equal names.
+  /// Whether both have equal machine words, so that they are copies of one string. Often true for equal
+  /// names: a copy shares the storage, and a short string has its text in these words. False says nothing.
   @inline(__always)
   func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
     // Both types have equal size, and any bit pattern is a valid pair of integers. The integers are only
     // compared.
     return unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self) == unsafeBitCast(other, to: SIMD2<UInt64>.self)
-  }
-
-  /// The two words of an inline string, which contain its text and length; nil for any other string. Equal
-  /// inline strings have equal words.
-  @inline(__always)
-  var inlineWords: SIMD2<UInt64>? {
-    #if (arch(x86_64) || arch(arm64)) && !os(Android)
-    guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return nil }
-    // Safe, because both types have equal size, and any bit pattern is a valid pair of integers. The bit's
-    // meaning is part of Apple's ABI and holds on Linux, too; a test compares inline and heap strings.
-    let words = unsafe unsafeBitCast(self, to: SIMD2<UInt64>.self)
-    return words.y & Self.isShort != 0 ? words : nil
-    #else
-    return nil
-    #endif
   }
 
   /// Negative, zero or positive if this sorts before, equals, or sorts after `other`.

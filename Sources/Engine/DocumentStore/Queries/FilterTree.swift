@@ -95,8 +95,8 @@ extension [FilterTree] {
 // MARK: Alternatives
 
 extension FilterTree {
-  /// The number of alternatives, or `Int.max` if it overflows. Each value of a list is one; "and"
-  /// multiplies, "or" adds.
+  /// The number of alternatives, or `Int.max` if it overflows. Each value of a list is one alternative. "and"
+  /// multiplies the numbers of its parts, and "or" adds them.
   package var alternativesCount: Int {
     switch self {
     case .field(let filter):

@@ -1,8 +1,8 @@
 // A view of an encoded document: reads fields without decoding, copying or allocating.
 //
-// A view is only valid during the call that provides it, which the compiler enforces. Views do not trust
-// the bytes: an iteration ends at invalid ones. The code is inlinable across modules, because reading a
-// field takes some tens of instructions, less than a cross-module call.
+// A view is only valid during the call that provides it, which the compiler enforces. Views do not trust the
+// bytes: an iteration ends at invalid bytes. The code is inlinable across modules, because reading a field
+// takes some tens of instructions, less than a cross-module call.
 
 import ByteStore
 

@@ -59,7 +59,7 @@ public struct FieldCursor: ~Escapable {
     start = 0
   }
 
-  /// False once damage was found. After `next()` has returned nil, tells whether the map is undamaged.
+  /// False once damage was found. After `next()` has returned nil, true means that the map is undamaged.
   @inlinable @inline(__always)
   public var isWhole: Bool { remaining >= 0 }
 

@@ -1,7 +1,7 @@
 // A cache of documents as record copies in one buffer, for later reads.
 //
-// Stored separately, each document would be several objects, and freeing one that was read long ago costs a
-// cache miss per object. Copying is cheaper, and the original can be freed while it is still in the cache.
+// A document that is stored separately consists of several objects. Freeing an object that was last used long
+// ago costs a cache miss. Copying is cheaper, and the original can be freed while it is still in the cache.
 //
 //   packed   := document*
 //   document := segments:varint (bytes:varint segment){segments} bytes:varint record
@@ -14,7 +14,8 @@ package struct PackedDocuments: Sendable {
   private static let recordBytesMax = 4 << 10
 
   private var bytes: [UInt8] = []
-  /// Suffices for all of the records: new shapes get higher ids, and shapes are never removed.
+  /// The latest shape table. It suffices for all records, because new shapes get higher ids and shapes are
+  /// never removed.
   private var shapes = ShapeTable.empty
   package private(set) var count = 0
 
@@ -22,8 +23,8 @@ package struct PackedDocuments: Sendable {
 
   package var byteCount: Int { bytes.count }
 
-  /// False, without effect, if the document is already decoded, too large, or uses shapes of another
-  /// database.
+  /// Appends a document. Returns false, without effect, if the document is already decoded, too large, or
+  /// uses shapes of another database.
   package mutating func append(_ document: borrowing DocumentRecord) -> Bool {
     guard let record = document.checked, record.bytes.count <= Self.recordBytesMax, takes(record) else {
       return false

@@ -2,13 +2,7 @@
 //
 // The caller must have checked the bounds, unless a function says that it does.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension RawSpan {
   @inlinable @inline(__always)

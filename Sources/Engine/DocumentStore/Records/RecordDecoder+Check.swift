@@ -1,4 +1,4 @@
-// Whether bytes are a record, found out without making anything of them:
+// Checks whether bytes are a valid record, without creating values:
 //
 //   checkMap throws  ⇔  map throws
 

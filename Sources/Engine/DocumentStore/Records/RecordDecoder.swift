@@ -4,7 +4,7 @@ import ByteStore
 
 struct RecordDecoder: ~Escapable {
   let record: RawSpan
-  /// By id. Keeping the whole table would cost several retains per record.
+  /// The shapes by id. Keeping the whole table would cost several retains per record.
   let shapes: [Shape?]
   /// `shapes.bytes`
   let shapeBytes: RawSpan
@@ -84,7 +84,7 @@ struct RecordDecoder: ~Escapable {
     return layout
   }
 
-  /// Numbers must be as narrow as the largest one allows. In a table of offsets, the last number is the
+  /// Numbers must be as narrow as the largest number allows. In a table of offsets, the last number is the
   /// largest.
   private func checkWidth(_ layout: RecordLayout, _ isByPlace: Bool) throws(RecordError) {
     guard layout.width > 1 else { return }
@@ -135,7 +135,8 @@ struct RecordDecoder: ~Escapable {
     guard range.count >= 8,
       let time = StoredTimestamp(microseconds: Int64(bitPattern: record.word(at: range.lowerBound)))
     else { throw RecordError(offset: range.lowerBound, expected: "the time of a write") }
-    // A pending timestamp that replaces another keeps that one's previous value, so they are never nested.
+    // A pending timestamp that replaces another one keeps the previous value of the replaced one, so pending
+    // timestamps are never nested.
     guard
       range.count == 8 || record.byte(at: range.lowerBound + 8) != RecordCodec.Tag.pendingTimestamp.rawValue
     else { throw RecordError(offset: range.lowerBound + 8, expected: "a value that is not pending") }

@@ -1,27 +1,27 @@
-// From documents to records, and which shapes the records of a commit use.
+// Encodes documents as records, and collects the shapes that the records of a commit use.
 
 import ByteStore
 
 struct RecordEncoder {
   private let shapes: ShapeDictionary?
-  /// The records so far, one behind the other.
+  /// The records so far, one after another.
   private(set) var bytes: [UInt8]
   /// The shapes of all records so far.
   private(set) var used: Set<Int> = []
-  /// Some of them: most maps of a commit have one of a few shapes.
+  /// Some of the used shapes. Most maps of a commit have one of a few shapes.
   private var lastUsed = SIMD4<Int32>(repeating: -1)
   private var nextLastUsed = 0
 
-  /// `room` is where the records will lie. An encoder of one commit after the other passes it on.
+  /// `room` is the buffer for the records. The encoder of the next commit can reuse it.
   init(shapes: ShapeDictionary?, room: consuming [UInt8] = []) {
     self.shapes = shapes
     bytes = room
     bytes.removeAll(keepingCapacity: true)
-    // Most records have room in it, and need not grow to it step by step.
+    // Most records fit, so the buffer need not grow step by step.
     bytes.reserveCapacity(512)
   }
 
-  /// Where its record is in `bytes`.
+  /// Appends the record of a document. Returns its range in `bytes`.
   mutating func append(_ document: StoredDocument) -> Range<Int> {
     append(createTime: document.createTime, updateTime: document.updateTime, fields: document.fields)
   }
@@ -43,7 +43,7 @@ struct RecordEncoder {
   private mutating func append(_ map: StoredMap) {
     guard let shape = shapes?.id(of: map) else { return appendWithNames(map) }
     noteUse(of: shape)
-    // Values in an array would be counted as referred to, each for itself.
+    // Use the buffer, because iterating over the array would retain and release each value.
     unsafe map.entries.withUnsafeBufferPointer { entries in
       appendParts(map.count, head: shape + 1, isByPlace: false) { encoder, index in
         unsafe encoder.append(entries[index].value)
@@ -67,8 +67,8 @@ struct RecordEncoder {
     }
   }
 
-  /// The head, the table and the parts. The table begins with a byte for each part, and grows when one needs
-  /// more.
+  /// Appends the head, the table and the parts. The table starts with one byte per part and is widened if a
+  /// number needs more.
   private mutating func appendParts(
     _ count: Int, head: Int, isByPlace: Bool, _ append: (inout Self, Int) -> Void
   ) {

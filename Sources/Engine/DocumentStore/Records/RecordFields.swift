@@ -1,9 +1,9 @@
 // Lookups of fields in an encoded map, one after the other.
 //
-// A decoder for a type asks for its fields in a fixed order, and documents with one shape have their fields
-// in fixed positions. So the first decoder that asks for at least half of a shape's fields records where it
-// found each. Later lookups try the recorded position first, which usually takes one comparison. Otherwise,
-// the field after the last one found is tried, and then a binary search.
+// A decoder for a type looks up its fields in a fixed order, and documents with one shape have their fields
+// in fixed positions. Therefore the first decoder that looks up at least half of a shape's fields records
+// their positions. Later lookups try the recorded position first, which usually takes one comparison.
+// Otherwise, the field after the last one found is tried, and then a binary search.
 
 import ByteStore
 import Synchronization
@@ -27,13 +27,14 @@ final class FieldNames: Sendable {
 
   fileprivate var places: [UInt8]? { known.load()?.places }
 
-  /// Limited, because there may be no type that asks for enough fields.
+  /// Whether positions should be recorded. Attempts are limited, because there may be no type with enough of
+  /// the fields.
   fileprivate var shouldBeRecorded: Bool {
     tries.load(ordering: .relaxed) < Self.triesMax
       && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
   }
 
-  /// Never changed once set. For other types, it does no harm.
+  /// Sets the positions, which then never change. Positions that were recorded for another type do no harm.
   fileprivate func record(_ places: [UInt8]) {
     if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
   }

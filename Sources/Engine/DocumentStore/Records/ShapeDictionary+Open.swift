@@ -1,8 +1,8 @@
 // Loads the shapes when a database is opened.
 //
-// The checkpoint lists them all, and the WAL has the later ones. If the checkpoint's list is missing, for
-// example after a salvage, every possible id is looked up. New ids are then only assigned once it is known
-// which ids the records use.
+// The checkpoint lists all shapes of its time, and the WAL has later shapes. If the checkpoint's list is
+// missing, for example after a salvage, every possible id is looked up. New ids are then only assigned once
+// it is known which ids the records use.
 
 import ByteStore
 
@@ -26,8 +26,8 @@ extension ShapeDictionary {
 }
 
 extension RecordCodec {
-  /// An id above all shape ids in the record, as far as they can be found: a map with an unknown shape
-  /// cannot be searched.
+  /// An id above all shape ids that can be found in the record. A map with an unknown shape cannot be
+  /// searched.
   static func nextShape(after record: RawSpan, _ shapes: ShapeTable) -> Int {
     guard let start = fieldsStart(record) else { return 0 }
     let shapeBytes = shapes.bytes

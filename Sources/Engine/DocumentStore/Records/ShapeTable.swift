@@ -88,13 +88,13 @@ struct Shape: Sendable {
   }
 }
 
-/// All shapes at one time. Read a record with a table that was taken with it or later, because shapes are
-/// only ever added.
+/// All shapes at one time. Read a record with a table that was taken together with the record or later,
+/// because shapes are only ever added.
 struct ShapeTable: Sendable {
   /// For records without shapes.
   static let empty = ShapeTable([], origin: nil)
 
-  /// Identifies the database. All its tables share one.
+  /// Identifies the database. All tables of a database share one origin.
   final class Origin: Sendable {}
 
   /// By id.

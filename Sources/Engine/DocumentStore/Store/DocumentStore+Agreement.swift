@@ -1,10 +1,10 @@
-// Checks that indexes and references agree with the documents, which checksums cannot show.
+// Checks that indexes and references agree with the documents. Checksums cannot show this.
 //
 //   1. each key that a document should have in an index is there, and leads to it
 //   2. no index has more keys than that
 //
-// It reads every document once and holds none of them. A module above may compare more of each document
-// during the pass (`RecordComparison`).
+// The check reads every document once and holds none of them. A module above may compare more of each
+// document during the pass (`RecordComparison`).
 
 import ByteStore
 
@@ -51,14 +51,14 @@ extension DocumentStore {
   package func agreement(
     comparing comparison: inout some RecordComparison, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
   ) throws(DocumentStoreError) -> StoreAgreement {
-    let (moment, (names, indexes)) = try moment { [indexes] in
+    let (snapshot, (names, indexes)) = try byteSnapshot { [indexes] in
       indexes.state.withLock { ($0.names, $0.indexes) }
     }
     let (shapes, total) = (self.indexes.shapes.table, bytes.count)
     var agreement = StoreAgreement(indexes: indexes.count + (names == nil ? 0 : 1))
     var counts = indexes.map { _ in 0 }
     var problem: DocumentStoreError?
-    try readAll(moment) { ordinal, key, record in
+    try readAll(snapshot) { ordinal, key, record in
       guard problem == nil, DocumentKey.isOfDocument(key),
         let path = DocumentKey.decode(key)
       else { return }

@@ -5,14 +5,14 @@ import ByteStore
 extension DocumentStore {
   /// The ids of all collections at any depth, each once.
   public func collectionGroups() throws(DocumentStoreError) -> [String] {
-    let (moment, names) = try snapshotWithNames()
-    let pooled = moment.takeBuffer()
-    defer { moment.giveBack(pooled) }
+    let (snapshot, names) = try snapshotWithNames()
+    let pooled = snapshot.takeBuffer()
+    defer { snapshot.giveBack(pooled) }
     var ids: [String] = []
     var cursor = try names.cursor()
     while try cursor.next() {
       do throws(ByteStoreError) {
-        guard try moment.read(cursor.ordinal, into: &pooled.buffer) else { continue }
+        guard try snapshot.read(cursor.ordinal, into: &pooled.buffer) else { continue }
       } catch {
         throw DocumentStoreError(error)
       }
@@ -44,10 +44,10 @@ extension DocumentStore {
     return found
   }
 
-  func snapshotWithNames() throws(DocumentStoreError) -> (ReadView, OrderedIndex) {
+  func snapshotWithNames() throws(DocumentStoreError) -> (Snapshot, OrderedIndex) {
     while true {
-      let (moment, names) = try moment { [indexes] in indexes.state.withLock { $0.names?.tree } }
-      if let names { return (moment, names) }
+      let (snapshot, names) = try byteSnapshot { [indexes] in indexes.state.withLock { $0.names?.tree } }
+      if let names { return (snapshot, names) }
       try rebuildNames()
     }
   }

@@ -9,8 +9,8 @@ extension DocumentStore {
   /// The number of user documents in one snapshot. Reads pages of the name index and no documents.
   package func documentCount() throws(DocumentStoreError) -> Int {
     while true {
-      let (moment, names) = try snapshotWithNames()
-      defer { withExtendedLifetime(moment) {} }
+      let (snapshot, names) = try snapshotWithNames()
+      defer { withExtendedLifetime(snapshot) {} }
       do throws(DocumentStoreError) {
         return names.count - (try names.reservedCount())
       } catch {

@@ -145,9 +145,9 @@ extension DocumentStore {
   }
 
   private func leastEntry(from first: UInt64, before end: UInt64) throws(DocumentStoreError) -> UInt64? {
-    let (moment, _) = try moment {}
+    let (snapshot, _) = try byteSnapshot {}
     var least: UInt64?
-    try readAll(moment) { _, key, _ in
+    try readAll(snapshot) { _, key, _ in
       guard let number = FeedFormat.number(of: key), first <= number, number < least ?? end else { return }
       least = number
     }

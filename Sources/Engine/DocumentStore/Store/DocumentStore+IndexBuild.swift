@@ -38,13 +38,13 @@ extension DocumentStore {
       guard indexes.state.withLock({ $0.names == nil }) else { return }
       // Block commits meanwhile. This is rare, and only keys are read.
       try pipeline.whileQuiescent { () throws(DocumentStoreError) in
-        let (moment, _) = try moment {}
+        let (snapshot, _) = try byteSnapshot {}
         var tree = IndexSet.NameTree()
         var sorter = OrderedIndexSorter()
         let knowsShapes = indexes.shapes.knowsIDs
         let shapes = indexes.shapes.table
         var nextShape = 0
-        try read(moment) { ordinal, key, record in
+        try read(snapshot) { ordinal, key, record in
           if !knowsShapes { nextShape = max(nextShape, RecordCodec.nextShape(after: record, shapes)) }
           guard let path = DocumentKey.decode(key) else { return }
           let key = StoredKey.of(NameKey.encode(path))
@@ -61,8 +61,8 @@ extension DocumentStore {
     }
   }
 
-  /// Rebuilds a declared index that was lost. If that fails, queries continue without it. False if the
-  /// build was ended.
+  /// Rebuilds a declared index that was lost. If that fails, queries continue without it. Returns false if
+  /// the build was cancelled.
   func rebuildLost(
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
@@ -78,8 +78,8 @@ extension DocumentStore {
   }
 
   /// Builds an index unless it exists. `progress` cancels the build by returning false. The result is then
-  /// false, and no index exists; the same holds after an error. `isWanted` also cancels it, is not user
-  /// code, and must not block. The indexes in `spared` are not dropped to make room.
+  /// false. After a cancellation or an error, no index exists. `isWanted` can also cancel the build. It is
+  /// not user code, and it must not block. The indexes in `spared` are not dropped to make room.
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
@@ -133,7 +133,7 @@ extension DocumentStore {
   }
 
   /// Runs user code, which may itself need an index built, even this one. Another thread that waits for its
-  /// turn gets it meanwhile, so two builds can use memory at the same time.
+  /// turn to build gets the turn meanwhile, so two builds can use memory at the same time.
   private func outsideBuildTurn<Result>(_ body: () -> Result) -> Result {
     endTurn()
     defer { building.withLock { $0.running += 1 } }
@@ -163,7 +163,7 @@ extension DocumentStore {
     _ definition: IndexDefinition, _ isForQuery: Bool, ifLost: Bool, _ spared: [IndexDefinition],
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
-    let (moment, begun) = try moment { [indexes] in
+    let (snapshot, begun) = try byteSnapshot { [indexes] in
       indexes.state.withLock { state -> (id: UInt32, names: OrderedIndex?, isAutomatic: Bool)? in
         let isLost = state.isLost(definition)
         guard isLost || !ifLost else { return nil }
@@ -179,7 +179,7 @@ extension DocumentStore {
     guard let (id, names, isAutomatic) = begun else { return .dropped }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
-      guard try fill(&index, moment, names, progress) else {
+      guard try fill(&index, snapshot, names, progress) else {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
         return .ended
       }
@@ -193,7 +193,7 @@ extension DocumentStore {
   /// Fills an empty index with the keys of all documents in a snapshot. `names` is the snapshot's name
   /// index, if known. False if `progress` ended the build.
   func fill(
-    _ index: inout ManagedIndex, _ moment: ReadView, _ names: OrderedIndex?,
+    _ index: inout ManagedIndex, _ snapshot: Snapshot, _ names: OrderedIndex?,
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     let definition = index.definition
@@ -202,7 +202,7 @@ extension DocumentStore {
     var long = 0
     var numbers = NumberCounts()
     let ordinals = Self.ordinals(ofGroup: definition.collectionID, in: names)
-    let total = Double(max(ordinals?.count ?? moment.keyCount, 1))
+    let total = Double(max(ordinals?.count ?? snapshot.count, 1))
     var seen = 0.0
     defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
     var shouldContinue = progress(IndexProgress(step: .reading, fraction: 0))
@@ -210,7 +210,7 @@ extension DocumentStore {
     let shapes = indexes.shapes.table
     var group: [UInt8] = []
     DocumentKey.append(definition.collectionID, to: &group)
-    try read(moment, ordinals) { ordinal, key, record in
+    try read(snapshot, ordinals) { ordinal, key, record in
       seen += 1
       if seen.remainder(dividingBy: 4096) == 0 {
         shouldContinue = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
@@ -304,21 +304,21 @@ extension DocumentStore {
 
   /// Calls `body` with stored documents, given their ordinals or nil for all, until it returns false.
   private func read(
-    _ moment: ReadView, _ ordinals: [UInt32]?,
+    _ snapshot: Snapshot, _ ordinals: [UInt32]?,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Bool
   ) throws(DocumentStoreError) {
     guard let ordinals else {
       var shouldContinue = true
-      return try read(moment) { ordinal, key, record in
+      return try read(snapshot) { ordinal, key, record in
         if shouldContinue { shouldContinue = body(ordinal, key, record) }
       }
     }
-    let pooled = moment.takeBuffer()
-    defer { moment.giveBack(pooled) }
+    let pooled = snapshot.takeBuffer()
+    defer { snapshot.giveBack(pooled) }
     for start in stride(from: 0, to: ordinals.count, by: 256) {
       let wave = Array(ordinals[start..<min(start + 256, ordinals.count)])
       do throws(ByteStoreError) {
-        let isComplete = try moment.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
+        let isComplete = try snapshot.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
           body(ordinal, key, record)
         }
         guard isComplete else { return }
@@ -330,17 +330,17 @@ extension DocumentStore {
 
   /// Calls `body` with every stored document.
   func read(
-    _ moment: ReadView, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
+    _ snapshot: Snapshot, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Void
   ) throws(DocumentStoreError) {
-    try readAll(moment) { ordinal, key, value in
+    try readAll(snapshot) { ordinal, key, value in
       if DocumentKey.isOfDocument(key) { body(ordinal, key, value) }
     }
   }
 
   /// Calls `body` with every key, its ordinal, and its value.
   func readAll(
-    _ moment: ReadView, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
+    _ snapshot: Snapshot, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try moment.forEach(body) } catch { throw DocumentStoreError(error) }
+    do throws(ByteStoreError) { try snapshot.forEach(body) } catch { throw DocumentStoreError(error) }
   }
 }

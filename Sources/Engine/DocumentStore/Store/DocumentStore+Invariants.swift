@@ -10,7 +10,7 @@ extension DocumentStore {
   /// Describes the first index that disagrees with the documents; nil if all agree. Reads the whole store.
   /// Throws if a document or an index page cannot be read.
   package func invariantBroken() throws(DocumentStoreError) -> String? {
-    let (moment, (names, indexes, lost)) = try moment { [indexes] in
+    let (snapshot, (names, indexes, lost)) = try byteSnapshot { [indexes] in
       indexes.state.withLock { ($0.names, $0.indexes, $0.lost) }
     }
     var expectedNames = ScannedKeys()
@@ -20,7 +20,7 @@ extension DocumentStore {
     var problem: DocumentStoreError?
     let shapes = self.indexes.shapes.table
     var definitions: [Shape] = []
-    try readAll(moment) { ordinal, key, record in
+    try readAll(snapshot) { ordinal, key, record in
       if let id = Shape.id(of: key) {
         definitions.append(Shape(id: id, definition: record) ?? Shape(id: id, names: []))
       }

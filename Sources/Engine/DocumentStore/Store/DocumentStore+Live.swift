@@ -4,10 +4,10 @@ import ByteStore
 public import Dispatch
 
 extension DocumentStore {
-  /// Calls `handler` on `queue` with the result of a query, and again with each state that a commit
-  /// creates. The first call has the current result, later ones have the changes, too. States arrive in
-  /// commit order. If the handler is slower than the commits, it gets the latest state, with all changes
-  /// since its last call.
+  /// Calls `handler` on `queue` with the result of a query, and again with each state that a commit creates.
+  /// The first call has the current result. Later calls also have the changes. States arrive in commit order.
+  /// If the handler is slower than the commits, it gets the latest state, with all changes since its last
+  /// call.
   ///
   /// A commit returns after its states are on the queues. A handler may listen, remove, and commit. Throws
   /// the errors of the query itself. A later error ends the listening and is passed to the handler.

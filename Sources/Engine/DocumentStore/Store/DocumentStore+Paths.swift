@@ -5,9 +5,9 @@ import ByteStore
 extension DocumentStore {
   /// The paths of all user documents, unordered. Reserved documents are left out.
   package func userPaths() throws(DocumentStoreError) -> [DocumentPath] {
-    let (moment, _) = try moment {}
+    let (snapshot, _) = try byteSnapshot {}
     var paths: [DocumentPath] = []
-    try readAll(moment) { _, key, _ in
+    try readAll(snapshot) { _, key, _ in
       guard DocumentKey.isOfDocument(key), let path = DocumentKey.decode(key),
         (try? path.check()) != nil
       else { return }

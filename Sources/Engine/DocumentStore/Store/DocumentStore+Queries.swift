@@ -250,7 +250,7 @@ extension DocumentStore {
     var rounds = 0
     var isIndexImpossible = false
     while true {
-      let (moment, (view, position)) = try moment { [indexes, publications] in
+      let (snapshot, (view, position)) = try byteSnapshot { [indexes, publications] in
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
@@ -292,7 +292,7 @@ extension DocumentStore {
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
-        let run = QueryRun(plan, moment, view, indexes.shapes.table, storePath: path)
+        let run = QueryRun(plan, snapshot, view, indexes.shapes.table, storePath: path)
         let result = try body(run)
         return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }
@@ -302,8 +302,15 @@ extension DocumentStore {
   /// Maximum number of attempts to build missing indexes.
   private static let roundsMax = 3
 
-  func moment<Result>(_ body: () -> Result) throws(DocumentStoreError) -> (ReadView, Result) {
-    do throws(ByteStoreError) { return try bytes.moment(body) } catch { throw DocumentStoreError(error) }
+  /// The byte store's snapshot of the last commit, and the result of `body` at the same commit.
+  func byteSnapshot<Result>(
+    alongside body: () -> Result
+  ) throws(DocumentStoreError) -> (Snapshot, Result) {
+    do throws(ByteStoreError) {
+      return try bytes.snapshot(alongside: body)
+    } catch {
+      throw DocumentStoreError(error)
+    }
   }
 }
 

@@ -78,7 +78,7 @@ private final class RecordInspector: EntryJudge {
   private var undecodable = UndecodableEntries()
   /// Number of records per undefined shape id.
   private var recordsPerMissingShape: [Int: Int] = [:]
-  /// These counts from an earlier pass. The first record of each shape then reports for all of them.
+  /// The counts of an earlier pass. The first record of each shape then reports for all records of the shape.
   private var earlierCounts: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {

@@ -1,12 +1,6 @@
 // Runs transactions and retries them after conflicts.
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension DocumentStore {
   /// The default number of attempts.

@@ -30,9 +30,9 @@ public final class DocumentStore: Sendable {
     package var blobs = BlobStore.Options()
     /// Size of the byte store's cache for segment pages; nil for a fraction of the machine's memory.
     package var cacheBytesMax: Int?
-    /// Memory limit for all automatic indexes together; nil for a quarter of the machine's memory. Beyond
-    /// it, the least recently used ones are dropped, and rebuilt when a query needs them. Indexes from
-    /// `createIndex` are never dropped.
+    /// Memory limit for all automatic indexes together; nil for a quarter of the machine's memory. Beyond the
+    /// limit, the least recently used automatic indexes are dropped. They are rebuilt when a query needs
+    /// them. Indexes from `createIndex` are never dropped.
     public var automaticIndexBytesMax: Int?
     /// Hooks for tests that schedule threads from a random source.
     package var pauses: (any StorePauses)?
@@ -230,7 +230,7 @@ public final class DocumentStore: Sendable {
     try finish(try begin(mutations))
   }
 
-  /// The first half of a commit, for callers with many commits that do not wait for each. It fixes the
+  /// The first half of a commit, for callers that start many commits without waiting for each. It fixes the
   /// commit's place in the order. It waits only for disk reads, and for write throttling if flushes fall
   /// behind. The caller must pass the result to `finish`.
   package func begin(

@@ -26,11 +26,11 @@ public final class FeedConsumer: Sendable {
     cursor = Locked(position)
   }
 
-  /// The position of the last commit that was read. After opening, that of the last acknowledged one.
+  /// The position of the last commit that was read or, after opening, of the last acknowledged commit.
   public var position: FeedPosition { FeedPosition(cursor.withLock { $0 }) }
 
-  /// The next commits in order; empty if there are none yet. Throws `feedTruncated` if some of them are no
-  /// longer kept; `skipToStart` continues with the oldest ones left.
+  /// The next commits in order; empty if there are none yet. Throws `feedTruncated` if some of these commits
+  /// are no longer kept. `skipToStart` then continues with the oldest commit that is kept.
   public func read(max: Int = 100) throws(DocumentStoreError) -> [FeedCommit] {
     try cursor.withLock { cursor throws(DocumentStoreError) in
       let (commits, end) = try store.changes(after: cursor, max: max)

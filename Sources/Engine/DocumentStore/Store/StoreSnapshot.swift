@@ -24,9 +24,8 @@ public final class StoreSnapshot: Sendable {
   private let state: Locked<State?>
 
   private struct State {
-    var moment: ReadView
+    var snapshot: Snapshot
     var view: IndexView
-    var pinSnapshot: SnapshotPin
     /// Indexes that cannot be built, because a record cannot be decoded.
     var impossible: [IndexDefinition] = []
   }
@@ -34,14 +33,24 @@ public final class StoreSnapshot: Sendable {
   init(of store: DocumentStore) throws(DocumentStoreError) {
     self.store = store
     while true {
-      let (moment, view) = try store.moment { [indexes = store.indexes] in indexes.view() }
+      let (snapshot, view) = try Self.pinned(store) { [indexes = store.indexes] in indexes.view() }
       guard let view else {
         try store.rebuildNames()
         continue
       }
-      time = moment.stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: moment.stamp))
-      state = Locked(State(moment: moment, view: view, pinSnapshot: store.bytes.pinSnapshot(moment)))
+      time = snapshot.stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: snapshot.stamp))
+      state = Locked(State(snapshot: snapshot, view: view))
       return
+    }
+  }
+
+  private static func pinned<Result>(
+    _ store: DocumentStore, alongside body: () -> Result
+  ) throws(DocumentStoreError) -> (Snapshot, Result) {
+    do throws(ByteStoreError) {
+      return try store.bytes.pinnedSnapshot(alongside: body)
+    } catch {
+      throw DocumentStoreError(error)
     }
   }
 
@@ -63,18 +72,16 @@ public final class StoreSnapshot: Sendable {
 
   /// The document at a path; nil if it does not exist.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
-    let moment = try opened().moment
-    let pooled = moment.takeBuffer()
-    defer { moment.giveBack(pooled) }
+    let snapshot = try opened().snapshot
+    let pooled = snapshot.takeBuffer()
+    defer { snapshot.giveBack(pooled) }
     do throws(ByteStoreError) {
-      guard try moment.read(DocumentKey.encode(path), into: &pooled.buffer) else { return nil }
+      guard try snapshot.read(DocumentKey.encode(path), into: &pooled.buffer) else { return nil }
     } catch {
       throw DocumentStoreError(error)
     }
     do throws(RecordError) {
-      return try pooled.buffer.withEntry { _, record throws(RecordError) in
-        try StoredDocument(path: path, record: record, store.indexes.shapes.table)
-      }
+      return try StoredDocument(path: path, record: pooled.buffer.bytes, store.indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: store.path)
     }
@@ -137,7 +144,7 @@ public final class StoreSnapshot: Sendable {
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(
-            QueryRun(plan, state.moment, view, store.indexes.shapes.table, storePath: store.path))
+            QueryRun(plan, state.snapshot, view, store.indexes.shapes.table, storePath: store.path))
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
@@ -165,13 +172,13 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) {
     try store.build(definition, isAutomatic: true, sparing: needed)
     var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
-    let (now, stored) = try store.moment { [indexes = store.indexes] in
+    let (now, stored) = try store.byteSnapshot { [indexes = store.indexes] in
       indexes.state.withLock { $0.indexes.first { $0.definition == definition } }
     }
-    if let stored, now.sequence == state.moment.sequence {
+    if let stored, now.sequence == state.snapshot.sequence {
       index = stored
     } else {
-      _ = try store.fill(&index, state.moment, state.view.names) { _ in true }
+      _ = try store.fill(&index, state.snapshot, state.view.names) { _ in true }
     }
     let made = index
     self.state.withLock { state in

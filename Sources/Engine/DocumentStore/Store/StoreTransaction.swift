@@ -1,8 +1,8 @@
 // Transactions with optimistic concurrency control.
 //
-// A transaction reads from a snapshot and buffers its writes. When it commits, its reads are validated at
-// its place in the commit order: documents, absent documents, and query results. Transactions do not
-// lock documents and do not block commits. If a concurrent commit invalidated a read, they are retried.
+// A transaction reads from a snapshot and buffers its writes. When it commits, its reads are validated at its
+// place in the commit order: documents, absent documents, and query results. Transactions do not lock
+// documents and do not block commits. If a concurrent commit invalidated a read, the transaction is retried.
 
 import ByteStore
 

@@ -20,7 +20,8 @@ final class ObjectState: StoreAttachment {
     var last: Int64?
   }
 
-  /// Held by a sweep. A second one could mistake contents that the first one moves for unreferenced.
+  /// Held by a sweep. A second sweep could mistake contents that the first sweep moves for unreferenced
+  /// contents.
   let sweeping = Locked(Sweeping())
 
   struct Sweeping { private let place: UInt8 = 0 }
@@ -57,7 +58,8 @@ final class ObjectState: StoreAttachment {
     }
   }
 
-  /// A damaged content was found, and it is unknown which one: none counts as sound any more.
+  /// Called when a damaged content was found and it is unknown which one. Afterwards, no content counts as
+  /// sound.
   func blobsFoundDamaged() { intact.withLock { $0.removeAll() } }
 
   init() {}

@@ -18,8 +18,8 @@ struct PackGarbage {
 
   func bytes(inPack pack: UInt64) -> UInt64 { byPack[pack] ?? 0 }
 
-  /// True if the garbage since the last sweep is an eighth of all packs, and of one full pack at least. A
-  /// sweep that reads all content records is then worthwhile.
+  /// True if the garbage since the last sweep is at least an eighth of all packs, and at least an eighth of
+  /// one full pack. A sweep that reads all content records is then worthwhile.
   func justifySweep(_ options: BlobStore.Options) -> Bool {
     sinceSweep > 0 && sinceSweep >= max(bytesOfPacks, options.packBytesMax) / 8
   }

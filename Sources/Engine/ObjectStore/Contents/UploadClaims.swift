@@ -24,7 +24,7 @@ final class UploadClaims: Sendable {
 
   func end(_ number: StagedNumber) { state.withLock { _ = $0.active.remove(number) } }
 
-  /// Runs `body` while no other thread can work on the upload. Nil if one does.
+  /// Runs `body` while no other thread can work on the upload. Returns nil if another thread works on it.
   func withClaim<Value>(
     _ number: StagedNumber, _ body: () throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value? {

@@ -3,7 +3,8 @@
 //   1. each object's content has a record
 //   2. each content's record belongs to an object
 //
-// It holds the ids of the contents, and of those that objects name: memory grows with the contents alone.
+// The comparison holds the ids of recorded contents and of contents that objects reference. Therefore its
+// memory grows only with the number of contents.
 
 import ByteStore
 package import DocumentStore

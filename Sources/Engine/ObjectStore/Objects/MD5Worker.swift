@@ -1,7 +1,7 @@
 // Computes MD5 of an incoming content in the background.
 //
-// All uploads share a few threads. If none of them gets to run, the thread that delivers the content
-// computes. So an upload never waits for a thread that the system may not provide.
+// All uploads share a few threads. If none of these threads gets to run, the thread that delivers the content
+// computes the digest. So an upload never waits for a thread that the system may not provide.
 
 import ByteStore
 import Dispatch

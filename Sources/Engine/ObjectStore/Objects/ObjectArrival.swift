@@ -53,7 +53,7 @@ package final class ObjectArrival {
     if let piece { md5.update(piece.rawSpan) }
     isRereadingStaged = piece != nil
     if !isRereadingStaged, stored.bytesNoted > writer.byteCount {
-      // A power loss has taken noted bytes, so the next record states the actual count.
+      // A power loss has removed noted bytes, so the next record states the actual count.
       stored.bytesNoted = writer.byteCount
       record = .open
     }
@@ -214,7 +214,7 @@ extension ObjectStore {
       .compactMap(ArrivalRecord.arrival)
   }
 
-  /// Removes an arrival that no thread works on. False if one does.
+  /// Removes an arrival. Returns false if a thread works on it.
   @discardableResult
   package func cancel(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in

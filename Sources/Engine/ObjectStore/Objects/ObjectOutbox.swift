@@ -52,7 +52,7 @@ package struct ObjectOutbox: Sendable {
     try query.ordered(by: OrderBy(.documentID))
   }
 
-  /// Changes of all objects with this name, in any bucket. Settling a change reads only these, even if many
+  /// Changes of all objects with this name, in any bucket. Completing a change reads only these, even if many
   /// others are pending.
   package static func changes(of name: ObjectName) throws(DocumentStoreError) -> StructuredQuery {
     try inOrder(

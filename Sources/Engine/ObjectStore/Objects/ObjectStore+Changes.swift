@@ -228,8 +228,8 @@ extension ObjectStore {
   }
 
   /// Removes the record of the object's previous content if no other object references it. The content's
-  /// latch is then held exclusively. If the latch is taken, checks after the commit instead, because its
-  /// holder may check before that.
+  /// latch is then held exclusively. If the latch is taken, this checks after the commit instead, because the
+  /// latch's holder may check before the commit.
   private func drop(
     _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {

@@ -5,7 +5,8 @@
 //
 //   record of a download   __downloads__ / number as 32 hexadecimal digits
 //
-// Partial files take the user's disk space, so the next process finds and removes those of a dead one.
+// Partial files take the user's disk space, so the next process finds and removes the partial files of a dead
+// process.
 
 package import ByteStore
 package import DocumentStore
@@ -32,7 +33,7 @@ extension ObjectStore {
     state.activeDownloads.withLock { _ = $0.remove(number) }
   }
 
-  /// Commits without waiting for the disk. A power loss can drop it.
+  /// Commits without waiting for the disk. A power loss can drop the commit.
   func note(_ mutation: Mutation) throws(DocumentStoreError) {
     try store.finish(try store.begin([mutation], durability: .buffered))
   }

@@ -94,7 +94,7 @@ extension ObjectStore {
         continue walking
       }
       guard names.count == atOnce, let last = names.last else { return page }
-      // The smallest id after it.
+      // The smallest id after the last one.
       id = last + "\u{1}"
       atOnce = min(2 * atOnce, Self.documentsAtOnceMax)
     }
@@ -107,7 +107,7 @@ extension ObjectStore {
   ) throws(DocumentStoreError) -> ObjectPage {
     var start: String?
     if let entry, entry != prefix {
-      // The smallest id after it.
+      // The smallest id after the entry.
       start =
         ObjectEntry.isFolder(entry) ? ShiftedText.endID(ofFolder: entry) : ShiftedText.id(of: entry) + "\u{1}"
     }

@@ -68,12 +68,12 @@ extension ObjectStore {
     state.garbage.withLock { $0.endSweep(left, removed: all) }
   }
 
-  /// Removes those of the packs that no record references, and returns them.
+  /// Removes the packs that no record references, and returns the removed packs.
   private func remove(
     _ packs: [UInt64], _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> [UInt64] {
     guard !packs.isEmpty else { return [] }
-    // A record may reference a frame that the scan did not find; it keeps its pack.
+    // A record may reference a frame that the scan did not find. Such a record keeps its pack.
     let named = try packsInUse()
     let doomed = packs.filter { !named.contains($0) }
     try syncBuffered()

@@ -71,6 +71,17 @@ package struct ObjectStore: Sendable {
     }
   }
 
+  /// Fills `bytes` from `offset` of a content on. The content must not end earlier.
+  package static func fill(
+    _ bytes: inout [UInt8], from reader: BlobReader, at offset: UInt64
+  ) throws(DocumentStoreError) {
+    do throws(ByteStoreError) {
+      try reader.fill(&bytes, at: offset)
+    } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
   /// Whether a read found the content damaged since the store was opened, and no sound copy was stored
   /// since.
   package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }

@@ -1,9 +1,9 @@
 // Receives a content that is uploaded to an object.
 //
-// The first 1 MiB stays in memory. After that, or when the upload is paused, the content is staged in a
-// file. A record says what it is for, so the upload can be resumed after a restart. The commit that creates
-// the object removes the record. MD5, which the API requires in addition to the SHA-256 id of the content,
-// is computed concurrently.
+// The first 1 MiB stays in memory. After that, or when the upload is paused, the content is staged in a file.
+// A record names the object, so the upload can be resumed after a restart. The commit that creates the object
+// removes the record. MD5, which the API requires in addition to the SHA-256 id of the content, is computed
+// concurrently.
 
 package import ByteStore
 package import DocumentStore
@@ -191,7 +191,7 @@ extension ObjectStore {
     }
   }
 
-  /// Removes an upload that no thread works on. False if one does.
+  /// Removes an upload. Returns false if a thread works on it.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in

@@ -36,8 +36,8 @@ extension Check {
     opened.last = source.header.position
   }
 
-  /// Entries that the layer above has kept here as well, as far as they can be read; what is wrong with a
-  /// page is told elsewhere.
+  /// Inspects the entries that the upper layer keeps in the checkpoint, as far as they can be read. Damaged
+  /// pages are reported elsewhere.
   func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
     guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
     for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
@@ -50,9 +50,7 @@ extension Check {
     _ entry: Manifest.Checkpoint, _ file: TolerantFile
   ) throws(ByteStoreError) -> CheckpointFile? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
-    let (_, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
-      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
-    }
+    let (_, damage) = try CheckpointHeader.decode(page, file: file.path)
     if let damage {
       report.add(damage)
       return nil
@@ -101,7 +99,7 @@ extension Check {
     if let loaded { opened.table = SharedKeyDirectory(loaded, opened.table.cache, path: directory.path) }
   }
 
-  /// Checks that the free list contains each free ordinal once, and no others.
+  /// Checks that the free list contains each free ordinal once, and no other ordinals.
   private mutating func checkFreeList(_ table: KeyDirectory, _ source: CheckpointFile) {
     let free = table.freeOrdinals
     let isValid =
@@ -123,13 +121,5 @@ extension Check {
       Damage(
         file: opened.checkpoint?.path ?? directory.path, offset: 0, expected: "a table that keeps its rules",
         found: "one in which \(broken)"))
-  }
-}
-
-extension CheckpointFormat {
-  /// Whether the page's checksum is correct.
-  static func isValid(_ page: RawSpan, file: RandomID, offset: UInt64, _ broken: Rule?) -> Bool {
-    var trailer = ByteReader(page.extracting(droppingFirst: pageBytes - 4))
-    return trailer.uint32() == checksum(ofPage: page, file: file, offset: offset, broken: broken)
   }
 }

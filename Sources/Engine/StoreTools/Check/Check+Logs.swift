@@ -46,9 +46,7 @@ extension Check {
   }
 
   mutating func logHeader(_ bytes: [UInt8], _ file: TolerantFile) throws(ByteStoreError) -> LogHeader? {
-    let (header, damage) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
-      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
-    }
+    let (header, damage) = try LogHeader.decode(bytes, file: file.path)
     if let damage { report.add(damage) }
     return damage == nil ? header : nil
   }

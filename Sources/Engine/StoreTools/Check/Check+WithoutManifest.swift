@@ -35,9 +35,7 @@ extension Check {
     guard let page = try file.read(CheckpointFormat.pageBytes, at: 0) else {
       return report.add(file.unreadable(0, "a checkpoint's header"))
     }
-    let (header, damage) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
-      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
-    }
+    let (header, damage) = try CheckpointHeader.decode(page, file: file.path)
     if let damage { report.add(damage) }
     guard let header else { return }
     try file.forEachPage(
@@ -47,7 +45,7 @@ extension Check {
       let offset = UInt64((page + 1) * CheckpointFormat.pageBytes)
       advance(UInt64(CheckpointFormat.pageBytes), file.name)
       guard let bytes,
-        CheckpointFormat.isValid(bytes, file: header.fileID, offset: offset, platform.brokenRule)
+        bytes.hasPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
       else {
         return report.add(file.damage(offset, "a page that has its checksum", "bytes that have another"))
       }

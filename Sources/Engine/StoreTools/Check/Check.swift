@@ -7,21 +7,14 @@
 //   5. segments    header, dictionary, run table, every page, every entry; compared with the key
 //                  directory
 //   6. logs        header, every frame, the end (C9); each commit is applied to the key directory
-//   7. contents    those that records name, verified against their digests
+//   7. contents    contents that records name, verified against their digests
 //   8. leftovers   files that no manifest names
 //
 // A finding never ends the check. Checks that depend on damaged bytes are skipped, so that one fault is
 // not reported a thousand times.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Checks a store that is not open. Nothing on disk changes except the lock.
@@ -221,9 +214,7 @@ struct Check {
       report.add(file.unreadable(0, "a manifest"))
       return nil
     }
-    let (manifest, damage) = try VersionedHeader.decode(bytes, file.path, supported: Manifest.version) {
-      bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: file.path)
-    }
+    let (manifest, damage) = try Manifest.decode(bytes, file: file.path)
     if let damage { report.add(damage) }
     advance(UInt64(bytes.count), StoreFile.manifest)
     return manifest

@@ -2,7 +2,7 @@
 
 package import ByteStore
 
-/// Returns what is wrong with a key and its value, or nil. The upper layer knows what is valid.
+/// Returns the problem with a key and its value, or nil. The upper layer decides what is valid.
 package typealias EntryInspector = (_ key: RawSpan, _ value: RawSpan) -> String?
 
 /// Returns entries that must exist, from the payloads of a checkpoint's regions; nil stands for a

@@ -10,7 +10,7 @@ struct KeyDirectoryCheck {
   let table: KeyDirectory
   /// The fingerprint of each ordinal's key; 0 if the ordinal is unused, or by coincidence.
   private var fingerprints: [UInt32]
-  /// A bit per ordinal: its entry was found.
+  /// One bit per ordinal: whether its entry was found.
   private var isFound: [UInt64]
   /// The unreadable pages of each slot.
   private var damagedPages: [Int: [Range<Int>]] = [:]
@@ -48,7 +48,7 @@ struct KeyDirectoryCheck {
     return page
   }
 
-  /// Passes every slot to `visit` whose entry is missing from a segment that was checked.
+  /// Passes to `visit` every slot whose entry is missing from a segment that was checked.
   func forEachMissing(_ visit: (_ ordinal: UInt32, _ location: Location) -> Void) {
     table.slots.forEachSlot { _, ordinal in
       let isFound = self.isFound[Int(ordinal) / 64] >> UInt64(ordinal % 64) & 1 == 1

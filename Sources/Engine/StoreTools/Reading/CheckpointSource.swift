@@ -17,9 +17,7 @@ struct CheckpointSource {
     _ file: TolerantFile, _ entry: Manifest.Checkpoint?, _ platform: Platform
   ) throws(ByteStoreError) -> CheckpointSource? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
-    let (header, _) = try VersionedHeader.decode(page, file.path, supported: CheckpointFormat.version) {
-      page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: file.path)
-    }
+    let (header, _) = try CheckpointHeader.decode(page, file: file.path)
     if let header { return CheckpointSource(file: file, header: header, broken: platform.brokenRule) }
     let raw = page.count == CheckpointFormat.pageBytes ? RandomID(page[16..<32]) : nil
     for fileID in [entry?.fileID, raw].compactMap(\.self) {
@@ -64,7 +62,7 @@ struct CheckpointSource {
 
   private func region(of page: RawSpan, _ index: Int) -> CheckpointRegion? {
     let offset = UInt64(index * CheckpointFormat.pageBytes)
-    guard CheckpointFormat.isValid(page, file: header.fileID, offset: offset, broken) else { return nil }
+    guard page.hasPageChecksum(file: header.fileID, offset: offset, broken: broken) else { return nil }
     var trailer = ByteReader(page.extracting(droppingFirst: CheckpointFormat.payloadBytes))
     return trailer.uint32().map { CheckpointRegion(rawValue: $0) }
   }

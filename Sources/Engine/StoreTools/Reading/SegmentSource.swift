@@ -1,9 +1,9 @@
 // Reads a segment that may be damaged: every valid page can be read, whatever else is wrong.
 //
-// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both
-// its position and the id. If the header is damaged, the id from the manifest and the one in the header
-// are tried on the pages. The length of a run follows from its entry. Only the dictionary needs the
-// header. If either of them is damaged, an equal dictionary of another segment is used.
+// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both its
+// position and the id. If the header is damaged, the id from the manifest and the id in the header are tried
+// on the pages. The length of a run follows from its entry. Only the dictionary needs the header. If the
+// header or the dictionary is damaged, an equal dictionary of another segment is used.
 
 import ByteStore
 
@@ -34,9 +34,7 @@ struct SegmentSource {
       let source = try recovered(file, entry, number, page: [], damage, dictionaries, platform)
       return (source, source?.damages ?? [damage])
     }
-    let (header, damage) = try VersionedHeader.decode(
-      page, file.path, supported: SegmentFormat.version
-    ) { page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: file.path) }
+    let (header, damage) = try SegmentHeader.decode(page, file: file.path)
     guard let header else {
       let source = try recovered(file, entry, number, page: page, damage, dictionaries, platform)
       return (source, source?.damages ?? [damage].compactMap(\.self))
@@ -134,7 +132,7 @@ struct SegmentSource {
     case run(Int, pages: Int)
   }
 
-  /// Passes every valid page and run to `body`, and the pages of invalid ones to `damaged`.
+  /// Passes every valid page and run to `body`, and the pages of damaged pages and runs to `damaged`.
   func forEachPiece(
     _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -220,10 +218,7 @@ struct SegmentSource {
 
   private func isValid(_ page: RawSpan, at offset: UInt64) -> Bool {
     guard page.byteCount >= SegmentFormat.pageBytes else { return false }
-    var trailer = ByteReader(page.extracting(droppingFirst: page.byteCount - 4))
-    let checksum = SegmentFormat.checksum(
-      ofPage: page, file: fileID, offset: offset, broken: platform.brokenRule)
-    return trailer.uint32() == checksum || platform.brokenRule == .checkPages
+    return page.hasPageChecksum(file: fileID, offset: offset, broken: platform.brokenRule)
   }
 
   private func wrong(_ offset: UInt64) -> Damage {
@@ -359,11 +354,9 @@ extension SegmentHeader {
     let model = SegmentHeader(fileID: .zero, storeID: .zero, number: FileNumber(0), asOf: .none).encoded()
     var repaired = page
     for range in [0..<16, 96..<98] { repaired.replaceSubrange(range, with: model[range]) }
-    var checksum = Checksum()
-    checksum.update(repaired.rawSpan.extracting(first: SegmentFormat.headerBytes - 4))
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: checksum.value)
-    repaired.replaceSubrange(SegmentFormat.headerBytes - 4..<SegmentFormat.headerBytes, with: bytes)
+    var fields = Array(repaired[..<(SegmentFormat.headerBytes - 4)])
+    fields.appendChecksum()
+    repaired.replaceSubrange(..<SegmentFormat.headerBytes, with: fields)
     guard let header = try? SegmentHeader(decoding: repaired.rawSpan, file: "") else { return nil }
     self = header
   }

@@ -1,14 +1,7 @@
 // Reads files that may be damaged. An unreadable page does not prevent reading the others.
 
 import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A file, open for reading whatever there is.
 struct TolerantFile {

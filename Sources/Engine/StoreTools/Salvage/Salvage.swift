@@ -1,4 +1,4 @@
-// Builds a store from all that is readable in a damaged one, and quarantines the originals.
+// Builds a store from all readable data of a damaged store, and quarantines the originals.
 //
 //   1. lock
 //   2. resume    complete a salvage that was interrupted during its switch
@@ -8,7 +8,7 @@
 //   5. base      choose the checkpoint that explains most, which decides which entries are live
 //                (SalvageCheckpoint)
 //   6. table     add entries, then commits; remove definitions that the upper layer cannot decode; then
-//                add missing entries from the contexts of logs and from checkpoints (SalvageTable)
+//                add missing entries from the contexts of logs and from checkpoints (SalvageKeyDirectory)
 //   7. judge     remove entries that the upper layer cannot decode
 //   8. write     write segments, a checkpoint and a manifest of a new store, with salvaged names
 //   9. switch    quarantine the originals, and rename the new files (SalvageDirectory)
@@ -18,14 +18,7 @@
 // keys. The new store has a new id, so that a file in quarantine is never taken for a part of it.
 
 package import ByteStore
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 extension ByteStore {
   /// Builds a store that opens from all that is readable. A healthy store is left alone.

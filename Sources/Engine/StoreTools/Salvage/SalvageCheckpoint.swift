@@ -1,4 +1,4 @@
-// Judges the entries of segments by a checkpoint that may be damaged: which one is the value of its key.
+// Judges the entries of segments by a checkpoint that may be damaged: which entry is the value of its key.
 
 import ByteStore
 

@@ -126,8 +126,8 @@ struct SalvageKeyDirectory {
     guard sequence.value <= CheckpointFormat.sequenceMax else { return }
     let newest = segments.map(\.header.asOf).max() ?? .none
     if judge?.position == nil, sequence <= newest {
-      // A checkpoint would tell that the segments contain the commit. Without one, each key is decided
-      // by the commit number of its segment.
+      // A checkpoint would show whether the segments contain the commit. Without a checkpoint, each key is
+      // decided by the commit number of its segment.
       try applyInPart(commit, sequence)
       return
     }
@@ -259,7 +259,7 @@ struct SalvageKeyDirectory {
   /// number is reused.
   mutating func finish() -> KeyDirectory {
     var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
-    // The log after a missing one records where that ended.
+    // The log after a missing log records where the missing log ended.
     evidence += sources.logs.compactMap { $0.header?.previous.sequence.value }
     evidence += sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence.value)
     evidence += sources.manifest?.logs.compactMap { $0.end?.sequence.value } ?? []

@@ -14,11 +14,11 @@ package struct SalvageReport: Sendable, Equatable {
   }
 
   package enum CheckpointUse: String, Sendable {
-    /// It identified the current value of each key.
+    /// The checkpoint identified the current value of each key.
     case whole
-    /// For some keys the newest entry found was used.
+    /// For some keys, the newest entry found was used.
     case partial
-    /// For all keys the newest entry found was used.
+    /// For all keys, the newest entry found was used.
     case none
   }
 
@@ -37,9 +37,9 @@ package struct SalvageReport: Sendable, Equatable {
   package var keys = 0
   /// Entries that the upper layer cannot decode. They are only in the quarantined files.
   package var undecodable = UndecodableEntries()
-  /// An upper bound for the keys that had been deleted, or whose later value is lost.
+  /// An upper bound for the number of keys that had been deleted, or whose later value is lost.
   package var keysPossiblyStale = 0
-  /// The number of lost entries according to the checkpoint; nil if it does not tell.
+  /// The number of lost entries according to the checkpoint; nil if the checkpoint does not show it.
   package var entriesLost: Int?
   package var checkpoint = CheckpointUse.none
   package var commitsApplied = 0

@@ -3,8 +3,7 @@
 //   1. heads     the first page of every file gives its kind and its store
 //   2. store     choose the store of most files; quarantined files count only if there are no others
 //   3. sources   use the files of that store, and the files whose store is unknown
-//   4. the rest  report possible commits of the current log that neither it nor another file proves or
-//                rules out
+//   4. the rest  report possible commits of the current log that no file proves or rules out
 //
 // A file with a damaged header is classified by its name.
 
@@ -110,23 +109,15 @@ struct SalvageSources {
     switch head.kind {
     case .manifest:
       let bytes = try file.read(Manifest.bytesMax, at: 0) ?? []
-      head.manifest = try VersionedHeader.decode(bytes, path, supported: Manifest.version) {
-        bytes throws(ByteStoreError) in try Manifest(decoding: bytes, file: path)
-      }.header
+      head.manifest = try Manifest.decode(bytes, file: path).header
       head.storeID = head.manifest?.storeID
     case .log:
-      head.storeID = try VersionedHeader.decode(page, path, supported: LogFormat.version) {
-        page throws(ByteStoreError) in try LogHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try LogHeader.decode(page, file: path).header?.storeID
     case .segment:
-      head.storeID = try VersionedHeader.decode(page, path, supported: SegmentFormat.version) {
-        page throws(ByteStoreError) in try SegmentHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try SegmentHeader.decode(page, file: path).header?.storeID
     case .checkpoint:
       let page = Array(page.prefix(CheckpointFormat.pageBytes))
-      head.storeID = try VersionedHeader.decode(page, path, supported: CheckpointFormat.version) {
-        page throws(ByteStoreError) in try CheckpointHeader(decoding: page, file: path)
-      }.header?.storeID
+      head.storeID = try CheckpointHeader.decode(page, file: path).header?.storeID
     }
   }
 
@@ -139,8 +130,8 @@ struct SalvageSources {
 
   private static func kind(ofBytes bytes: [UInt8]) -> FileKind? {
     let kinds: [([UInt8], FileKind)] = [
-      (Manifest.magic, .manifest), (LogFormat.magic, .log), (SegmentFormat.magic, .segment),
-      (CheckpointFormat.magic, .checkpoint),
+      (Manifest.signature.magic, .manifest), (LogHeader.signature.magic, .log),
+      (SegmentHeader.signature.magic, .segment), (CheckpointHeader.signature.magic, .checkpoint),
     ]
     return kinds.first { bytes.starts(with: $0.0) }?.1
   }
@@ -198,8 +189,8 @@ struct SalvageSources {
     }
   }
 
-  /// Reads segments and sorts them by number, which is the order of their creation. Damaged ones are
-  /// read last, because they may need the dictionary of another segment.
+  /// Reads segments and sorts them by number, which is the order of their creation. Damaged segments are read
+  /// last, because they may need the dictionary of another segment.
   private mutating func readSegments(_ heads: [Head]) throws(ByteStoreError) {
     var dictionaries: [EntryDictionary] = []
     var damaged: [Head] = []
@@ -274,8 +265,8 @@ struct SalvageSources {
     }
   }
 
-  /// Whether its header is right about the previous log. After a failed rotation the store may have
-  /// continued the previous log, and a crash may bring back the other one, which is empty.
+  /// Whether the log's header is right about the previous log. After a failed rotation the store may have
+  /// continued the previous log, and a crash may bring back the other log, which is empty.
   private func isTrustedAboutPreviousLog(_ log: LogSource) -> Bool {
     guard log.header != nil else { return false }
     guard let manifest, !log.hasFrames else { return true }
@@ -317,7 +308,7 @@ struct SalvageSources {
     ]
   }
 
-  /// No file tells whether these logs were closed or current, or whether their commits exist elsewhere.
+  /// No file shows whether these logs were closed or current, or whether their commits exist elsewhere.
   private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
     let start = UInt64(LogFormat.pageBytes)
     for head in used where head.kind == .log && head.original != StoreFile.recycledLog {
@@ -343,8 +334,8 @@ struct SalvageSources {
     return log
   }
 
-  /// Whether a later log or a checkpoint names the log's last commit, which an older manifest does not
-  /// know.
+  /// Whether a later log or a checkpoint names the log's last commit. An older manifest does not know this
+  /// commit.
   private func isEndRecordedElsewhere(of log: Manifest.Log) -> Bool {
     logs.contains { $0.number > log.number && isTrustedAboutPreviousLog($0) }
       || checkpoints.contains { $0.isHeaderSound && $0.header.position.fileID == log.fileID }
@@ -398,9 +389,7 @@ struct LogSource {
   ) throws(ByteStoreError) {
     guard let found = try Self.bytes(name, directory) else { return nil }
     let (file, bytes) = (found.file, found.bytes)
-    let (header, _) = try VersionedHeader.decode(bytes, file.path, supported: LogFormat.version) {
-      bytes throws(ByteStoreError) in try LogHeader(decoding: bytes, file: file.path)
-    }
+    let (header, _) = try LogHeader.decode(bytes, file: file.path)
     var raw = ByteReader(bytes.rawSpan)
     let claimed = raw.skip(16) ? raw.randomID() : nil
     let ids = header.map { [$0.fileID] } ?? [entry?.fileID, claimed].compactMap(\.self)

@@ -1,15 +1,17 @@
-// Where an object is read from, and in which order.
+// The sources that an object is read from, and their order.
 
-/// Without a remote, the database is server and cache at once: all of these read the same.
+/// The sources of a read and their order. Without a remote, the database is both server and cache, so all
+/// policies read the same data.
 public enum CachePolicy: Sendable {
-  /// The cache alone. With a remote, a document that it has never seen is `unavailable`.
+  /// The cache alone. With a remote, reading a document that the cache has never seen fails with
+  /// `unavailable`.
   case cacheOnly
   /// The server alone.
   case serverOnly
-  /// The cache, and if there is nothing that decodes, the server.
+  /// The cache, then the server if the cache has no document that decodes.
   case cacheElseServer
-  /// The server, and the cache if it cannot be reached.
+  /// The server, then the cache if the server cannot be reached.
   case serverElseCache
-  /// Both, the cache first; the completion is called twice.
+  /// The cache, then the server. The completion is called twice.
   case cacheThenServer
 }

@@ -1,19 +1,19 @@
-// Objects that keep themselves as their document is.
+// Objects that follow the changes of their document.
 
 public import FirebaseFirestore
 
-/// An object with a place for its listener.
+/// An object that stores its own listener.
 public protocol DataListenable: AnyObject {
   /// The listener that keeps the object up to date; nil while there is none.
   var listener: (any ListenerRegistration)? { get set }
 }
 
 extension DataListenable where Self: DataRepresentable, Self: Object {
-  /// Keeps this object as its document is, until it is freed or its `listener` is removed. It listens once:
-  /// with a `listener` already there, nothing changes.
+  /// Updates this object after each change of its document, until the object is freed or its `listener` is
+  /// removed. Does nothing if the object already has a `listener`.
   ///
-  /// `completion` gets this object after each change, `(nil, nil)` while the document does not exist, and
-  /// `(nil, error)` if it does not decode, or cannot be listened to any more.
+  /// `completion` gets this object after each change. It gets `(nil, nil)` while the document does not exist,
+  /// and `(nil, error)` if the document does not decode or the listener fails.
   @discardableResult
   public func listen(
     includeMetadataChanges: Bool = true, completion: ((Self?, (any Error)?) -> Void)? = nil

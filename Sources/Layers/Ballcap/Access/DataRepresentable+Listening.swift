@@ -1,10 +1,11 @@
-// Listening to the documents of objects, until a disposer ends it.
+// Listeners on the documents of objects, which end with their disposers.
 
 public import FirebaseFirestore
 
 extension DataRepresentable where Self: Object {
-  /// Calls `completion` on the callback queue with a new object as the document is, and then each time it
-  /// changes; with `(nil, nil)` while it does not exist. Ends when the disposer is freed.
+  /// Calls `completion` on the callback queue with a new object for the present document, and again after
+  /// each change. `completion` gets `(nil, nil)` while the document does not exist. The listener ends when
+  /// the disposer is freed.
   public static func listen(
     documentReference: DocumentReference, includeMetadataChanges: Bool = true,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -18,7 +19,7 @@ extension DataRepresentable where Self: Object {
         }))
   }
 
-  /// Tells the document at once and after every change, until what it returns is disposed of or given up.
+  /// Listens to the document with this id in the collection of the type, until the disposer is freed.
   public static func listen(
     id: String, includeMetadataChanges: Bool = true, completion: @escaping ((Self?, (any Error)?) -> Void)
   ) -> Disposer {
@@ -27,8 +28,9 @@ extension DataRepresentable where Self: Object {
       completion: completion)
   }
 
-  /// Keeps this object as the document is: sets its data, then calls `completion` with it. With `(nil, nil)`
-  /// while the document does not exist; the data stays. The object lives as long as the disposer.
+  /// Sets the data of this object after each change of its document, and then calls `completion` with the
+  /// object. While the document does not exist, `completion` gets `(nil, nil)` and the data stays. The
+  /// disposer keeps the object alive.
   public func listen(
     includeMetadataChanges: Bool = true, completion: @escaping ((Self?, (any Error)?) -> Void)
   ) -> Disposer {

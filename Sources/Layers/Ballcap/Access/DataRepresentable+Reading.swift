@@ -1,12 +1,12 @@
-// Reading objects.
+// Reads objects.
 
 public import FirebaseFirestore
 
 extension DataRepresentable where Self: Object {
   // MARK: New objects
 
-  /// `(object, nil)`, `(nil, nil)` if the document does not exist, else `(nil, error)`: a `DecodingError` if
-  /// it does not decode. On the callback queue.
+  /// Calls `completion` on the callback queue with `(object, nil)`, or with `(nil, nil)` if the document does
+  /// not exist. If the read fails it gets `(nil, error)`: a `DecodingError` if the document does not decode.
   public static func get(
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -17,7 +17,7 @@ extension DataRepresentable where Self: Object {
     }
   }
 
-  /// Reads the document with this id; nil if there is none.
+  /// Reads the document with this id. The object is nil if the document does not exist.
   public static func get(
     id: String, source: FirestoreSource = FirestoreSource.default,
     completion: @escaping ((Self?, (any Error)?) -> Void)
@@ -32,11 +32,10 @@ extension DataRepresentable where Self: Object {
 
   // MARK: This object
 
-  /// Reads the document, and then sets `data`, the times and `snapshot` of this object; `data` is nil if the
-  /// document turns out not to exist, and stays if it cannot be read.
+  /// Reads the document, and then sets `data`, the times and `snapshot` of this object. If the document does
+  /// not exist, `data` becomes nil. If the read fails, `data` stays.
   ///
-  /// What the completion gets is not this object but the one that was made from what was read, as in
-  /// `Self.get`.
+  /// `completion` does not get this object. It gets a new object, as from `Self.get`.
   @discardableResult
   public func get(
     _ cachePolicy: CachePolicy = .cacheElseServer, completion: ((Self?, (any Error)?) -> Void)? = nil
@@ -60,14 +59,14 @@ extension DataRepresentable where Self: Object {
     return self
   }
 
-  /// Whether the server may know better than the cache: there is nothing, or nothing that decodes.
+  /// Whether to read the server after the cache: the cache has no document, or the document does not decode.
   private static func isMiss(_ error: (any Error)?) -> Bool {
     guard let error else { return true }
     return error is DecodingError || FirestoreErrorCode.Code.unavailable ~= error
   }
 
-  /// After a completion, in which the database may have been terminated: that is an error then, as for reads
-  /// under way.
+  /// Reads from within a completion, where the database may have been terminated. The termination is an error
+  /// here, as for a read under way.
   private func readAgain(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
     do { try documentReference.firestore.checkLiving() } catch { return completion(nil, error) }
     read(source, completion)
@@ -80,7 +79,7 @@ extension DataRepresentable where Self: Object {
     }
   }
 
-  /// Takes over what was read.
+  /// Sets this object's data, snapshot and times to those of the object that was read.
   private func take(_ object: Self?, _ error: (any Error)?) {
     guard error == nil else { return }
     if data != object?.data { data = object?.data }
@@ -91,8 +90,8 @@ extension DataRepresentable where Self: Object {
 
   // MARK: Async
 
-  /// Nil if the document does not exist; throws if it cannot be read or does not decode. Reads on the
-  /// caller's thread, unless writes that were issued earlier are still under way.
+  /// Returns nil if the document does not exist. Throws if the document cannot be read or does not decode.
+  /// Reads on the caller's thread, unless writes that were issued earlier are still under way.
   nonisolated(nonsending) public static func get(
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
@@ -100,14 +99,14 @@ extension DataRepresentable where Self: Object {
     return finds(snapshot) ? try object(of: snapshot) : nil
   }
 
-  /// Reads the document with this id; nil if there is none.
+  /// Reads the document with this id. Returns nil if the document does not exist.
   nonisolated(nonsending) public static func get(
     id: String, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
     try await get(documentReference: home.document(id), source: source)
   }
 
-  /// Reads the document into this object, as the form with a completion does, and returns this object; nil if
+  /// Reads the document into this object, as the form with a completion does. Returns this object, or nil if
   /// the document does not exist.
   @discardableResult
   nonisolated(nonsending) public func get(
@@ -124,7 +123,7 @@ extension DataRepresentable where Self: Object {
           return self
         }
       } catch  where Self.isMiss(error) {
-        // The server is asked below.
+        // The server is read below.
       }
       return try await read(.server)
     case .cacheThenServer:

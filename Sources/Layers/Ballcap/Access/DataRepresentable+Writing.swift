@@ -1,44 +1,48 @@
-// Writing an object: each a batch of one, which keeps its data and its path, and not the object.
+// Writes an object. Each write is a batch of one, which keeps the data and the path but not the object.
 
 public import FirebaseFirestore
 
 extension DataRepresentable where Self: Object {
   private var batch: Batch { Batch(firestore: documentReference.firestore) }
 
-  /// Writes the whole model, with `createdAt` and `updatedAt`. `completion` runs on the callback queue once
-  /// it is durable, or with what went wrong: then nothing was written. The write does not keep this object.
+  /// Writes the whole model, with `createdAt` and `updatedAt`. Calls `completion` on the callback queue when
+  /// the write is durable, or with an error if nothing was written. The write does not keep this object
+  /// alive.
   public func save(completion: (((any Error)?) -> Void)? = nil) {
     save(reference: nil, completion: completion)
   }
 
-  /// Writes every field of the model to the document, which has to be there, with `updatedAt`.
+  /// Writes every field of the model and `updatedAt` to the document. Fails if the document does not exist.
   public func update(completion: (((any Error)?) -> Void)? = nil) {
     update(reference: nil, completion: completion)
   }
 
-  /// Deletes the document; the completion is told when that is on stable storage.
+  /// Deletes the document. Calls `completion` when the deletion is on stable storage.
   public func delete(completion: (((any Error)?) -> Void)? = nil) {
     delete(reference: nil, completion: completion)
   }
 
   // MARK: Elsewhere
 
-  /// Writes to `reference`; the object still stands for its own document.
+  /// Writes the model to `reference`. The object keeps its own document.
   public func save(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.save(self, reference: reference).commit(completion)
   }
 
-  /// Writes every field of the model to the document, or to the one at `reference`, which has to be there.
+  /// Writes every field of the model to the document, or to the document at `reference`. Fails if it does not
+  /// exist.
   public func update(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.update(self, reference: reference).commit(completion)
   }
 
-  /// Deletes the document, or the one at `reference`; the completion is told when that is on stable storage.
+  /// Deletes the document, or the document at `reference`. Calls `completion` when the deletion is on stable
+  /// storage.
   public func delete(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.delete(self, reference: reference).commit(completion)
   }
 
-  /// Sets these fields and leaves the others; adds no times, and leaves `data` as it is.
+  /// Sets these fields and keeps the other fields of the document. Does not set the times, and does not
+  /// change `data`.
   public func merge(
     reference: DocumentReference? = nil, data: [String: Any], completion: (((any Error)?) -> Void)? = nil
   ) {
@@ -47,23 +51,23 @@ extension DataRepresentable where Self: Object {
 
   // MARK: Async
 
-  /// Returns once it is durable.
+  /// Writes the whole model, with `createdAt` and `updatedAt`. Returns when the write is durable.
   nonisolated(nonsending) public func save(reference: DocumentReference? = nil) async throws {
     try await batch.save(self, reference: reference).commit()
   }
 
-  /// Writes every field of the model to the document, or to the one at `reference`; throws if it is not
-  /// there.
+  /// Writes every field of the model to the document, or to the document at `reference`. Throws if it does
+  /// not exist.
   nonisolated(nonsending) public func update(reference: DocumentReference? = nil) async throws {
     try await batch.update(self, reference: reference).commit()
   }
 
-  /// Deletes the document, or the one at `reference`; returns when that is on stable storage.
+  /// Deletes the document, or the document at `reference`. Returns when the deletion is on stable storage.
   nonisolated(nonsending) public func delete(reference: DocumentReference? = nil) async throws {
     try await batch.delete(self, reference: reference).commit()
   }
 
-  /// Merges these fields into the document, or into the one at `reference`.
+  /// Sets these fields in the document, or in the document at `reference`, and keeps its other fields.
   nonisolated(nonsending) public func merge(
     reference: DocumentReference? = nil, data: [String: Any]
   ) async throws {

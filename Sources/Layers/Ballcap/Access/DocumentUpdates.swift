@@ -1,16 +1,16 @@
-// The states of a document, for loops.
+// The states of a document as an asynchronous sequence.
 
 public import FirebaseFirestore
 
-/// Objects of a document as it is, and then each time it changes; nil while it does not exist. Each iterator
-/// listens by itself, until it is gone or its task is cancelled. A state that does not decode ends it with
-/// its error.
+/// An object for the present state of a document and for each later state; nil while the document does not
+/// exist. Each iterator has its own listener, until the iterator is freed or its task is cancelled. A state
+/// that does not decode ends the sequence with its error.
 public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: AsyncSequence {
   public typealias Element = Object?
   public typealias Failure = any Error
 
   private let snapshots: DocumentReference.DocumentSnapshotsSequence
-  /// What to make of a state.
+  /// Returns the object of a state.
   private let make: (DocumentSnapshot) throws -> Object?
 
   init(_ reference: DocumentReference, _ make: @escaping (DocumentSnapshot) throws -> Object?) {
@@ -22,12 +22,12 @@ public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: Async
     Iterator(snapshots: snapshots.makeAsyncIterator(), make: make)
   }
 
-  /// Takes one state of the document after the other.
+  /// Iterates over the states of the document.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate var snapshots: DocumentReference.DocumentSnapshotsSequence.Iterator
     fileprivate let make: (DocumentSnapshot) throws -> Object?
 
-    /// The next state; nil once the task is cancelled or the database terminated.
+    /// Returns the next state; nil once the task is cancelled or the database is terminated.
     public mutating func next() async throws -> Object?? { try await next(isolation: nil) }
 
     public mutating func next(
@@ -40,7 +40,7 @@ public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: Async
 }
 
 extension DataRepresentable where Self: Object {
-  /// A new object for each state of the document.
+  /// Returns a sequence with a new object for each state of the document.
   ///
   /// ```swift
   /// for try await user in Document<User>.updates(id: "ada") {
@@ -51,12 +51,12 @@ extension DataRepresentable where Self: Object {
     DocumentUpdates(documentReference) { finds($0) ? try object(of: $0) : nil }
   }
 
-  /// The document as it is and as it becomes, for as long as the loop runs.
+  /// Returns a sequence with a new object for each state of the document with this id.
   public static func updates(id: String) -> DocumentUpdates<Self> {
     updates(documentReference: home.document(id))
   }
 
-  /// This object, kept as its document is, after each change.
+  /// A sequence that updates this object for each state of its document, and returns it.
   public var updates: DocumentUpdates<Self> {
     DocumentUpdates(documentReference) { [self] snapshot in
       guard Self.finds(snapshot) else { return nil }

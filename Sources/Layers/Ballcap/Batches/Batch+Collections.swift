@@ -1,4 +1,4 @@
-// The same writes to other collections, to several objects, and in other words.
+// Batch writes to other collections, of several objects, and under their earlier names.
 
 public import FirebaseFirestore
 
@@ -13,7 +13,7 @@ extension Batch {
     save(document, reference: collectionReference.document(document.id))
   }
 
-  /// Updates the document of the same id in this collection.
+  /// Updates the document with the same id in this collection.
   @discardableResult
   public func update<T: Documentable>(
     _ document: T, in collectionReference: CollectionReference
@@ -21,7 +21,7 @@ extension Batch {
     update(document, reference: collectionReference.document(document.id))
   }
 
-  /// Deletes the document of the same id in this collection.
+  /// Deletes the document with the same id in this collection.
   @discardableResult
   public func delete<T: Documentable>(_ document: T, in collectionReference: CollectionReference) -> Self {
     delete(document, reference: collectionReference.document(document.id))
@@ -38,7 +38,7 @@ extension Batch {
     return self
   }
 
-  /// Updates the documents of the same ids in this collection.
+  /// Updates the documents with the same ids in this collection.
   @discardableResult
   public func update<T: Documentable>(
     _ documents: [T], in collectionReference: CollectionReference
@@ -47,7 +47,7 @@ extension Batch {
     return self
   }
 
-  /// Deletes the documents of the same ids in this collection.
+  /// Deletes the documents with the same ids in this collection.
   @discardableResult
   public func delete<T: Documentable>(
     _ documents: [T], in collectionReference: CollectionReference
@@ -56,17 +56,17 @@ extension Batch {
     return self
   }
 
-  // MARK: As earlier releases had it
+  // MARK: Names of earlier releases
 
-  /// Saves the document where it belongs.
+  /// Saves the document at its own reference.
   @discardableResult
   public func save<T: Documentable>(document: T) -> Self where T: DataRepresentable { save(document) }
 
-  /// Updates the document where it is.
+  /// Updates the document at its own reference.
   @discardableResult
   public func update<T: Documentable>(document: T) -> Self where T: DataRepresentable { update(document) }
 
-  /// Deletes the document.
+  /// Deletes the document at its own reference.
   @discardableResult
   public func delete<T: Documentable>(document: T) -> Self { delete(document) }
 }

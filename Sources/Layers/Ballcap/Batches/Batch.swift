@@ -1,19 +1,20 @@
-// Writes of objects that happen together or not at all.
+// Atomic writes of objects.
 //
-//   1. each write is encoded when it is added; the first that cannot be fails the commit, and nothing is
-//      written
-//   2. at the commit, the objects get this machine's time as an estimate of theirs
-//   3. once it is durable, the cache has what the database has; then, on the callback queue, the objects get
-//      the times of the commit, and the completion is called
-//   4. if it failed, the cache stays, and the objects get their times back
+// 1. Each write is encoded when it is added. If a write does not encode, the commit fails and nothing is
+//    written.
+// 2. The commit sets the times of the objects to this machine's time, as an estimate.
+// 3. When the commit is durable, the cache takes the committed documents. Then, on the callback queue, the
+//    objects get the times of the commit, and the completion is called.
+// 4. If the commit failed, the cache does not change, and the objects get their earlier times back.
 //
-// A batch keeps data and paths, and no object: an object that is released during the commit misses its times.
+// A batch keeps data and paths, and no objects. An object that is released during the commit does not get the
+// times.
 
 private import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
 
-/// Collects writes of objects for one commit. A batch is used once, and may hold any number of writes.
+/// Collects writes of objects for one commit. A batch is committed once, and may have any number of writes.
 ///
 /// ```swift
 /// Batch()
@@ -27,7 +28,7 @@ public final class Batch {
   private let batch: WriteBatch
   private var writes: [BatchWrite] = []
 
-  /// Makes a batch for this database, with nothing in it.
+  /// Creates an empty batch for this database.
   public init(firestore: Firestore = Firestore.firestore()) {
     self.firestore = firestore
     batch = firestore.batch()
@@ -35,7 +36,7 @@ public final class Batch {
 
   // MARK: Collecting
 
-  /// Sets these fields and leaves the others; adds no times.
+  /// Sets these fields and keeps the other fields of the document. Does not set the times.
   @discardableResult
   public func set(_ data: [String: Any], reference: DocumentReference) -> Self {
     add(BatchWrite(reference, nil)) {
@@ -46,8 +47,8 @@ public final class Batch {
     return self
   }
 
-  /// Writes the whole model, and the two times where the object wants them. With `merge`, fields that the
-  /// model has not stay.
+  /// Writes the whole model, and both times if the object stores them. With `merge`, keeps the fields that
+  /// the model does not have.
   @discardableResult
   public func save<T: Documentable>(
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
@@ -61,8 +62,8 @@ public final class Batch {
     return self
   }
 
-  /// Writes every field of the model, and the time of the update where the object wants it, to a document
-  /// that has to be there. Maps are replaced as a whole; other fields stay.
+  /// Writes every field of the model, and the update time if the object stores times. The commit fails if the
+  /// document does not exist. Maps are replaced as a whole; other fields stay.
   @discardableResult
   public func update<T: Documentable>(
     _ document: T, reference: DocumentReference? = nil
@@ -76,7 +77,7 @@ public final class Batch {
     return self
   }
 
-  /// Deletes the document, or the one at `reference`.
+  /// Deletes the document, or the document at `reference`.
   @discardableResult
   public func delete<T: Documentable>(_ document: T, reference: DocumentReference? = nil) -> Self {
     let place: DocumentReference = reference ?? document.documentReference
@@ -123,21 +124,21 @@ public final class Batch {
 
   // MARK: Committing
 
-  /// `completion` runs on the callback queue, once, with nil if everything is durable.
+  /// Commits the writes. Calls `completion` once on the callback queue, with nil if all writes are durable.
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) {
     let writes = Transferred(begin())
     let completion = Transferred(completion)
     let queue = firestore.callbackQueue
     send(writes.value) { result in
       queue.async {
-        // The objects learn the outcome with and without a completion.
+        // The objects get the outcome even without a completion.
         let error = Self.end(writes.value, result)
         completion.value?(error)
       }
     }
   }
 
-  /// Writes all of it or nothing; returns when it is on stable storage.
+  /// Commits all writes or none. Returns when the writes are on stable storage.
   nonisolated(nonsending) public func commit() async throws {
     let writes = begin()
     let result = await withCheckedContinuation { continuation in
@@ -152,7 +153,7 @@ public final class Batch {
     return writes
   }
 
-  /// What the database has after the commit, write by write.
+  /// The committed documents, one for each write, or the error of the commit.
   private typealias Outcome = Result<[DocumentSnapshot?], any Error>
 
   private func send(_ writes: [BatchWrite], _ told: @escaping @Sendable (Outcome) -> Void) {

@@ -6,7 +6,7 @@ import LayerKit
 
 struct BatchWrite {
   let reference: DocumentReference
-  /// Nil if the write goes elsewhere, or sets no times, and once the object is released.
+  /// Nil if the write goes to another document or sets no times. Becomes nil when the object is released.
   private weak var object: Object?
   private let times: [ReferenceWritableKeyPath<Object, Timestamp>]
   private var estimate: Timestamp?
@@ -36,7 +36,7 @@ struct BatchWrite {
     object.ballcapTimes.update(from: snapshot)
   }
 
-  /// Sets the times back, unless somebody else has set them meanwhile.
+  /// Restores the times, unless they have changed since `begin`.
   func fail() {
     guard let object else { return }
     for (time, known) in zip(times, before) where object[keyPath: time] === estimate {

@@ -1,12 +1,12 @@
-// One document as the cache has it.
+// One entry of the document cache.
 
 import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// What was read or committed, or the fact that it is gone.
+/// The state of a document that was read or committed, or its absence.
 struct CachedDocument: @unchecked Sendable {
-  // Unchecked, because of the values in dictionaries, which nobody changes once they are in here.
+  // Unchecked, because of the values in dictionaries. They no longer change once they are in an entry.
   private enum Content {
     case snapshot(DocumentSnapshot)
     case dictionary([String: Any])
@@ -14,30 +14,31 @@ struct CachedDocument: @unchecked Sendable {
   }
 
   private let content: Content
-  /// Whose document it is; nil if only the path is known.
+  /// The reference of the document; nil if only the path is known.
   private let reference: DocumentReference?
-  /// Microseconds since 1970: of the change that led to this state, or of the moment when it became known.
+  /// Microseconds since 1970: the time of the change that led to this state, or else the time when the state
+  /// was observed.
   private let version: Int64
-  /// A remote may still reject what led to this state, or it came beside one of which that is true: the
-  /// database knows better.
+  /// Whether to look the document up in the database before this state is used. Either a remote may still
+  /// reject the write that led to the state, or the state replaced another provisional state.
   private(set) var isProvisional = false
-  /// When somebody looked, if this is what the database had then.
+  /// The time of the lookup, if the state was looked up in the database.
   private var lookedUp: Int64?
-  /// What it is, nobody said: `version` is when that became so.
+  /// Whether the state is unknown. Then `version` is the time when the document became unknown.
   private var isUnknown = false
 
-  /// What was read, at some time. Of what was not there nobody knows since when, or whether it still is not:
-  /// that is for the database to say.
+  /// Creates an entry for a snapshot that was read at some time. An absent document has no version, so its
+  /// entry is provisional.
   init(read snapshot: DocumentSnapshot) {
     self.init(snapshot, version: snapshot.version ?? 0)
     isProvisional = !snapshot.exists || snapshot.metadata.hasPendingWrites
   }
 
-  /// What the database had at `time`, or somewhat later.
+  /// Creates an entry for the state that the database had at `time` or somewhat later.
   init(current snapshot: DocumentSnapshot, at time: Int64) {
     self.init(snapshot, version: snapshot.version ?? time)
     lookedUp = time
-    // That something is gone may be a deletion that is taken back.
+    // With a remote, an absent document may be due to a deletion that the remote rejects later.
     isProvisional =
       snapshot.exists ? snapshot.metadata.hasPendingWrites : snapshot.reference.firestore.hasRemote
   }
@@ -51,7 +52,7 @@ struct CachedDocument: @unchecked Sendable {
   init(_ dictionary: [String: Any], _ reference: DocumentReference?) {
     content = .dictionary(dictionary)
     self.reference = reference
-    // Whatever is read later replaces it, also if the clock of the commits is behind.
+    // Any later read replaces the entry, even if the clock of the commits is slow.
     version = 0
   }
 
@@ -65,7 +66,7 @@ struct CachedDocument: @unchecked Sendable {
 
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
-  /// Something else than before, and nobody said what: the database is to be asked.
+  /// Returns an entry for a document that has changed to an unknown state. It must be read from the database.
   static func unknown(_ reference: DocumentReference) -> CachedDocument {
     CachedDocument(unknown: reference)
   }
@@ -75,7 +76,8 @@ struct CachedDocument: @unchecked Sendable {
     return reference.firestore === other.firestore
   }
 
-  /// Only states of one database can be compared, and none with writes that a remote has not answered.
+  /// Whether this state is newer than `other`. False for states of two databases and for provisional states,
+  /// which cannot be compared.
   func isNewer(than other: CachedDocument) -> Bool {
     version > other.version && belongs(to: other.reference) && !isProvisional && !other.isProvisional
   }
@@ -84,29 +86,30 @@ struct CachedDocument: @unchecked Sendable {
     if case .absent = content { true } else { false }
   }
 
-  /// The same where the database is to be asked.
+  /// A copy that must be read from the database before it is used.
   var provisional: CachedDocument {
     var new = self
     new.isProvisional = true
     return new
   }
 
-  /// Whether this is what was looked up for a provisional state that is still there, or for one before it.
+  /// Whether this state, which was looked up in the database, may replace the entry that is `present` now.
   func settles(_ present: CachedDocument?) -> Bool {
     guard let present, present.isProvisional, belongs(to: present.reference) else { return false }
-    // The document may be older than what is not known of it, but the look at it has to be later.
+    // The document may be older than an unknown entry, but its lookup must be newer.
     if present.isUnknown { return lookedUp.map { $0 > present.version } ?? false }
     return present.version <= version
   }
 
-  /// This state in the place of another one, which may have been the later one.
+  /// Returns this state for the place of another entry, which may have been the newer one.
   func replacing(_ other: CachedDocument?) -> CachedDocument {
     var new = self
     if let other, other.isProvisional, other.belongs(to: reference) { new.isProvisional = true }
     return new
   }
 
-  /// As the database has it now, if that is what counts and if it can be said at once.
+  /// Looks up a provisional state in the database. Returns nil for other states, and if the lookup would have
+  /// to wait.
   func settled(at place: DocumentReference?) -> CachedDocument? {
     let time = Self.now
     guard isProvisional, let place = reference ?? place, let snapshot = place.publishedSnapshot() else {
@@ -140,7 +143,7 @@ struct CachedDocument: @unchecked Sendable {
     }
   }
 
-  /// Whether some value is for the commit to tell.
+  /// Whether the value contains a `FieldValue`, which only the commit computes.
   static func hasUnknowns(_ value: Any) -> Bool {
     switch value {
     case is FieldValue: true

@@ -1,12 +1,12 @@
-// What the process knows of a document without asking the database.
+// The last known state of a document, without a read of the database.
 
-/// Never thrown; existing code names it.
+/// An error for source compatibility. It is never thrown.
 public enum DataCacheableError: Error {
-  /// The value is made when the write is committed, and is not known yet.
+  /// The server value is computed at the commit and is not known yet.
   case serverValueHasNotBeenDetermined
 }
 
-/// What keeps its data in the cache of documents.
+/// An object with its model in the document cache.
 public protocol DataCacheable: AnyObject {
   /// The type of the data.
   associatedtype Model: Modelable & Codable
@@ -14,8 +14,8 @@ public protocol DataCacheable: AnyObject {
 }
 
 extension DataCacheable where Self: Object {
-  /// The model as this process last read or committed it, through whichever instance. Nil if it did neither,
-  /// or does not remember, or if it does not decode.
+  /// The model as this process last read or committed it, through any instance. Nil if the document is not in
+  /// the cache or does not decode.
   public var cache: Model? {
     (try? DocumentCache.shared.get(modelType: Model.self, reference: documentReference)) ?? nil
   }

@@ -1,19 +1,19 @@
-// Objects and what was read of their documents.
+// Creates objects from snapshots.
 
 public import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// One for all: to make one for each document is a part of the time of reading it.
+/// A shared decoder, because creating a decoder for each document would slow down reads.
 private struct PlainDecoder: @unchecked Sendable {
-  // Unchecked, because nobody ever sets anything of it.
+  // Unchecked, because the decoder is never configured.
   static let shared = PlainDecoder()
   let decoder = Firestore.Decoder()
 }
 
 extension DataRepresentable where Self: Object {
-  /// The object of a document that was read. `data` is nil if the document does not exist; throws if it does
-  /// not decode. What was read is in the cache afterwards.
+  /// Creates the object of a document that was read. `data` is nil if the document does not exist. Throws if
+  /// the document does not decode. Adds the snapshot to the cache.
   public init(snapshot: DocumentSnapshot) throws {
     if snapshot.exists {
       try self.init(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
@@ -32,7 +32,8 @@ extension DataRepresentable where Self: Object {
     ballcapTimes = DocumentTimes(read: snapshot, at: moment)
   }
 
-  /// The same as `init(snapshot:)`, and faster where the class knows a way.
+  /// Returns the object of a snapshot, as `init(snapshot:)` does. Faster for classes that override
+  /// `ballcapWhole`.
   static func object(of snapshot: DocumentSnapshot) throws -> Self {
     guard snapshot.exists else { return try Self(snapshot: snapshot) }
     let object = try object(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
@@ -47,8 +48,8 @@ extension DataRepresentable where Self: Object {
     return try Self(found: snapshot, at: moment, decoder)
   }
 
-  /// The objects of documents that a query found, and the documents beside them, without those that do not
-  /// decode.
+  /// Returns the objects of the documents that decode, and these documents. Calls `failed` for each other
+  /// document.
   static func objects(
     of documents: [QueryDocumentSnapshot], _ failed: (any Error) -> Void
   ) -> (objects: [Self], found: [QueryDocumentSnapshot]) {
@@ -69,7 +70,7 @@ extension DataRepresentable where Self: Object {
     return (objects, found)
   }
 
-  /// Takes over what a listener was told. Where a moment that the server has not set yet does not decode, it
+  /// Sets this object to a listener's snapshot. If a pending server timestamp does not decode, the timestamp
   /// is estimated.
   // swift-format-ignore: NoLeadingUnderscores
   func _set(snapshot: DocumentSnapshot) throws {
@@ -84,7 +85,7 @@ extension DataRepresentable where Self: Object {
     DocumentCache.shared.note(snapshot)
   }
 
-  /// Whether there is a document. That there is none is noted, as what is read is.
+  /// Whether the document exists. If it does not, its absence is added to the cache.
   static func finds(_ snapshot: DocumentSnapshot) -> Bool {
     if !snapshot.exists { DocumentCache.shared.note(snapshot) }
     return snapshot.exists

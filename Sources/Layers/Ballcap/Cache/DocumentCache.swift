@@ -1,16 +1,16 @@
-// The documents that this process read or committed last.
+// An LRU cache of the documents that this process read or committed.
 //
 // Invariants:
-//   - At most 1000 paths, those that were used last.
-//   - Of a document that is read or committed from two sides, the later state stays; what was deleted does
-//     not come back with a state that was read before.
-//   - What was forgotten is as if nobody had read it: any state fills it again, the older ones too.
-//   - That a document turned out not to be there makes the cache ask the database, too: a reading that found
-//     nothing has no version.
-//   - A state with writes that a remote has not answered is looked up in the database when somebody asks for
-//     it: what was rejected is not remembered.
-//   - What is read goes to a journal, since most of it is never asked for: the next one who asks brings the
-//     journal into the order of use. The journal keeps the last 1000, which is all that could stay, and some
+// - The cache has at most 1000 paths, the most recently used ones.
+// - If a document is read and committed concurrently, the newer state stays. A deleted document does not
+//   return with a state that was read before the deletion.
+// - A removed entry leaves no trace: any state may fill it again, even an older one.
+// - The entry of an absent document is provisional, because a read that found nothing has no version.
+// - A provisional state, such as one with writes that a remote has not answered, is looked up in the database
+//   when it is requested. So a rejected write is not returned.
+// - Reads append to a journal, because most documents that are read are never requested from the cache. The
+//   next request moves the journal into the LRU order. The journal keeps the last 1000 documents, which is
+//   all that the cache could keep, and some older ones.
 //     that were read before them.
 
 private import ByteStore
@@ -31,7 +31,7 @@ final class DocumentCache: Sendable {
 
   // MARK: Reading
 
-  /// A dictionary is made for this call.
+  /// Returns a dictionary that is created for this call.
   func get(reference: DocumentReference) -> [String: Any]? {
     entry(reference.path, of: reference)?.dictionary
   }
@@ -80,8 +80,8 @@ final class DocumentCache: Sendable {
 
   // MARK: Writing
 
-  /// What an object holds, as if it had been committed. An object with values that only a commit can tell is
-  /// forgotten instead. Throws if the model does not encode.
+  /// Caches the data of an object as if it had been committed. If the data contains values that only a commit
+  /// computes, the entry is removed instead. Throws if the model does not encode.
   func set<T: DataRepresentable & Documentable>(_ document: T, reference: DocumentReference? = nil) throws {
     let place: DocumentReference = reference ?? document.documentReference
     var data = try Firestore.Encoder().encode(document.data)
@@ -95,20 +95,20 @@ final class DocumentCache: Sendable {
 
   func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
 
-  /// What was read; costs little.
+  /// Adds a snapshot that was read to the journal.
   func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.journal.add(snapshot) } }
 
-  /// The same for many, of which the last ones count.
+  /// Adds the last `countMax` of these snapshots to the journal.
   func note(_ snapshots: [QueryDocumentSnapshot]) {
     state.withLock { state in
       for snapshot in snapshots.suffix(Self.countMax) { state.journal.add(snapshot) }
     }
   }
 
-  /// What the database has once a write of it was committed, looked up at `time` or later. Somebody may have
-  /// read what came after it.
+  /// Caches the state after a commit, looked up at `time` or later. A newer state that was read meanwhile
+  /// stays.
   func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
-    // What is not known now, the database may know when somebody asks.
+    // A state that could not be looked up now is looked up when it is requested.
     let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
     state.withLock { state in
       state.settle()
@@ -125,7 +125,7 @@ final class DocumentCache: Sendable {
 
   func delete(reference: DocumentReference) { delete(key: reference.path) }
 
-  /// Forgets it. That the document is gone is not what this says: a commit does.
+  /// Removes the entry. The document itself may still exist; only a commit says that it was deleted.
   func delete(key: String) {
     state.withLock { state in
       state.settle()
@@ -137,20 +137,20 @@ final class DocumentCache: Sendable {
 }
 
 extension DocumentCache.State {
-  /// Brings what was read into the order of use.
+  /// Moves the journal into the LRU order.
   fileprivate mutating func settle() {
     for snapshot in journal.take() { settle(snapshot) }
   }
 
   private mutating func settle(_ snapshot: DocumentSnapshot) {
     let path = snapshot.reference.path
-    // That something is not there is no news of what nobody knew.
+    // The absence of a document that is not in the cache needs no entry.
     if !snapshot.exists, entries.value(for: path) == nil { return }
     insert(CachedDocument(read: snapshot), path)
   }
 
-  /// Unless a newer state is known. Whether what is gone came again, or the clocks do not agree, is for the
-  /// database to say.
+  /// Inserts an entry unless a newer state is cached. If the entry is an absence, the database decides which
+  /// is newer.
   fileprivate mutating func insert(_ entry: CachedDocument, _ path: String) {
     let known = entries.value(for: path)
     if let known, known.isNewer(than: entry) {

@@ -1,18 +1,18 @@
-// What was read last, in the order of reading, until somebody asks the cache.
+// The last snapshots that were read, in read order, until the cache is next used.
 //
-// A document that was read is several objects, and most are let go of by the reader at once, while they are
-// at hand. Were they kept here, each read would let go of those of a thousand reads ago instead, which
-// nothing remembers but the memory itself. Copies in large pieces cost less; large documents, and those that
-// cannot be copied, are kept as they are.
+// A snapshot consists of several objects, and most readers release them at once, while they are in the CPU
+// cache. If the journal kept the snapshots, each read would instead release the objects of a much earlier
+// read, which are no longer in the CPU cache. So snapshots are copied into large pieces, which costs less.
+// Large documents, and snapshots that cannot be copied, are kept as they are.
 //
 // Invariants:
-//   - `count` is the number of documents in `pieces[start...]` and `open`; what is before `start` is gone.
-//   - Without its oldest piece, the journal would have less than `countMax` documents.
+// - `count` is the number of documents in `pieces[start...]` and `open`. The pieces before `start` are empty.
+// - Without its oldest piece, the journal would have fewer than `countMax` documents.
 
 import FirebaseFirestore
 
 struct ReadJournal {
-  /// Documents that are let go of together.
+  /// Documents that are released together.
   private enum Piece {
     case packed(PackedSnapshots)
     case whole(DocumentSnapshot)
@@ -31,12 +31,12 @@ struct ReadJournal {
   private let countMax: Int
   private var pieces: [Piece] = []
   private var start = 0
-  /// The one that documents are added to; the last of all.
+  /// The piece that documents are appended to, after all others.
   private var open = PackedSnapshots()
-  /// The memory of one that was let go of.
+  /// The memory of a released piece, for reuse.
   private var spare: PackedSnapshots?
   private(set) var count = 0
-  /// What is there and what is gone.
+  /// The number of pieces, including empty ones.
   var slots: Int { pieces.count }
 
   init(countMax: Int) { self.countMax = countMax }
@@ -54,11 +54,12 @@ struct ReadJournal {
     start = 0
   }
 
-  /// If false, a piece ends here.
+  /// Appends the snapshot to the open piece. Returns false, with the piece closed, if the snapshot cannot be
+  /// packed.
   private mutating func pack(_ snapshot: DocumentSnapshot) -> Bool {
     if open.append(snapshot) { return true }
     endPiece()
-    // It may be the first of another database.
+    // The snapshot may belong to another database than the previous piece.
     return open.append(snapshot)
   }
 
@@ -79,7 +80,7 @@ struct ReadJournal {
     spare = snapshots
   }
 
-  /// All, the oldest first; the journal is empty afterwards.
+  /// Returns all snapshots, the oldest first, and empties the journal.
   mutating func take() -> [DocumentSnapshot] {
     var all: [DocumentSnapshot] = []
     all.reserveCapacity(count)
@@ -91,7 +92,7 @@ struct ReadJournal {
     }
     all += open.snapshots
     (pieces, start, count) = ([], 0, 0)
-    // Whoever reads and asks by turns has one piece of memory for all.
+    // Keeps the memory of the piece for callers that alternate between reads and cache lookups.
     open.removeAll()
     return all
   }

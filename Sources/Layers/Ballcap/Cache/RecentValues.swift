@@ -1,7 +1,7 @@
 // An LRU cache with a budget.
 //
-// Entries are in an array and form a ring in the order of their use, most recent first. Slot 0 is the head
-// of the ring and holds no entry. All operations take constant time.
+// Entries are in an array and form a ring in the order of their use, most recent first. Slot 0 is the head of
+// the ring and holds no entry. All operations take constant time.
 
 struct RecentValues<Key: Hashable, Value> {
   fileprivate struct Slot {

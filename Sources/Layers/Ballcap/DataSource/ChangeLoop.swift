@@ -4,12 +4,12 @@ import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// One loop. It has a listener of its own, and receives all events of its source in place of the callback
-/// queue. So the source belongs to the task of the loop.
+/// One loop over `changes`. The loop has its own listener. It receives all events of its source in place of
+/// the callback queue, so the source belongs to the task of the loop.
 final class ChangeLoop<T: Object & DataRepresentable> {
   enum Event: Sendable {
     case heard(Result<QuerySnapshot, any Error>)
-    /// The route has an event.
+    /// The route has an event for the loop.
     case change
   }
 

@@ -7,7 +7,7 @@ public import LayerKit
 private struct Step {
   let kind: PendingChange.Kind
   let reference: DocumentReference
-  /// Nil for a removal, and for a document that cannot be decoded.
+  /// The object and its document. Nil for a removal, and for a document that cannot be decoded.
   let document: ListedDocument?
 
   init(_ change: PendingChange, _ element: Object?) {
@@ -24,7 +24,7 @@ private struct Step {
 }
 
 extension DataSource: ChangeReceiver {
-  /// Applies changes whose objects are decoded at once.
+  /// Decodes the objects of the changes now and applies the changes.
   func apply(_ source: QuerySnapshot?, _ changes: [Pending.Change]) {
     var steps: [Step] = []
     steps.reserveCapacity(changes.count)
@@ -55,12 +55,12 @@ extension DataSource: ChangeReceiver {
 
   // MARK: The first documents
 
-  /// Whether the next documents are the first ones and can be shown directly.
+  /// Whether the list is empty and no changes are waiting, so that the next documents can fill it directly.
   var isBlank: Bool {
     retrieveBlock == nil && list.count == 0 && arriving.isEmpty && !arriving.hasLateObjects
   }
 
-  /// Takes the first documents, in the order of the query, each once.
+  /// Fills the empty list with documents in the order of the query, without duplicates.
   func fill(_ source: QuerySnapshot?, _ documents: [QueryDocumentSnapshot]) {
     let (elements, found) = T.objects(of: documents) { report($0, source) }
     // A block that received an error may have changed the list.

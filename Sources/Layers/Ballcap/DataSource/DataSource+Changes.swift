@@ -1,10 +1,10 @@
-// The changes of a data source for loops.
+// The changes of a data source as an asynchronous sequence.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// The documents as they are, and then each change of them:
+  /// The present documents, and then each change of them:
   ///
   /// ```swift
   /// for try await change in Document<Item>.query.dataSource().changes {
@@ -12,12 +12,13 @@ extension DataSource {
   /// }
   /// ```
   ///
-  /// The loop takes the place of `listen`, and needs no callback queue: `documents`, the source and its
-  /// blocks belong to the task of the loop while it runs. An error of the database ends it. A second loop
-  /// begins where the first one did, and is told all documents again.
+  /// The loop takes the place of `listen` and needs no callback queue. While the loop runs, `documents`, the
+  /// source and its blocks belong to the task of the loop. A database error ends the loop. A second loop
+  /// starts at the same document as the first loop, and receives all documents again.
   public var changes: ChangesSequence { ChangesSequence(source: self) }
 
-  /// Each iterator listens by itself, until it is gone or its task is cancelled. A source has one at a time.
+  /// A sequence of changes. Each iterator has its own listener, until the iterator is freed or its task is
+  /// cancelled. A source has one iterator at a time.
   public struct ChangesSequence: AsyncSequence {
     public typealias Element = Snapshot
     public typealias Failure = any Error
@@ -26,7 +27,7 @@ extension DataSource {
 
     public func makeAsyncIterator() -> Iterator { Iterator(source) }
 
-    /// Takes one change of the list after the other.
+    /// Iterates over the changes of the list.
     public struct Iterator: AsyncIteratorProtocol {
       private let source: DataSource
       private let loop: ChangeLoop<T>
@@ -38,7 +39,7 @@ extension DataSource {
         source.loop = loop
       }
 
-      /// The next change; nil once the task is cancelled or the database terminated.
+      /// Returns the next change; nil once the task is cancelled or the database is terminated.
       public mutating func next() async throws -> Snapshot? { try await next(isolation: nil) }
 
       public mutating func next(
@@ -56,7 +57,8 @@ extension DataSource {
     }
   }
 
-  /// The query of a loop: what was listened to before, or what comes behind the documents that were read.
+  /// Returns the query of a loop: the query of the previous listening, or else the documents after those that
+  /// were read.
   private func beginLoop() -> Query {
     if let old = listening {
       listening = Listening(start: old.start, replaced: old.heard ?? old.replaced)

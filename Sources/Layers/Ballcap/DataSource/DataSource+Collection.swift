@@ -15,12 +15,12 @@ extension DataSource: RandomAccessCollection {
   /// The last element; nil if there is none.
   public var last: Element? { count == 0 ? nil : list[count - 1] }
 
-  /// Where the first element is for which the predicate is true; nil if there is none.
+  /// Returns the index of the first element for which the predicate is true; nil if there is none.
   public func index(where predicate: (Element) throws -> Bool) rethrows -> Int? {
     try documents.firstIndex(where: predicate)
   }
 
-  /// By the id.
+  /// Returns the index of the element with the same id; nil if there is none.
   public func firstIndex(of element: Element) -> Int? {
     list.reference(of: element).flatMap(list.index)
   }
@@ -28,15 +28,15 @@ extension DataSource: RandomAccessCollection {
   /// Calls the body with each element, in order.
   public func forEach(_ body: (Element) throws -> Void) rethrows { try documents.forEach(body) }
 
-  // MARK: By hand, silently
+  // MARK: Changes without a report
 
-  /// Appends what is not there, and tells nobody.
+  /// Appends the element unless an equal element is listed. Does not call `onChanged`.
   public func insert(_ newMember: Element) {
     guard !documents.contains(newMember) else { return }
     list.append(newMember)
   }
 
-  /// Removes what equals `member`, and tells nobody.
+  /// Removes the element that equals `member`. Does not call `onChanged`.
   public func remove(_ member: Element) {
     guard let index = documents.firstIndex(where: { $0 == member }) else { return }
     list.remove(at: index)

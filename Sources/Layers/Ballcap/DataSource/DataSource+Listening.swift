@@ -1,4 +1,4 @@
-// Listens to documents.
+// Listens to the documents of a data source.
 
 import FirebaseFirestore
 import LayerKit
@@ -46,12 +46,14 @@ extension DataSource {
 
   /// Makes `next` and `listen` start after the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    // A pending server timestamp has no place in the order yet. Then the next page starts earlier.
+    // A pending server timestamp has no place in the order yet. Then the next page starts at an earlier
+    // document.
     lastDocument = snapshot.lastStart ?? lastDocument
     hasMore = query.query.limitCount.map { snapshot.count >= $0 } ?? false
   }
 
-  /// Returns the changes that count. Elements whose metadata alone changed get their new snapshots.
+  /// Returns the changes to apply. If the option skips metadata changes, elements with only such changes get
+  /// their new snapshots.
   private func news(of snapshot: QuerySnapshot) -> [DocumentChange] {
     let all = snapshot.documentChanges(includeMetadataChanges: true)
     guard option.skipsMetadataChanges else { return all }
@@ -74,7 +76,7 @@ extension DataSource {
     arriving.removeLive()
   }
 
-  /// Returns the change of the list, as far as the query tells it. The predicate is evaluated here.
+  /// Returns the change of the list for a change of the query, after evaluating the predicates.
   private func pendingChange(_ change: DocumentChange) -> Pending.Change? {
     let document = change.document
     guard query.hasPredicates else {

@@ -1,18 +1,18 @@
-// Documents page by page.
+// Reads documents page by page.
 //
-// The pages begin where the query does, and each behind the last document of the one before. They are not
-// live.
+// The first page starts where the query starts. Each other page starts after the last document of the
+// previous page. Pages are not live.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// Reads the first page. `block` is told whether there was nothing, before the documents are there; an
-  /// error goes to `onError`.
+  /// Reads the first page. `block` runs before the documents are in the list, and gets whether the page was
+  /// empty. An error goes to `onError`.
   @discardableResult
   public func get(_ block: ((Bool) -> Void)? = nil) -> Self { read(query, block) }
 
-  /// Reads the page behind the last document that was read.
+  /// Reads the page after the last document that was read.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self { read(current, block) }
 
@@ -31,7 +31,7 @@ extension DataSource {
     return self
   }
 
-  /// Whether there is nothing on the page.
+  /// Updates the position for the next page. Returns whether the page is empty.
   private func turn(to page: QuerySnapshot) -> Bool {
     guard page.isEmpty else {
       advance(behind: page)
@@ -50,12 +50,12 @@ extension DataSource {
 
   // MARK: Async
 
-  /// Reads the first page, and returns once its documents are there: true if there was nothing. With
-  /// `retrieve`, the documents may come later; `onChanged` is told.
+  /// Reads the first page. Returns when its documents are in the list, and returns true if the page was
+  /// empty. With `retrieve`, the documents may arrive later; then `onChanged` reports them.
   @discardableResult
   nonisolated(nonsending) public func get() async throws -> Bool { try await read(query) }
 
-  /// The same for the page behind the last document that was read.
+  /// Reads the page after the last document that was read. Returns true if the page was empty.
   @discardableResult
   nonisolated(nonsending) public func next() async throws -> Bool { try await read(current) }
 

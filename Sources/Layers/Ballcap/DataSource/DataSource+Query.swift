@@ -5,15 +5,15 @@ public import Foundation
 import LayerKit
 
 extension DataSource {
-  /// A query, and the way to its data source. It never changes: each step makes a new one.
+  /// An immutable query for objects. Each step returns a new query.
   public final class Query {
-    /// Where the steps began.
+    /// The query that the steps started with.
     public let _originalQuery: FirebaseFirestore.Query
-    /// What is asked of the database.
+    /// The query that the database runs.
     public let query: FirebaseFirestore.Query
     private let dictionaryFilter: DictionaryFilter
 
-    /// Makes documents of what this query finds.
+    /// Creates a query for the documents of `query` as objects.
     public convenience init(_ query: FirebaseFirestore.Query) {
       self.init(query, from: query, DictionaryFilter())
     }
@@ -31,18 +31,19 @@ extension DataSource {
       Query(query, from: _originalQuery, dictionaryFilter)
     }
 
-    /// A list that follows the query, once it listens.
+    /// Returns a list that follows the query once it listens.
     public func dataSource(option: Option = Option()) -> DataSource<T> {
       DataSource(reference: self, option: option)
     }
 
-    /// The order that data sources keep, if nobody says otherwise.
+    /// The order of a data source, unless the user sets another order.
     var order: DocumentOrder<T> { query.hasExplicitOrder ? .query(query) : .latestUpdate }
 
     // MARK: Predicates
 
-    /// Only documents whose dictionaries satisfy the predicate. It is asked here and not by the database:
-    /// limits and cursors count before it, and `query` does not know it. `filter(_:)` has no such limits.
+    /// Returns a query for documents whose dictionaries satisfy the predicate. The predicate is evaluated in
+    /// this process and not by the database, so limits and cursors also count documents that it rejects.
+    /// `query` does not contain the predicate. `filter(_:)` has no such restrictions.
     public func filter(using predicate: NSPredicate) -> Query {
       Query(query, from: _originalQuery, dictionaryFilter.adding(predicate))
     }
@@ -51,9 +52,9 @@ extension DataSource {
 
     func accepts(_ document: QueryDocumentSnapshot) -> Bool { dictionaryFilter.accepts(document) }
 
-    // MARK: Asking the database
+    // MARK: Running the query
 
-    /// Tells `listener` the results on the callback queue, until the registration is removed.
+    /// Calls `listener` with the results on the callback queue, until the registration is removed.
     @discardableResult
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
@@ -69,7 +70,7 @@ extension DataSource {
       }
     }
 
-    /// What the predicates let through; nil if what changed is among documents that nobody sees.
+    /// Returns the documents that the predicates accept; nil if only rejected documents changed.
     fileprivate func news(of snapshot: QuerySnapshot, after told: inout QuerySnapshot?) -> QuerySnapshot? {
       guard hasPredicates else { return snapshot }
       let filtered = snapshot.filtered(after: told, accepts)
@@ -78,19 +79,19 @@ extension DataSource {
       return isNews ? filtered : nil
     }
 
-    /// Reads once what the query finds.
+    /// Reads the results of the query once.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       guard hasPredicates else { return query.getDocuments(completion: completion) }
       query.getDocuments { [self] snapshot, error in completion(snapshot?.filtered(accepts), error) }
     }
 
-    /// Reads once what the query finds.
+    /// Reads the results of the query once.
     nonisolated(nonsending) public func get() async throws -> QuerySnapshot {
       let found = try await query.getDocuments()
       return hasPredicates ? found.filtered(accepts) : found
     }
 
-    /// The results as they are, and then each time they change, as `listen` tells them:
+    /// The present results, and then the results after each change, as with `listen`:
     ///
     /// ```swift
     /// for try await snapshot in Document<Item>.order(by: "name").snapshots() {
@@ -98,7 +99,7 @@ extension DataSource {
     /// }
     /// ```
     ///
-    /// An error of the database ends the loop.
+    /// A database error ends the loop.
     public func snapshots(includeMetadataChanges: Bool = true) -> SnapshotsSequence {
       SnapshotsSequence(query: self, includeMetadataChanges: includeMetadataChanges)
     }
@@ -106,7 +107,8 @@ extension DataSource {
 }
 
 extension DataSource.Query {
-  /// Each iterator listens by itself, until it is gone or its task is cancelled.
+  /// A sequence of results. Each iterator has its own listener, until the iterator is freed or its task is
+  /// cancelled.
   public struct SnapshotsSequence: AsyncSequence {
     public typealias Element = QuerySnapshot
     public typealias Failure = any Error
@@ -119,7 +121,7 @@ extension DataSource.Query {
       return Iterator(query: query, found: found.makeAsyncIterator())
     }
 
-    /// Takes one state of the results after the other.
+    /// Iterates over the states of the results.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let query: DataSource<T>.Query
       fileprivate var found: FirebaseFirestore.Query.QuerySnapshotsSequence.Iterator
@@ -132,7 +134,7 @@ extension DataSource.Query {
         self.found = found
       }
 
-      /// The next state; nil once the task is cancelled or the database terminated.
+      /// Returns the next state; nil once the task is cancelled or the database is terminated.
       public mutating func next() async throws -> QuerySnapshot? { try await next(isolation: nil) }
 
       public mutating func next(

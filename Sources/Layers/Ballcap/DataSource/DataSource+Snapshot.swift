@@ -1,13 +1,13 @@
-// One step of a data source, and how a list on a screen takes it.
+// One change of a data source, and its form for a list on a screen.
 
 import FirebaseFirestore
 
 extension DataSource {
-  /// What was there, what is there, and what is between.
+  /// The list before and after a change, and the change itself.
   ///
-  /// The arrays are made when somebody asks for them: with many documents, look at `indices` or `difference`.
+  /// The arrays are created on first access. With many documents, use `indices` or `difference` instead.
   public struct Snapshot {
-    /// What is gone, new and changed.
+    /// The deleted, inserted and modified elements.
     public let changes: Changes
     private let content: SnapshotContent<T>
 
@@ -21,15 +21,15 @@ extension DataSource {
     /// The list after the change.
     public var after: [Element] { content.after }
 
-    /// How many there were, without an array of them.
+    /// The number of documents before the change, without creating the array.
     var countBefore: Int { content.count + indices.steps.gone.count - indices.steps.come.count }
 
-    /// Where the changes are: of deletions in `before`, of insertions in `after`, and of modifications in
-    /// both.
+    /// The indices of the changes: of deletions in `before`, of insertions in `after`, and of modifications
+    /// in both.
     public var indices: DataSourceIndices { content.indices }
 
-    /// The step as a list takes it: what leaves by its old index, then what comes by its new one. A
-    /// modification is both, and the two are associated.
+    /// The change as removals by old index and insertions by new index. A modification is a removal and an
+    /// insertion that are associated with each other.
     public var difference: CollectionDifference<Element> {
       var steps: [CollectionDifference<Element>.Change] = []
       for (index, element) in zip(indices.deletions, changes.deletions) {
@@ -43,7 +43,7 @@ extension DataSource {
         steps.append(.remove(offset: old, element: element, associatedWith: new))
         steps.append(.insert(offset: new, element: element, associatedWith: old))
       }
-      // Documents that were set by hand may be there twice, and have no step of their own then.
+      // A list that was set by hand may have a document twice, which can make the steps inconsistent.
       return CollectionDifference(steps) ?? after.difference(from: before) { $0 === $1 }
     }
   }

@@ -1,25 +1,40 @@
 // A live list of the objects of a query, in order.
 //
-// The way of a snapshot into `documents`:
+// The steps of a snapshot into `documents`:
 //
+// 1. The snapshot's changes join `arriving`, and their objects are created. `retrieve`, if set, creates the
+//    objects and may take time (ChangeReceiver).
+// 2. Changes leave `arriving` in their order, each when all its objects exist or its timeout has passed.
+// 3. The changes are applied to the list, and the blocks are called (DataSource+Applying).
+//
+// All steps run on the callback queue, or in the task that loops over `changes`. `retrieve` may answer on any
+// thread.
 
 public import FirebaseFirestore
 private import Foundation
 package import LayerKit
 
-/// . The snapshot's changes join `arriving`, and their objects are created. `retrieve`, if set, creates them
-/// and may take time (ChangeReceiver).
+/// A live list of the objects of a query.
+///
+/// ```swift
+/// let dataSource = Document<Item>.query.order(by: "name").dataSource()
+///   .onChanged { _, snapshot in print(snapshot.after.keys) }
+///   .listen()
+/// ```
+///
+/// The source listens until `stop` is called or the source is freed. A page that is being read keeps the
+/// source alive until the page is reported. Use the source on the callback queue only.
 public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
-  /// Creates the object of a document. The block calls its closure once, on any thread, with nil to leave
-  /// the document out.
+  /// Creates the object of a document. The block must call its closure once, on any thread. Nil leaves the
+  /// document out.
   public typealias RetrieveBlock = (
     QuerySnapshot?, QueryDocumentSnapshot, @escaping ((Element?) -> Void)
   ) -> Void
   /// Receives a change: the snapshot of the database, and the list before and after it.
   public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
-  /// Receives the error of a `retrieve` block that did not answer in time.
+  /// Receives the error when a `retrieve` block does not answer in time.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
   /// Deleted, inserted and modified elements.
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
@@ -96,8 +111,8 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   // MARK: Documents
 
-  /// The documents in order. The array is created anew after each change, so ask the source itself for
-  /// single documents.
+  /// The documents in order. Each change discards the array, so use the source itself to access single
+  /// documents.
   public var documents: [Element] {
     get { list.keptElements() }
     set { list.set(newValue) }

@@ -1,14 +1,15 @@
-// Where the changes of one step are.
+// The indices of the changes in one snapshot.
 
-/// Each list is in the order of the elements in `changes`.
+/// The indices of the deleted, inserted and modified elements. Each list is in the order of the elements in
+/// `changes`.
 public struct DataSourceIndices: Hashable, Sendable {
-  /// In `before`.
+  /// The indices in `before`.
   public let deletions: [Int]
-  /// In `after`.
+  /// The indices in `after`.
   public let insertions: [Int]
-  /// In `after`.
+  /// The indices in `after`.
   public let modifications: [Int]
-  /// The same in `before`.
+  /// The indices of the modified elements in `before`.
   public let oldModifications: [Int]
 
   init(
@@ -20,8 +21,8 @@ public struct DataSourceIndices: Hashable, Sendable {
     self.oldModifications = oldModifications
   }
 
-  /// For lists that know no more than rows that go, by their old index, and rows that come, by their new one:
-  /// a modification is both.
+  /// The change as removed rows by their old index and inserted rows by their new index, for lists without
+  /// modifications. A modification is in both.
   public var steps: (gone: [Int], come: [Int]) {
     (deletions + oldModifications, insertions + modifications)
   }

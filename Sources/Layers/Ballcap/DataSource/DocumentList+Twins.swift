@@ -1,14 +1,14 @@
-// References that are in a list twice, which only the user can put there.
+// Duplicate references in a list, which only the user can insert.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DocumentList {
-  /// Whether a reference is there more than once. Needs the tree.
+  /// Whether a reference is listed more than once. Needs the tree.
   var hasTwins: Bool { rows.hasDuplicates }
 
-  /// Returns the elements of a reference but the last one, which counts. Scans the list only if it has twins
-  /// at all.
+  /// Returns the handles of all elements of a reference except the last one, which counts. Scans the list
+  /// only if it has duplicates.
   func twins(of reference: DocumentReference) -> [Rows.Handle] {
     guard hasTwins, let counted = rows.handle(reference) else { return [] }
     return (0..<rows.count).map { rows.handle(atRow: $0) }

@@ -1,14 +1,14 @@
-// The documents of a data source. The list is a plain array until it is edited, and then a tree in which
+// The documents of a data source. The list is a plain array until its first edit, and then a tree in which
 // edits take logarithmic time. The array is created again on demand.
 //
 // Invariants:
-// - There is an array or a tree, or both with the same content.
+// - The list has an array or a tree, or both with the same content.
 // - Only an array of the user may have a reference twice. Then the last element of the reference counts, and
-//   an edit of it leaves the reference there once (DocumentList+Twins).
-// - If `isOrdered`, each element has the place that the order gave it.
-// - `ids` is nil until an id is looked up that no reference has, and then has all ids.
+//   an edit of the reference leaves one element (DocumentList+Twins).
+// - If `isOrdered`, each element is at the position that the order gave it.
+// - `ids` is nil until a lookup by id finds no equal reference. From then on it contains all ids.
 //
-// A copy shares the storage until one of the two is edited, which copies all of it.
+// A copy shares the storage until one of the two lists is edited. The edit copies the whole storage.
 
 import FirebaseFirestore
 import LayerKit

@@ -1,8 +1,9 @@
 // The orders of a data source.
 //
-// An order compares notes that were taken when an element was placed, and not its present content. Otherwise
-// an edit of an object in place would change the order during a search. An order of the user compares the
-// elements themselves. There the notes tell which elements have changed and must be placed again.
+// An order compares notes that were taken when an element was placed, and not the element's present content.
+// Otherwise an edit of an object in place would change the order during a search. An order of the user
+// compares the elements themselves. Its notes serve to find the elements that have changed and must be placed
+// again.
 
 import FirebaseFirestore
 import LayerKit
@@ -18,7 +19,7 @@ enum DocumentOrder<T: Object & DataRepresentable> {
 /// An element of a data source, and its document.
 ///
 /// Neither this type nor PlacedDocument is generic. So the compiler builds one specialized tree for all data
-/// sources, which is much faster than a generic one.
+/// sources, which is much faster than a generic tree.
 struct ListedDocument {
   let element: Object
   /// The document that the query found. With `retrieve` it can differ from the document of the element.

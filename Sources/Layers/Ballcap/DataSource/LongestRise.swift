@@ -3,8 +3,8 @@
 enum LongestRise {
   /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.
   static func places(in numbers: [Int]) -> [Int] {
-    // `ends` has, for each length, the index where the lowest subsequence of that length ends. `previous`
-    // has the index before each index.
+    // `ends[k]` is the index of the smallest number that ends a subsequence of length k + 1. `previous[i]` is
+    // the index before `i` in its subsequence.
     var ends: [Int] = []
     var previous = Array(repeating: -1, count: numbers.count)
     for place in numbers.indices {

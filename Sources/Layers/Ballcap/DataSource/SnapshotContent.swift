@@ -1,7 +1,8 @@
-// What a snapshot of a data source makes when somebody asks for it, once.
+// The content of a data source's snapshot, computed once on first access.
 //
-// It has a copy of the list, which costs nothing unless the snapshot is kept: a list that is changed
-// meanwhile is copied then. What was there before follows from what is there, by undoing what was done.
+// The snapshot has a copy of the list. The copy shares the list's storage, which is copied only if the list
+// changes while the snapshot exists. The earlier elements are computed by undoing the edits in the present
+// elements.
 
 import FirebaseFirestore
 
@@ -11,21 +12,21 @@ final class SnapshotContent<T: Object & DataRepresentable> {
     case edits([DocumentList<T>.Edit])
   }
 
-  /// Where the changes are.
+  /// The indices of the changes, or the data to compute them.
   enum Places {
     case nowhere
-    /// All is new, in the order of the list.
+    /// All elements are new, in the order of the list.
     case everywhere
     case few(Changed)
     case known(DataSourceIndices)
   }
 
-  /// Which documents changed, in the order of the elements in `changes`.
+  /// The changed documents, in the order of the elements in `changes`.
   struct Changed {
-    /// With where they were; nil for what has yet to be looked for.
+    /// The deleted elements with their old indices; nil if the index must be looked up.
     var deletions: [(old: Int?, element: T)] = []
     var insertions: [DocumentReference] = []
-    /// With what was there.
+    /// The replaced elements with their old indices.
     var modifications: [(old: Int?, element: T, reference: DocumentReference)] = []
   }
 

@@ -1,29 +1,29 @@
-// Making objects: new ones, and those of documents with known fields.
+// Creates objects: new documents, and documents with known fields.
 
 public import FirebaseFirestore
 import LayerKit
 
 extension DataRepresentable where Self: Object {
-  /// A new document with a random id in the type's collection.
+  /// Creates a new document with a random id in the type's collection.
   public init() { self.init(collectionReference: nil) }
 
-  /// A new document with a random id.
+  /// Creates a new document with a random id.
   public init(collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document())
     data = Model()
   }
 
-  /// A document with this id and a new model; what is stored there is not read.
+  /// Creates an object for the document with this id, with a new model. Does not read the stored document.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }
 
-  /// The same in fewer letters.
+  /// Creates an object for the document with this id, with a new model. A short form of `init(id:)`.
   public init(_ id: String, collectionReference: CollectionReference? = nil) {
     self.init(id: id, from: Model(), collectionReference: collectionReference)
   }
 
-  /// Nil if the fields do not decode.
+  /// Creates an object from the fields of a document. Returns nil if the fields do not decode.
   public init?(id: String, from data: [String: Any], collectionReference: CollectionReference? = nil) {
     let reference = (collectionReference ?? Self.home).document(id)
     guard let model = try? Firestore.Decoder().decode(Model.self, from: data, in: reference) else {
@@ -33,12 +33,13 @@ extension DataRepresentable where Self: Object {
     ballcapTimes.update(from: data)
   }
 
-  /// A document with this id and data, in the collection of its type unless another is named.
+  /// Creates an object for the document with this id and data. Without a collection, uses the type's
+  /// collection.
   public init(id: String, from data: Model, collectionReference: CollectionReference? = nil) {
     self.init(documentReference: (collectionReference ?? Self.home).document(id), from: data)
   }
 
-  /// Throws if the fields do not decode.
+  /// Creates an object from the fields of a document. Throws if the fields do not decode.
   public init(documentReference: DocumentReference, from data: [String: Any]) throws {
     self.init(
       documentReference: documentReference,
@@ -46,7 +47,7 @@ extension DataRepresentable where Self: Object {
     ballcapTimes.update(from: data)
   }
 
-  /// A document at a reference, with data.
+  /// Creates an object for the document at a reference, with data.
   public init(documentReference: DocumentReference, from data: Model) {
     self.init(documentReference)
     self.data = data

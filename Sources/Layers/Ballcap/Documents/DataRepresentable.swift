@@ -14,32 +14,31 @@ import Foundation
 public protocol DataRepresentable: AnyObject, Hashable {
   /// The type of the data.
   associatedtype Model: Modelable & Codable
-  /// What the document has; nil before it is read or set.
+  /// The fields of the document; nil before they are read or set.
   var data: Model? { get set }
   init()
 
-  // Repeated here, since here a class can still say otherwise: what `Object` conforms to is decided there.
-  /// Where documents of this type are.
+  // Repeated from `Object`'s conformance to `Documentable`, so that a class can override these defaults.
+  /// The collection of documents of this type.
   static var collectionReference: CollectionReference { get }
-  /// Whether times of creation and update are stored with the data.
+  /// Whether writes also store the creation and update times.
   var shouldIncludedInTimestamp: Bool { get }
 }
 
-// A class that is no `Object` says neither unless it wants to: its documents are where those of its model
-// are.
+// Defaults for a class that is not an `Object`: its documents are in the collection of its model.
 extension DataRepresentable {
   public static var collectionReference: CollectionReference { Model.collectionReference }
   public var shouldIncludedInTimestamp: Bool { true }
 }
 
-// Without these, a class that is both would have two of each.
+// Without these defaults, a class that conforms to both protocols would have two candidates for each.
 extension DataRepresentable where Self: Documentable {
   public static var collectionReference: CollectionReference { BallcapApp.collection(name) }
   public var shouldIncludedInTimestamp: Bool { true }
 }
 
-// With a model, the data counts as well. Not in the hash: an object in a set stays where it is when its data
-// changes.
+// Equality of objects with a model includes the data. The hash does not, so that an object in a set stays in
+// its place when its data changes.
 extension Equatable where Self: Object, Self: DataRepresentable {
   public static func == (left: Self, right: Self) -> Bool {
     left.documentReference == right.documentReference && left.data == right.data
@@ -47,14 +46,14 @@ extension Equatable where Self: Object, Self: DataRepresentable {
 }
 
 extension DataRepresentable {
-  /// Where instances of this type are made and found, as its own class says.
+  /// The type's collection, for new objects and for reads. Uses the override of the class.
   static var home: CollectionReference { collectionReference }
 
   var wantsTimes: Bool { shouldIncludedInTimestamp }
 }
 
 extension DataRepresentable where Self: Object {
-  /// Reads and writes a property of the model; traps if there is no data.
+  /// Accesses a property of the model. Traps if there is no data.
   public subscript<T: Any>(keyPath: WritableKeyPath<Model, T>) -> T {
     get {
       guard let data else { fatalError("\(Self.self) at \(path) has no data to read \(keyPath) from") }
@@ -63,14 +62,14 @@ extension DataRepresentable where Self: Object {
     set { data![keyPath: keyPath] = newValue }
   }
 
-  /// Another instance of the same document with the same data, and nothing else.
+  /// Returns another object for the document with this data. Does not copy the times and the snapshot.
   public func copy() -> Self {
     let copy = Self(documentReference)
     copy.data = data
     return copy
   }
 
-  /// The path and the data, for people.
+  /// A description of the path, the times and the data, for debugging.
   public var description: String {
     guard let data else { return "\(Self.name) {\n data: nil\n}" }
     let lines = [

@@ -1,4 +1,4 @@
-// The object of a model that needs no class of its own.
+// The object of a model without its own class.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -12,7 +12,7 @@ import Foundation
 /// try await user.save()
 /// ```
 public final class Document<Model: Modelable & Codable>: Object, DataRepresentable {
-  // Not `Model?`, which would be nil first and then assigned to.
+  // Not `Model?`, which would be initialized to nil and then assigned again.
   public var data: Optional<Model>
 
   public override class var name: String { Model.name }

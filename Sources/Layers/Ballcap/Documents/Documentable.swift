@@ -1,25 +1,25 @@
-// Instances that stand for a document.
+// Objects that represent a document.
 
 public import FirebaseFirestore
 public import FirebaseStorage
 
-/// An instance that stands for one document.
+/// An object that represents one document.
 public protocol Documentable: AnyObject, Referencable {
-  /// The last part of the path.
+  /// The last component of the path.
   var id: String { get }
-  /// From the root of the database.
+  /// The path from the root of the database.
   var path: String { get }
-  /// Where the document is.
+  /// The reference of the document.
   var documentReference: DocumentReference! { get }
-  /// Where files of this document lie.
+  /// The storage folder for files of this document.
   var storageReference: StorageReference { get }
-  /// Whether saving adds `createdAt` and `updatedAt`, and updating the latter.
+  /// Whether saving stores `createdAt` and `updatedAt`, and updating stores `updatedAt`.
   var shouldIncludedInTimestamp: Bool { get }
-  /// When it was created; the present time before that.
+  /// The creation time. Before the document is created, the time when the object was constructed.
   var createdAt: Timestamp { get }
-  /// When it was updated last; the present time before that.
+  /// The time of the last update. Before the document is created, the time when the object was constructed.
   var updatedAt: Timestamp { get }
-  /// A document at a reference, without data.
+  /// Creates an object for the document at a reference, without data.
   init(_ documentReference: DocumentReference)
 }
 
@@ -30,12 +30,12 @@ extension Documentable {
 }
 
 extension Array where Element: Documentable {
-  /// The ids, in order.
+  /// The ids of the elements, in order.
   public var keys: [String] { map(\.id) }
 
-  /// Where the document with this id is; nil if it is not here.
+  /// Returns the index of the element with this id; nil if there is none.
   public func firstIndex(of key: String) -> Int? { firstIndex { $0.id == key } }
 
-  /// By the id: the data does not count.
+  /// Returns the index of the element with the same id. The data is not compared.
   public func firstIndex(of document: Element) -> Int? { firstIndex(of: document.id) }
 }

@@ -1,19 +1,20 @@
-// The base of everything that stands for a document.
+// The base class of all objects that represent a document.
 //
-// Internal members begin with `ballcap`: `@testable import` shows them to an app's subclasses.
+// Internal members begin with `ballcap`, because `@testable import` makes them visible to an app's
+// subclasses.
 
 public import FirebaseFirestore
 public import FirebaseStorage
 import Foundation
 import LayerKit
 
-/// A document's place, and when it was made and changed. Meant for one thread at a time, that of the
-/// callbacks.
+/// A document's reference, and its creation and update times. An object is not thread-safe, and callbacks
+/// change it on the callback queue.
 open class Object: Documentable {
   open class var name: String { TypeName.lowercased(of: self) }
 
-  /// The enumeration, also in a file that imports Firestore alone, where the bare name is its property
-  /// wrapper.
+  /// The enumeration. Without this alias, the bare name in a file that imports only Firestore is Firestore's
+  /// property wrapper.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
   public internal(set) var documentReference: DocumentReference! {
@@ -21,12 +22,12 @@ open class Object: Documentable {
     set { reference = newValue }
   }
   private var reference: DocumentReference
-  // Not `DocumentSnapshot?`, which would be nil first and then assigned to.
-  /// What was read last; nil before the first read.
+  // Not `DocumentSnapshot?`, which would be initialized to nil and then assigned again.
+  /// The snapshot that was read last; nil before the first read.
   public internal(set) var snapshot: Optional<DocumentSnapshot>
   var ballcapTimes: DocumentTimes
 
-  /// The time of construction, until more is known: from reading, or from saving this instance.
+  /// The creation time. Until it is known from a read or from saving this object, the time of construction.
   public internal(set) var createdAt: Timestamp {
     get { ballcapTimes.createdAt }
     set { ballcapTimes.createdAt = newValue }
@@ -37,7 +38,7 @@ open class Object: Documentable {
     set { ballcapTimes.updatedAt = newValue }
   }
 
-  /// In the storage of the default app, at the path of the document.
+  /// The reference at the document's path, in the storage of the default app.
   open var storageReference: StorageReference {
     Storage.storage().reference(withPath: documentReference.path)
   }
@@ -48,20 +49,20 @@ open class Object: Documentable {
     ballcapTimes = DocumentTimes()
   }
 
-  /// The object of a document that was read at `moment`.
+  /// Creates the object of a document that was read at `moment`.
   init(ballcapRead snapshot: DocumentSnapshot, at moment: Date) {
     reference = snapshot.reference
     self.snapshot = snapshot
     ballcapTimes = DocumentTimes(read: snapshot, at: moment)
   }
 
-  /// The object of a document that was found, if the class can make it with all that it holds at once. Nil if
-  /// it is to be made empty and then filled: classes outside of this module know but that way.
+  /// Returns a complete object for a document that was found. Returns nil if the class can only create an
+  /// empty object and then fill it, as all classes outside this module must.
   class func ballcapWhole(
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 
-  /// Points this instance at another document; its data stays.
+  /// Assigns another document to this object. The data stays.
   public func set(documentReference: DocumentReference) {
     reference = documentReference
   }

@@ -1,30 +1,30 @@
-// A number that can also be counted up by the commit.
+// A number that a commit can also increment.
 
 import BallcapFields
 import FirebaseFirestore
 
-/// A number, or how much to add to the one that is stored.
+/// A number, or an increment of the stored number.
 ///
 /// ```swift
 /// document.data?.amount = .increment(0.5)
 /// try await document.update()
 /// ```
 public enum IncrementableDouble: Codable, ExpressibleByFloatLiteral, RawRepresentable, Sendable {
-  /// Integers are read as numbers with a point.
+  /// Reads integer literals as floating-point numbers.
   public typealias IntegerLiteralType = Double
   public typealias FloatLiteralType = Double
   public typealias RawValue = Double
 
-  /// To be added to what is stored.
+  /// An increment of the stored number.
   case increment(Double)
-  /// What is stored.
+  /// The stored number.
   case value(Double)
 
   public init?(rawValue: Double) { self = .value(rawValue) }
 
   public init(floatLiteral value: Double) { self = .value(value) }
 
-  /// Traps for `.increment`, which has none.
+  /// The number. Traps for `.increment`, which has no raw value.
   public var rawValue: Double {
     switch self {
     case .value(let value): value

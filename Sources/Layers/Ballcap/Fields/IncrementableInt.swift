@@ -1,9 +1,9 @@
-// An integer that can also be counted up by the commit.
+// An integer that a commit can also increment.
 
 import BallcapFields
 import FirebaseFirestore
 
-/// An integer, or how much to add to the one that is stored.
+/// An integer, or an increment of the stored integer.
 ///
 /// ```swift
 /// document.data?.amount = .increment(4)
@@ -13,16 +13,16 @@ public enum IncrementableInt: Codable, ExpressibleByIntegerLiteral, RawRepresent
   public typealias IntegerLiteralType = Int64
   public typealias RawValue = Int64
 
-  /// To be added to what is stored.
+  /// An increment of the stored integer.
   case increment(Int64)
-  /// What is stored.
+  /// The stored integer.
   case value(Int64)
 
   public init?(rawValue: Int64) { self = .value(rawValue) }
 
   public init(integerLiteral value: Int64) { self = .value(value) }
 
-  /// Traps for `.increment`, which has none.
+  /// The integer. Traps for `.increment`, which has no raw value.
   public var rawValue: Int64 {
     switch self {
     case .value(let value): value

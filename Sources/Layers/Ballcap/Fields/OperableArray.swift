@@ -1,25 +1,25 @@
-// An array that the commit can also add elements to and take elements from.
+// An array that a commit can also add elements to or remove elements from.
 
 import BallcapFields
 import FirebaseFirestore
 
-/// An array, or what to do with the one that is stored.
+/// An array, or a change of the stored array.
 public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral, RawRepresentable {
   public typealias RawValue = [Element]
   public typealias ArrayLiteralElement = Element
 
-  /// What is stored.
+  /// The stored array.
   case value([Element])
-  /// Takes all of these out.
+  /// Removes all these elements from the stored array.
   case arrayRemove([Element])
-  /// Adds those of these that are not in it.
+  /// Adds those of these elements that the stored array does not have.
   case arrayUnion([Element])
 
   public init?(rawValue: [Element]) { self = .value(rawValue) }
 
   public init(arrayLiteral elements: Element...) { self = .value(elements) }
 
-  /// Traps for `.arrayRemove` and `.arrayUnion`, which have none.
+  /// The array. Traps for `.arrayRemove` and `.arrayUnion`, which have no raw value.
   public var rawValue: [Element] {
     switch self {
     case .value(let elements): elements
@@ -41,8 +41,8 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
     }
   }
 
-  /// As fields hold them: each element is encoded as if it were a field. What no array can hold is an error
-  /// of encoding here, where somebody can still say which value it was.
+  /// Encodes each element like a field. A value that no array can hold is an encoding error here, where the
+  /// error can still name the value.
   private static func encoded(_ elements: [Element]) throws -> [Any] {
     let encoded = try elements.compactMap { element in
       try Firestore.Encoder().encode(["element": element])["element"]
@@ -87,7 +87,7 @@ extension OperableArray: Hashable where Element: Hashable {
 
 extension OperableArray: Sendable where Element: Sendable {}
 
-/// The elements of the value; of a change, those that it is about.
+/// The elements of the array, or of the change.
 extension OperableArray: Collection {
   private var elements: [Element] {
     switch self {
@@ -100,9 +100,9 @@ extension OperableArray: Collection {
   public func index(after index: Int) -> Int { index + 1 }
   public var isEmpty: Bool { elements.isEmpty }
   public var count: Int { elements.count }
-  /// The first element that is known; nil if there is none.
+  /// The first element of the array or of the change; nil if there is none.
   public var first: Element? { elements.first }
-  /// The last element that is known; nil if there is none.
+  /// The last element of the array or of the change; nil if there is none.
   public var last: Element? { elements.last }
   public subscript(index: Int) -> Element { elements[index] }
 }

@@ -5,9 +5,9 @@ import Foundation
 import LayerKit
 
 extension File {
-  /// Uploads the bytes, or the local file of `originalURL`, with the content type and the metadata.
-  /// `completion` runs on the callback queue of the storage, when `storageMetadata` and `url` are set.
-  /// Without bytes it runs at once with `FileError.invalidData`.
+  /// Uploads the bytes, or the local file at `originalURL`, with the content type and the metadata.
+  /// `completion` runs on the callback queue of the storage, after `storageMetadata` and `url` are set.
+  /// Without bytes and without a local file it runs at once with `FileError.invalidData`.
   @discardableResult
   public func save(_ completion: ((StorageMetadata?, (any Error)?) -> Void)?) -> StorageUploadTask? {
     let description = StorageMetadata()
@@ -41,8 +41,8 @@ extension File {
     }
   }
 
-  /// Deletes the file in the storage and then drops its state here. The state is also dropped if the file
-  /// did not exist, but not after another error.
+  /// Deletes the file in the storage and then clears this object's state. The state is also cleared if the
+  /// file did not exist, but not after another error.
   public func delete(_ completion: (((any Error)?) -> Void)?) {
     storageReference.delete { [self] error in
       if error == nil || error.isNotFound { forget() }
@@ -51,7 +51,7 @@ extension File {
   }
 
   /// Passes the cached bytes at once, without a check against the storage, or else downloads them. `reload`
-  /// always downloads. Cancels a download of the path that is under way.
+  /// always downloads. Cancels a download from the same path that is under way.
   @discardableResult
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -64,7 +64,7 @@ extension File {
     return reload(size, completion: completion)
   }
 
-  /// Downloads the present bytes of the storage.
+  /// Downloads the file, even if its bytes are cached.
   @discardableResult
   public func reload(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -91,7 +91,7 @@ extension File {
     try await awaitCompletion { done in delete { done((), $0) } }
   }
 
-  /// Returns the cached data, or else downloads it. Throws if it has more bytes than `size`.
+  /// Returns the cached data, or else downloads it. Throws if a download has more bytes than `size`.
   nonisolated(nonsending) public func getData(_ size: Int64 = Int64(10e8)) async throws -> Data {
     try await awaitCompletion { getData(size, completion: $0) }
   }

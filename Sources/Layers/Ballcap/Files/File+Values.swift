@@ -1,8 +1,8 @@
-// Files as fields of documents, and compared.
+// Files as fields of documents, and their comparison.
 
 import Foundation
 
-/// A map of the place, the URL, the kind and the metadata. The bytes are not part of it.
+/// Encodes a file as a map with its path, URL, content type and metadata, without the bytes.
 extension File: Codable {
   private enum CodingKeys: String, CodingKey {
     case url

@@ -1,7 +1,7 @@
 // A file in the storage that a document describes.
 //
-// The storage has the bytes. The document has the path, the content type, a URL and metadata of the user.
-// Bytes that the file was given or has downloaded are in the file itself, others in the shared cache.
+// The storage has the bytes. The document has the path, the content type, a URL and the user's metadata. A
+// file holds the bytes that it was created with or has downloaded. Other bytes are in the shared cache.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -28,7 +28,7 @@ public final class File: Storable {
   public var originalURL: URL?
   private var bytes: Data?
 
-  /// Creates a file beside the reference, under its name with the extension of the type.
+  /// Creates a file in the folder of the reference, named like the reference, with the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, mimeType: MIMEType? = nil, url: URL? = nil,
     metadata: [String: String] = [:]
@@ -38,14 +38,14 @@ public final class File: Storable {
       metadata: metadata)
   }
 
-  /// Creates a file beside the reference, under another name with the extension of the type.
+  /// Creates a file in the folder of the reference, with this name and the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, name: String, mimeType: MIMEType? = nil
   ) {
     self.init(beside: storageReference, name, data: data, mimeType: mimeType, url: nil, metadata: [:])
   }
 
-  /// Creates a file below the folder of an object. Without a name, the file is named after the time.
+  /// Creates a file in the storage folder of an object. Without a name, the file is named after the time.
   public convenience init<T: Documentable>(
     _ object: T, name: String? = nil, data: Data? = nil, mimeType: MIMEType? = nil,
     metadata: [String: String] = [:]
@@ -78,10 +78,10 @@ public final class File: Storable {
     self.metadata = metadata
   }
 
-  // MARK: What is known
+  // MARK: Content
 
-  /// The bytes that this file was given or has downloaded, else the cached bytes of its path. New bytes also
-  /// enter the cache. Nil removes only the bytes of this file.
+  /// The bytes that this file was created with or has downloaded, or else the cached bytes of its path.
+  /// Setting bytes also caches them. Setting nil removes only the bytes of this object.
   public var data: Data? {
     get { bytes ?? FileCache.shared.get(path, generation: storageMetadata?.generation) }
     set {
@@ -93,10 +93,10 @@ public final class File: Storable {
   /// The last part of the path.
   public var name: String { storageReference.name }
 
-  /// Whether this object knows that the bucket has the file.
+  /// Whether this object has uploaded the file or read its metadata.
   public var isUploaded: Bool { storageMetadata != nil }
 
-  /// A text for people.
+  /// A description for debugging.
   public var debugDescription: String {
     """
     File {
@@ -110,8 +110,8 @@ public final class File: Storable {
 
   // MARK: Names
 
-  /// Returns the name, with the extension of the type if it has none, and the type. Without a type, the
-  /// extension determines it.
+  /// Returns the name and the type. A name without an extension gets the extension of the type. Without a
+  /// type, the extension of the name determines it.
   static func generateFileName(_ name: String, mimeType: MIMEType?) -> (String, MIMEType) {
     let found = fileExtension(of: name)
     guard let mimeType else { return (name, found.flatMap { self.mimeType(for: $0) } ?? .octetStream(nil)) }
@@ -126,9 +126,9 @@ public final class File: Storable {
     path.split(separator: "/").last.flatMap { ContentTypes.fileExtension(of: $0) }
   }
 
-  // MARK: As others see it
+  // MARK: State
 
-  /// Takes the result of an upload or a download.
+  /// Sets the result of an upload or a download.
   func take(_ data: Data?, _ metadata: StorageMetadata?) {
     if let data { bytes = data }
     if let metadata { storageMetadata = metadata }
@@ -143,7 +143,7 @@ public final class File: Storable {
     return copy
   }
 
-  /// Drops the state of a deleted file.
+  /// Clears the state after the file was deleted.
   func forget() {
     bytes = nil
     storageMetadata = nil

@@ -1,10 +1,10 @@
-// The bytes of the files that the process used last, up to 256 MiB.
+// An LRU cache of file bytes, up to 256 MiB.
 
 private import ByteStore
 import Foundation
 
-/// The bytes of each path, with the generation of the file if it is known. A file that knows that it has
-/// another generation does not get the bytes.
+/// The bytes of each path, with the generation of the file if it is known. A file with another known
+/// generation does not get the bytes.
 final class FileCache: Sendable {
   static let shared = FileCache()
 

@@ -23,8 +23,8 @@ extension FileRepresentable {
     set { StorageTaskStore.shared.downloads[file.path] = newValue }
   }
 
-  /// Downloads the bytes unless they are cached. `file` is another object afterwards, so that observers of
-  /// the property notice the change.
+  /// Downloads the bytes unless they are cached. After the download, `file` is a new object, so that
+  /// observers of the property notice the change.
   @discardableResult
   public func load(
     _ size: Int64 = Int64(10e8), completion: ((File?, (any Error)?) -> Void)? = nil

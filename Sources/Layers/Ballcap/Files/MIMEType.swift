@@ -1,21 +1,21 @@
-// What kind of bytes a file has, as text for servers and as the end of a name.
+// The content type of a file, as text for servers and as a file extension.
 
 public import LayerKit
 
 extension File {
-  /// A kind of file. An extension that is not said and an empty one are the same.
+  /// A content type. A missing extension equals an empty extension.
   public enum MIMEType: Sendable {
     /// Text.
     case plain
-    /// Text in columns with commas.
+    /// Comma-separated values.
     case csv
-    /// A page.
+    /// An HTML page.
     case html
     /// A style sheet.
     case css
-    /// A script.
+    /// JavaScript.
     case javascript
-    /// Bytes of no known kind, with the extension of the name.
+    /// Bytes of unknown type, with the file extension.
     case octetStream(String?)
     /// A document in PDF.
     case pdf
@@ -35,16 +35,16 @@ extension File {
     case gif
     /// A film in MP4.
     case mp4
-    /// The kind and the extension.
+    /// A MIME type and a file extension.
     case custom(String, String)
   }
 }
 
 extension File.MIMEType: FileKind {
-  /// As in a header of HTTP.
+  /// The MIME type, as in an HTTP header.
   public var rawValue: String { text }
 
-  /// What names of such files end with, without the dot.
+  /// The extension of such files, without the dot.
   public var fileExtension: String { textExtension }
 
   package var carried: (text: String, fileExtension: String)? {
@@ -55,7 +55,8 @@ extension File.MIMEType: FileKind {
     }
   }
 
-  /// With the extension of a name where it has none of its own: all that a document knows of it is the name.
+  /// Returns this type with the extension of a file name, if the type has no extension. A document stores
+  /// only the text of the type, so the extension comes from the name.
   func named(_ found: String?) -> Self {
     guard let found, fileExtension.isEmpty else { return self }
     return switch self {
@@ -94,7 +95,7 @@ extension File.MIMEType: Equatable {
   }
 }
 
-/// Stored as the raw value; files find the extension in their name.
+/// Encodes the raw value only. A file gets the extension from its name.
 extension File.MIMEType: Codable {
   public init(from decoder: any Decoder) throws {
     let rawValue = try decoder.singleValueContainer().decode(String.self)

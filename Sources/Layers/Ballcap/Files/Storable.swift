@@ -18,7 +18,7 @@ public protocol Storable {
 }
 
 extension Storable {
-  /// The cached bytes. Nil is ignored.
+  /// The cached bytes. Setting nil does nothing.
   public var data: Data? {
     get { FileManager.shared.get(storageReference: storageReference) }
     set { if let newValue { FileManager.shared.set(storageReference: storageReference, data: newValue) } }
@@ -39,13 +39,13 @@ extension Storable {
 
 /// Errors of files, besides those of the storage.
 public enum FileError: Error, @unchecked Sendable {
-  // Unchecked, because it carries the file, which belongs to the caller of the save.
+  // Unchecked, because the error carries the file, which belongs to the caller of the save.
   /// There are no bytes to upload.
   case invalidData(any Storable)
   /// The transfer timed out.
   case timeout
 
-  /// A text for people.
+  /// A description for debugging.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."

@@ -1,8 +1,8 @@
-// Objects with collections below them.
+// Objects with subcollections.
 
 public import FirebaseFirestore
 
-/// An object whose document has collections, each named by a case.
+/// An object whose document has subcollections. Each case of `CollectionKeys` names a subcollection.
 ///
 /// ```swift
 /// final class Room: Object, DataRepresentable, HierarchicalStructurable {
@@ -12,49 +12,52 @@ public import FirebaseFirestore
 /// }
 /// ```
 public protocol HierarchicalStructurable {
-  /// The names of the collections below a document.
+  /// The names of the document's subcollections.
   associatedtype CollectionKeys: RawRepresentable
 }
 
 extension HierarchicalStructurable where Self: Object, Self.CollectionKeys.RawValue == String {
-  /// A document with an id of its own and no data.
+  /// Creates an object for a new document with a random id, without data.
   public init() { self.init(collectionReference: nil) }
 
-  /// A document with an id of its own and no data, in the collection of its type unless another is named.
+  /// Creates an object for a new document with a random id, without data. Without a collection, uses the
+  /// type's collection.
   public init(collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.collectionReference).document())
   }
 
-  /// A document with this id and no data, in the collection of its type unless another is named.
+  /// Creates an object for the document with this id, without data. Without a collection, uses the type's
+  /// collection.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.collectionReference).document(id))
   }
 
-  /// The collection below this object's document.
+  /// Returns the subcollection with this name.
   public func collection(path: Self.CollectionKeys) -> CollectionReference {
     documentReference.collection(path.rawValue)
   }
 
-  /// The same as a query for objects of a type.
+  /// Returns a query for the objects in the subcollection with this name.
   public func collection<T: Object>(path: Self.CollectionKeys) -> DataSource<T>.Query
   where T: DataRepresentable {
     DataSource.Query(documentReference.collection(path.rawValue))
   }
 }
 
-// The same for objects with a model. Without it, a class that is both would have two of each.
+// Initializers for objects with a model. Without them, a class that conforms to both protocols would have two
+// candidates for each.
 extension HierarchicalStructurable
 where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == String {
-  /// A document with an id of its own and the model's defaults.
+  /// Creates an object for a new document with a random id and the model's defaults.
   public init() { self.init(collectionReference: nil) }
 
-  /// A document with an id of its own and the model's defaults.
+  /// Creates an object for a new document with a random id and the model's defaults.
   public init(collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document())
     data = Model()
   }
 
-  /// A document with this id and the model's defaults.
+  /// Creates an object for the document with this id, with the model's defaults.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document(id))
     data = Model()
@@ -71,9 +74,9 @@ where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == Str
 }
 
 extension CollectionReference {
-  /// An object at a new document with a random id. It has no data yet.
+  /// Returns an object for a new document with a random id, without data.
   public func child<T: Object>(type: T.Type) -> T { T(document()) }
 
-  /// An object at the document with this id. It has no data yet.
+  /// Returns an object for the document with this id, without data.
   public func child<T: Object>(id: String, type: T.Type) -> T { T(document(id)) }
 }

@@ -1,14 +1,14 @@
-// The document that all collections are below, if an app wants one.
+// The optional root document of all collections.
 
 private import ByteStore
 public import FirebaseFirestore
 
-/// Where the collections of models and objects are.
+/// The place of the collections of models and objects.
 public final class BallcapApp: Sendable {
   private static let root = Locked<DocumentReference?>(nil)
 
-  /// From now on, collections that types name are below `rootReference` rather than at the root of the
-  /// default database. Nil is how it begins.
+  /// Places the collections that types name below `rootReference` from now on. With nil, which is the
+  /// default, they are at the root of the default database.
   ///
   /// ```swift
   /// BallcapApp.configure(Firestore.firestore().document("version/1"))

@@ -1,17 +1,17 @@
-// Models: the fields of documents as Swift values.
+// The fields of documents as Swift values.
 
 public import FirebaseFirestore
 import LayerKit
 
-/// The fields of a document as a Swift value: declare a struct `Codable, Modelable`, every property with a
-/// default.
+/// The fields of a document as a Swift value. Declare a struct that is `Codable` and `Modelable`, and give
+/// each property a default.
 public protocol Modelable: Referencable, Equatable, CustomDebugStringConvertible {
-  /// The model with its defaults.
+  /// Creates the model with its defaults.
   init()
 }
 
 extension Modelable {
-  /// The type's own name in lower case.
+  /// The type's name in lower case.
   public static var name: String { TypeName.lowercased(of: Self.self) }
   public static var path: String { collectionReference.path }
   public static var collectionReference: CollectionReference { BallcapApp.collection(name) }
@@ -20,7 +20,7 @@ extension Modelable {
     (["\(Self.name) {"] + propertyLines + ["}"]).joined(separator: "\n")
   }
 
-  /// A line for each property, in the order of their declaration; of a class, those that it inherits come
+  /// A line for each property, in the order of their declaration. In a class, inherited properties come
   /// first.
   var propertyLines: [String] {
     let mirrors = sequence(first: Mirror(reflecting: self), next: \.superclassMirror)

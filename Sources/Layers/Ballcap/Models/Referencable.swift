@@ -1,16 +1,16 @@
-// What a model or an object is called, and where it therefore lives.
+// The name and the collection of a model or an object.
 
 public import FirebaseFirestore
 
-/// Something with a collection of its own. Everything follows from `name`, each time anew.
+/// A type with its own collection. All other properties are computed from `name` on each access.
 public protocol Referencable {
   /// The name of the collection.
   static var name: String { get }
   /// The path of the collection, from the root of the database.
   static var path: String { get }
-  /// Where documents of this type are.
+  /// The collection of documents of this type.
   static var collectionReference: CollectionReference { get }
-  /// The document that the collection is below; nil at the root.
+  /// The document that has the collection; nil at the root.
   static var parent: DocumentReference? { get }
 }
 

@@ -1,5 +1,5 @@
-// Transfers of files that complete together.
-//
+// Transfers of files that complete together. A failed transfer does not stop the others. A timeout cancels
+// the batch's uploads that are under way. Then the batch can be committed again.
 
 private import FirebaseCore
 import FirebaseStorage
@@ -8,13 +8,13 @@ import LayerKit
 
 /// Errors of a batch of files, besides those of the storage.
 public enum StorageBatchError: Error, @unchecked Sendable {
-  // Unchecked, because it carries the file, which belongs to the caller of the save.
-  /// . A timeout cancels the batch's transfers that are under way. Then the batch can be committed again.
+  // Unchecked, because the error carries the file, which belongs to the caller of the save.
+  /// A file has no data to upload.
   case invalidData(File)
   /// The transfers timed out.
   case timeout
 
-  /// A text for people.
+  /// A description for debugging.
   public var description: String {
     switch self {
     case .invalidData(let file): "There is no data to save at \(file.path)."
@@ -23,7 +23,7 @@ public enum StorageBatchError: Error, @unchecked Sendable {
   }
 }
 
-/// Collects files to save and to delete. Not atomic: a storage of files has no transactions.
+/// Collects files to save and to delete. A batch is not atomic, because a storage has no transactions.
 ///
 /// ```swift
 /// let files = StorageBatch().save(avatar).save(cover).delete(old).commit { error in print(error as Any) }
@@ -40,7 +40,7 @@ public final class StorageBatch {
     }
   }
 
-  /// Seconds for all transfers together.
+  /// The timeout in seconds for all transfers together.
   public var timeout: Int = 600
   private var operations: [Operation] = []
   private var isCommitted = false
@@ -85,9 +85,10 @@ public final class StorageBatch {
 
   // MARK: Committing
 
-  /// Starts all transfers and returns the files in the order in which they were added. Their `uploadTask`
-  /// has the progress. `completion` runs on the callback queue of the storage, when the last transfer has
-  /// ended or the timeout has passed. Without transfers it runs at once.
+  /// Starts all transfers and returns the files in the order in which they were added. The `uploadTask` of
+  /// each file has the progress. `completion` runs on the callback queue of the storage when the last
+  /// transfer has ended or the timeout has passed. It gets the first error in the order of the files. Without
+  /// transfers it runs at once.
   @discardableResult
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) -> [File] {
     checkIsOpen()
@@ -117,7 +118,8 @@ public final class StorageBatch {
     return operations.map(\.file)
   }
 
-  /// Returns when all transfers have ended.
+  /// Starts all transfers and returns the files when all transfers have ended. Throws the first error in the
+  /// order of the files, or `timeout` if the timeout has passed.
   @discardableResult
   nonisolated(nonsending) public func commit() async throws -> [File] {
     try await awaitCompletion { done in commit { done((), $0) } }

@@ -1,12 +1,12 @@
-// The changes of a data source for Combine.
+// The changes of a data source as a Combine publisher.
 
 #if canImport(Combine)
 public import Combine
 import FirebaseFirestore
 
 extension DataSource {
-  /// The changes that `onChanged` is told, from the subscription on, on the callback queue. The source has to
-  /// listen, or to be asked for pages, for there to be any.
+  /// Publishes the changes that `onChanged` receives, from the subscription on, on the callback queue. Only a
+  /// source that listens or reads pages has changes.
   public var publisher: AnyPublisher<Snapshot, Never> {
     Deferred { [self] in
       let told = PassthroughSubject<Snapshot, Never>()

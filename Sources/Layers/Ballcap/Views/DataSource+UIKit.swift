@@ -1,12 +1,13 @@
-// The changes of a data source on lists of UIKit.
+// The changes of a data source in UIKit lists.
 
 #if canImport(UIKit) && !os(watchOS)
 import FirebaseFirestore
 public import UIKit
 
 extension UITableView {
-  /// Shows a change of a data source whose documents are the rows of a section. To be called by `onChanged`.
-  /// A table that has not shown what was there before, since it was not laid out until now, is loaded anew.
+  /// Shows a change of a data source whose documents are the rows of a section. Call it from `onChanged`. A
+  /// table that does not show the rows from before the change, such as one that was not laid out until now,
+  /// is reloaded.
   ///
   /// ```swift
   /// source.onChanged { [weak tableView] _, change in tableView?.apply(change) }
@@ -30,7 +31,7 @@ extension UITableView {
 }
 
 extension UICollectionView {
-  /// The same for the items of a section.
+  /// Shows a change of a data source whose documents are the items of a section. Call it from `onChanged`.
   public func apply<T>(
     _ change: DataSource<T>.Snapshot, section: Int = 0, completion: ((Bool) -> Void)? = nil
   ) {

@@ -3,7 +3,7 @@
 #if canImport(SwiftUI)
 public import SwiftUI
 
-/// The documents of a query, live, in a view.
+/// The live documents of a query in a view.
 ///
 /// ```swift
 /// struct CitiesView: View {

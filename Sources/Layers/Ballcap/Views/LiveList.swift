@@ -1,10 +1,10 @@
-// The documents of a query for whoever observes them: views above all.
+// The observable documents of a query, above all for views.
 
 import FirebaseFirestore
 public import Observation
 
-/// A data source that can be observed. It listens from the first look at its documents on, as long as it is
-/// kept.
+/// An observable data source. It starts to listen when its documents are first accessed, and listens until it
+/// is freed.
 ///
 /// ```swift
 /// let cities = LiveList(Document<City>.order(by: "title"))
@@ -15,31 +15,31 @@ public import Observation
 /// }
 /// ```
 ///
-/// Callbacks change it, so that it belongs to the callback queue: for views that is the main queue, as it is
-/// unless the settings say otherwise.
+/// Callbacks change the list, so use it on the callback queue. By default that is the main queue, as views
+/// need.
 public final class LiveList<T: Object & DataRepresentable>: Observable {
-  /// What keeps the documents: for pages, and for changes one by one. Its `onError` belongs to this list.
+  /// The data source of the documents, for paging and for single changes. Its `onError` belongs to this list.
   public let source: DataSource<T>
 
   private let registrar = ObservationRegistrar()
   private var isBegun = false
   private var lastError: (any Error)?
 
-  /// A list that follows the query for as long as it lives.
+  /// Creates a list that follows the query as long as the list lives.
   public init(_ query: DataSource<T>.Query, option: DataSource<T>.Option = DataSource<T>.Option()) {
     source = query.dataSource(option: option)
   }
 
   deinit { source.observers[ObjectIdentifier(self)] = nil }
 
-  /// In order.
+  /// The documents in order. The first access starts the listening.
   public var documents: [T] {
     begin()
     registrar.access(self, keyPath: \.documents)
     return source.documents
   }
 
-  /// What went wrong last: an error of the database ends the listening.
+  /// The last error. A database error ends the listening.
   public var error: (any Error)? {
     registrar.access(self, keyPath: \.error)
     return lastError

@@ -1,10 +1,10 @@
-// The way of a data source's changes from a snapshot into its list.
+// The steps of a data source's changes from a snapshot into its list.
 //
 //   1. `receive` appends the changes of a snapshot to the queue and creates their objects. An object may take
 //      time.
 //   2. Objects and timeouts are events. Any thread posts them, and the receiver handles them on its own
 //      queue.
-//   3. The receiver applies changes in arrival order, each when all its objects are there or its timeout has
+//   3. The receiver applies changes in arrival order, each when all its objects exist or its timeout has
 //      passed.
 //   4. An object that arrives after its changes were applied is late. It is applied alone, unless its
 //      document has changed again.
@@ -14,11 +14,11 @@
 package import FirebaseFirestore
 private import Foundation
 
-/// The changes of one receiver that wait for objects.
+/// The changes of one receiver that wait for their objects.
 package struct ChangeQueue<Element> {
   /// Changes that are not applied yet, in arrival order.
   fileprivate var waiting: [PendingChanges<Element>] = []
-  /// Documents whose objects are late, each with the changes that it belongs to.
+  /// Documents whose objects are late, each with the changes that its object belongs to.
   private var late: [DocumentReference: PendingChanges<Element>] = [:]
 
   package init() {}
@@ -49,11 +49,11 @@ package struct ChangeQueue<Element> {
   }
 }
 
-/// An event in the life of pending changes.
+/// An event of pending changes.
 package enum ChangeEvent<T>: Sendable {
   case answered(PendingChanges<T>, Int)
   case timeIsUp(PendingChanges<T>)
-  /// Changes that other changes waited for were dropped.
+  /// Changes that blocked other changes were dropped.
   case unblocked
 }
 
@@ -65,13 +65,13 @@ package protocol ChangeReceiver<Element>: AnyObject, SendableMetatype {
   func apply(_ changes: PendingChanges<Element>)
   /// Applies one change whose object was late.
   func applyLate(_ change: PendingChange, _ element: Element, of changes: PendingChanges<Element>)
-  /// Reports that objects of this snapshot were not there in time.
+  /// Reports that some objects of this snapshot did not arrive in time.
   func reportTimeout(_ source: QuerySnapshot?)
 }
 
 extension ChangeReceiver {
-  /// Enqueues changes, has `make` create the object of each change but removals, and applies all ready
-  /// changes. `make` calls its closure once, on any thread, with nil to leave the document out.
+  /// Enqueues changes and applies all ready changes. `make` creates the object of each change except
+  /// removals. It calls its closure once, on any thread, with nil to leave the document out.
   package func receive(
     _ changes: PendingChanges<Element>, timeout seconds: Int,
     post: @escaping @Sendable (ChangeEvent<Element>) -> Void,

@@ -1,4 +1,4 @@
-// The disposer core: one listener registration, tied to a lifetime.
+// A listener registration that is removed with its owner.
 
 import ByteStore
 package import FirebaseFirestore
@@ -11,8 +11,8 @@ package final class HeldListener: Sendable {
 
   deinit { remove() }
 
-  /// Removes the registration outside the lock, because the removal can free objects that call `remove`
-  /// again.
+  /// Removes the registration outside the lock, because the removal can free objects that call `remove` in
+  /// turn.
   package func remove() {
     let listener = listener.withLock { listener in
       defer { listener = nil }

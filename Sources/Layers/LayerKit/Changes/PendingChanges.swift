@@ -76,8 +76,8 @@ package final class PendingChanges<T>: Sendable {
       State(answers: Array(repeating: .waiting, count: changes.count), waiting: changes.count))
   }
 
-  /// Stores the object of one change; only the first call for an index counts. Returns true if the receiver
-  /// has to look at the changes again.
+  /// Stores the object of one change. Only the first call for an index counts. Returns whether the receiver
+  /// must check the changes again.
   @discardableResult
   package func answer(_ index: Int, _ element: T?) -> Bool {
     let answer = Transferred(element.map(Answer.element) ?? .nothing)
@@ -119,7 +119,7 @@ package final class PendingChanges<T>: Sendable {
     state.withLock { $0.receiver = receiver.value }
   }
 
-  /// Returns the answers so far. Later answers are late.
+  /// Returns the present answers and marks the changes as applied. Later answers are late.
   package func take() -> [Answer] {
     // The receiver is released outside the lock.
     let taken = state.withLock { state in

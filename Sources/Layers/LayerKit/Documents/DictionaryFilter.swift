@@ -3,8 +3,8 @@
 package import FirebaseFirestore
 private import Foundation
 
-/// A filter that a layer applies to the result of a query. The database does not know it, so limits and
-/// cursors count documents that it rejects.
+/// A filter that a layer applies to the results of a query. The database does not evaluate the filter, so
+/// limits and cursors also count documents that the filter rejects.
 package struct DictionaryFilter {
   private var predicates: [NSPredicate] = []
 

@@ -9,7 +9,7 @@ package struct DocumentTimes {
   package static let createdAt = StoredField("createdAt")
   package static let updatedAt = StoredField("updatedAt")
 
-  /// The time when the object was constructed. Both times start with it.
+  /// The time when the object was constructed. Both times have this value until another is known.
   private let start: Date
   private var created: Timestamp?
   private var updated: Timestamp?
@@ -40,7 +40,7 @@ package struct DocumentTimes {
     return Timestamp(date: start)
   }
 
-  /// Takes the times that the fields hold. A field of another type means now; an absent field changes
+  /// Takes the times from the fields. A field of another type sets the time to now; an absent field changes
   /// nothing.
   package mutating func update(from snapshot: DocumentSnapshot) {
     update { snapshot.time(at: $0) }

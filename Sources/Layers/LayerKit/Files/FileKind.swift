@@ -1,8 +1,8 @@
-// The kinds of files that the layers' enumerations have cases for, as content types and as file extensions.
+// The file kinds that the layers share, with their content types and file extensions.
 
 private import FirebaseStorage
 
-/// An enumeration of file kinds. Its further cases carry their own content type or extension.
+/// An enumeration of file kinds. The cases beyond the shared kinds carry their own content type or extension.
 package protocol FileKind: Equatable {
   static var plain: Self { get }
   static var csv: Self { get }
@@ -24,7 +24,7 @@ package protocol FileKind: Equatable {
 }
 
 extension FileKind {
-  /// Kinds and their extensions. Of two kinds with one extension, the first is the kind of that extension.
+  /// The kinds and their extensions. If two kinds have the same extension, the first kind represents it.
   private static var kinds: [(kind: Self, fileExtension: String)] {
     [
       (.plain, "txt"), (.csv, "csv"), (.html, "html"), (.css, "css"), (.javascript, "js"), (.pdf, "pdf"),
@@ -33,7 +33,7 @@ extension FileKind {
     ]
   }
 
-  /// The content type of bytes of no known kind.
+  /// The content type for bytes of unknown kind.
   package static var unknownText: String { ContentTypes.unknown }
 
   package var text: String { carried?.text ?? knownText ?? "" }

@@ -5,12 +5,13 @@ private import FirebaseCore
 package import FirebaseStorage
 private import Foundation
 
-/// Calls its completion once, either when all transfers have ended or when the timeout has passed. The error
-/// is that of the first failed transfer in their order. After the call the group keeps no transfer alive.
+/// Calls its completion once, when all transfers have ended or the timeout has passed. The error is that of
+/// the first failed transfer, in the order of the transfers. After the call the group keeps no transfer
+/// alive.
 package final class TransferGroup: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because of the closure, which is called once, on the callback queue. Any thread may use
-    // tasks.
+    // Unchecked, because of the closure, which is called once, and because of the tasks, which any thread may
+    // use.
     var waiting: Int
     var failures: [Int: any Error] = [:]
     var tasks: [StorageUploadTask] = []
@@ -23,8 +24,7 @@ package final class TransferGroup: Sendable {
     state = Locked(State(waiting: count, completion: completion))
   }
 
-  /// Adds an upload that a timeout cancels. A group that has ended needs no further uploads and must not keep
-  /// them.
+  /// Adds an upload for the timeout to cancel. Does nothing if the group has ended.
   package func begin(_ task: StorageUploadTask) {
     let arriving = Transferred(task)
     state.withLock { state in
@@ -42,7 +42,7 @@ package final class TransferGroup: Sendable {
     completion(end.value.failures.keys.min().flatMap { end.value.failures[$0] })
   }
 
-  /// Has the group fail with `error` after some seconds, unless it has ended by then.
+  /// Fails the group with `error` after this number of seconds, unless the group has ended by then.
   package func expire(after seconds: Int, on queue: DispatchQueue, _ error: any Error) {
     queue.asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(error) }
   }
@@ -66,7 +66,8 @@ package final class TransferGroup: Sendable {
   }
 }
 
-/// Awaits a call with a completion handler. Throws the error of the handler, also if it comes with a value.
+/// Awaits a call with a completion handler. Throws the handler's error, even if the handler also gets a
+/// value.
 nonisolated(nonsending) package func awaitCompletion<Value>(
   _ start: (@escaping (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value {

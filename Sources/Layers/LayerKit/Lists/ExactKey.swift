@@ -1,4 +1,4 @@
-// Keys that are compared as the database compares them.
+// Keys that are compared as in the database.
 
 private import DocumentStore
 

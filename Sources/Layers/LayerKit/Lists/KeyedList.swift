@@ -1,11 +1,10 @@
-// A list in order whose elements are found by key and by row, in logarithmic time. Every list of the layers
-// stands on it.
+// An ordered list with lookup by key and by row in logarithmic time. All lists of the layers use it.
 //
 // Invariants:
-//   - `tree` has the elements in order. `handles` leads from each key to its element.
-//   - A key that was inserted more than once leads to the element that was inserted last.
+// - `tree` has the elements in order. `handles` has the handle of each key's element.
+// - If a key was inserted more than once, `handles` has the element that was inserted last.
 //
-// A copy shares the storage until one of the two changes. The type is inlinable so that the compiler
+// A copy shares the storage until one of the two lists changes. The type is inlinable so that the compiler
 // specializes it for the elements of each layer.
 
 package struct KeyedList<Key: Hashable, Element> {
@@ -16,7 +15,7 @@ package struct KeyedList<Key: Hashable, Element> {
 
   @inlinable package init() {}
 
-  /// Takes elements in this order, in linear time.
+  /// Creates a list of these elements in this order, in linear time.
   @inlinable package init(_ elements: [Element], key: (Element) -> Key) {
     tree = RankTree(elements)
     handles = Dictionary(minimumCapacity: elements.count)
@@ -43,13 +42,13 @@ package struct KeyedList<Key: Hashable, Element> {
 
   @inlinable package func element(_ handle: Handle) -> Element { tree.element(handle) }
 
-  /// Returns how many elements come before the first that `isBehind`. If it holds for one element, it has to
-  /// hold for all elements after that.
+  /// Returns the number of elements before the first that satisfies `isBehind`. All elements after that one
+  /// must satisfy it, too.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     try tree.partition(by: isBehind)
   }
 
-  /// Whether an element would be in order at a row whose present element it replaces.
+  /// Whether the element would be in order if it replaced the element of a row.
   @inlinable package func fits(
     _ element: Element, atRow row: Int, areInOrder: (Element, Element) throws -> Bool
   ) rethrows -> Bool {
@@ -69,18 +68,18 @@ package struct KeyedList<Key: Hashable, Element> {
 
   // MARK: Changing
 
-  /// Inserts an element. If the key is there already, the list has duplicates from now on.
+  /// Inserts an element. If the list already has the key, the list has duplicates from now on.
   @inlinable package mutating func insert(_ element: Element, for key: Key, atRow row: Int) {
     handles[key] = tree.insert(element, at: row)
   }
 
-  /// Removes the element of a key. Returns it with the row where it was.
+  /// Removes the element of a key. Returns the element and its former row.
   @discardableResult
   @inlinable package mutating func remove(_ key: Key) -> (row: Int, element: Element)? {
     handles.removeValue(forKey: key).map { remove($0) }
   }
 
-  /// Removes a duplicate, to which no key leads.
+  /// Removes an element by its handle. Used for duplicates, which no key finds.
   @discardableResult
   @inlinable package mutating func remove(_ handle: Handle) -> (row: Int, element: Element) {
     let removed = (tree.rank(of: handle), tree.element(handle))
@@ -88,7 +87,7 @@ package struct KeyedList<Key: Hashable, Element> {
     return removed
   }
 
-  /// Replaces the element of a key in its row.
+  /// Replaces the element of a key without moving it.
   @inlinable package mutating func replace(_ key: Key, with element: Element) {
     guard let handle = handles[key] else { preconditionFailure("the list lacks the key") }
     tree.replace(handle, with: element)
@@ -96,7 +95,7 @@ package struct KeyedList<Key: Hashable, Element> {
 
   // MARK: Invariants
 
-  /// Traps if the tree is damaged, a key leads nowhere, or elements are out of order. Linear.
+  /// Traps if the tree is damaged, a key has no element, or elements are out of order. Takes linear time.
   package func checkInvariants(areInOrder: (Element, Element) -> Bool) {
     tree.checkInvariants()
     precondition(handles.count == count, "a key without an element")

@@ -1,8 +1,9 @@
 // A list with insertion, removal, search and ranks in logarithmic time.
 //
 // A treap stored in an array. Its in-order sequence is the list, and each node stores the size of its
-// subtree. A random priority, not smaller than those of the children, keeps the tree shallow. Nodes never
-// move in the array, so an index is a valid handle as long as the element is in the list.
+// subtree. Each node has a random priority that is not smaller than its children's priorities. The priorities
+// keep the tree shallow. Nodes never move in the array, so an index is a valid handle as long as the element
+// is in the list.
 //
 // A copy shares the array, and the first change copies it.
 //
@@ -38,7 +39,7 @@ package struct RankTree<Element> {
   /// priorities. The handle of each element is its index in `elements`.
   @inlinable package init(_ elements: [Element]) {
     nodes.reserveCapacity(elements.count)
-    // The right spine from the root down. The subtree of a node that leaves it is complete and can be
+    // The right spine from the root down. When a node leaves the spine, its subtree is complete and can be
     // counted.
     var end: [Handle] = []
     for element in elements {
@@ -239,7 +240,7 @@ package struct RankTree<Element> {
 
   // MARK: Invariants
 
-  /// Traps if counts, priorities or parent links are wrong. Linear.
+  /// Traps if counts, priorities or parent links are wrong. Takes linear time.
   package func checkInvariants() {
     var found = 0
     for (index, node) in nodes.enumerated() where node.element != nil {

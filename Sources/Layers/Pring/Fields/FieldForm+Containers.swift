@@ -1,4 +1,4 @@
-// Optionals, arrays, sets and dictionaries of what fields can hold.
+// The field forms of optionals, arrays, sets and dictionaries.
 
 import Foundation
 
@@ -27,7 +27,7 @@ extension Optional: FieldForm where Wrapped: FieldForm {
 extension Array: FieldForm where Element: FieldForm {
   var storedForm: Any? { compactMap { $0.storedForm ?? Element.absentElement } as [Any] }
 
-  /// All elements or none: an array that is not of this type leaves the property as it is.
+  /// Returns nil, and so keeps the property's value, if one element has another type.
   static func local(from stored: Any, current: [Element]?) -> [Element]? {
     guard let elements = stored as? [Any] else { return nil }
     var result: [Element] = []
@@ -68,7 +68,8 @@ extension Dictionary: FieldForm where Key == String, Value: FieldForm {
   static var samples: ([String: Value], [String: Value])? { Value.samples.map { (["a": $0.0], [:]) } }
 }
 
-/// A map from each member to `true`, if members are text or read as text; else an array.
+/// Stores a map from each member to `true` if the member type is `LosslessStringConvertible`. Stores an array
+/// otherwise.
 extension Set: FieldForm where Element: FieldForm {
   var storedForm: Any? {
     guard Element.self is any LosslessStringConvertible.Type else {
@@ -80,7 +81,7 @@ extension Set: FieldForm where Element: FieldForm {
   static func local(from stored: Any, current: Set<Element>?) -> Set<Element>? {
     if let map = stored as? [String: Any] { return members(map.keys) }
     guard let elements = stored as? [Any] else { return nil }
-    // As a server keeps a map whose keys are small numbers.
+    // A server may store a map whose keys are small integers as an array.
     if !elements.isEmpty, elements.allSatisfy({ $0 is NSNull || StoredNumber.isBoolean($0) }) {
       let present = elements.indices.filter { elements[$0] as? Bool == true }
       if let members = members(present.map { "\($0)" }) { return members }
@@ -98,7 +99,8 @@ extension Set: FieldForm where Element: FieldForm {
     return result
   }
 
-  /// Equal text may be of other bytes, which is stored differently.
+  /// Compares members with `Element.areSame`, because equal strings can have different bytes and so different
+  /// stored forms.
   static func areSame(_ left: Set<Element>, _ right: Set<Element>) -> Bool {
     left.count == right.count
       && left.allSatisfy { member in

@@ -1,4 +1,4 @@
-// Text, numbers, times and the other values that hold no others.
+// The field forms of text, numbers, times and other values that contain no values.
 
 import FirebaseFirestore
 import Foundation
@@ -6,7 +6,7 @@ import Foundation
 // MARK: Text
 
 extension String: PlainForm {
-  /// Byte by byte: text that only looks the same is stored differently.
+  /// Compares bytes, because canonically equivalent strings have different stored forms.
   static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 
   static var samples: (String, String)? { ("a", "b") }
@@ -34,16 +34,17 @@ extension Bool: FieldForm {
   static var samples: (Bool, Bool)? { (false, true) }
 }
 
-/// Ids that other programs have stored: a document can have any text as a field, and not any as its name.
+/// Checks ids that other programs have stored. A field can hold any text, but a document id cannot be any
+/// text.
 enum StoredID {
   static func isSound(_ id: String) -> Bool { !id.isEmpty && !id.utf8.contains(UInt8(ascii: "/")) }
 }
 
-/// The number in an untyped value, whatever its type there is; booleans are none.
+/// Reads numbers of any type from untyped values. Booleans are not numbers.
 enum StoredNumber {
   enum Kind { case boolean, integer, double }
 
-  /// Which of the types of numbers a field would have; nil for what is no number.
+  /// Returns the number type of the field that would store the value; nil if the value is not a number.
   static func kind(_ any: Any) -> Kind? {
     if isBoolean(any) { return .boolean }
     if type(of: any) == Double.self || type(of: any) == Float.self { return .double }
@@ -54,7 +55,7 @@ enum StoredNumber {
 
   static func isBoolean(_ any: Any) -> Bool {
     if type(of: any) == Bool.self { return true }
-    // There are two booleans in a process, and no other number is one.
+    // A process has two Boolean `NSNumber` objects, and no other number is identical to one of them.
     guard let number = any as? NSNumber else { return false }
     return number === NSNumber(value: true) || number === NSNumber(value: false)
   }
@@ -88,7 +89,7 @@ enum StoredNumber {
 protocol IntegerForm: FieldForm, FixedWidthInteger {}
 
 extension IntegerForm {
-  /// What no integer of a field can hold is left to the commit, which says so.
+  /// An integer that no field can hold is returned unchanged. The commit reports the error.
   var storedForm: Any? { Int(exactly: self) ?? self as Any }
 
   static func local(from stored: Any, current: Self?) -> Self? { StoredNumber.integer(stored) }
@@ -112,7 +113,7 @@ extension Double: FieldForm {
 
   static func local(from stored: Any, current: Double?) -> Double? { StoredNumber.double(stored) }
 
-  /// Bit by bit: a number that is none equals itself here.
+  /// Compares bits, so a NaN equals itself.
   static func areSame(_ left: Double, _ right: Double) -> Bool { left.bitPattern == right.bitPattern }
 
   static var samples: (Double, Double)? { (1, 2) }
@@ -150,7 +151,7 @@ extension Date: FieldForm {
     }
   }
 
-  /// As other clients write it, with fractions of a second or without.
+  /// Parses the formats of other clients, with or without fractions of a second.
   private static func parsed(_ text: String) -> Date? {
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime]
@@ -179,7 +180,7 @@ extension DocumentReference: FieldForm {
 
   static func local(from stored: Any, current: DocumentReference?) -> DocumentReference? {
     if let reference = stored as? DocumentReference { return reference }
-    // As other clients export it.
+    // Other clients export a reference as a map.
     guard let map = stored as? [String: Any], let path = map["_path"] as? [String: Any],
       let segments = path["segments"] as? [String], !segments.isEmpty, segments.count % 2 == 0,
       segments.allSatisfy(StoredID.isSound)

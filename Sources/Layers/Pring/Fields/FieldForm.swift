@@ -2,25 +2,25 @@
 
 /// A value that a field of a document can hold.
 protocol FieldForm {
-  /// The stored form; nil if the field is left out.
+  /// The stored form; nil if the field is omitted.
   var storedForm: Any? { get }
 
-  /// Returns the value of a stored form; nil if that is of another type. `current` is the present value of
-  /// the property.
+  /// Returns the value of a stored form; nil if the stored form has another type. `current` is the present
+  /// value of the property.
   static func local(from stored: Any, current: Self?) -> Self?
 
   /// Whether both have the same stored form.
   static func areSame(_ left: Self, _ right: Self) -> Bool
 
-  /// Whether a value can change without an assignment. Then its stored form is remembered.
+  /// Whether a value can change without an assignment. The stored form of such a value is remembered for
+  /// comparison.
   static var changesInPlace: Bool { get }
 
-  /// The element that an array stores for an element without a stored form; nil if it leaves the element
-  /// out.
+  /// The array element that replaces an element without a stored form; nil if the array omits the element.
   static var absentElement: Any? { get }
 
-  /// Two different values, which tell which property a key path reads. Nil for types that key paths do not
-  /// name.
+  /// Two different values with which a search determines the property of a key path. Nil if key paths to this
+  /// type are not supported.
   static var samples: (Self, Self)? { get }
 }
 

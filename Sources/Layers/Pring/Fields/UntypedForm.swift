@@ -25,7 +25,7 @@ enum UntypedForm {
 
   /// Whether two stored forms are the same.
   static func areSame(_ left: Any, _ right: Any) -> Bool {
-    // 1 and 1.0 are equal, but differ in a field.
+    // 1 and 1.0 are equal, but their fields have different types.
     guard StoredNumber.kind(left) == StoredNumber.kind(right) else { return false }
     if let left = left as? any FieldForm { return areSame(left, right) }
     if let left = left as? [String: Any] {

@@ -1,4 +1,4 @@
-// Collections, lists, references and relations of any type, as their object sees them.
+// Type-erased collections, lists, references and relations.
 
 public import FirebaseFirestore
 
@@ -10,11 +10,11 @@ public protocol AnySubCollection: AnyObject, StorageLinkable, Batchable {
   var reference: CollectionReference { get }
   /// The name of the property.
   var key: String? { get set }
-  /// The object that has it.
+  /// The object that has the property.
   var parent: Object? { get set }
-  /// The loaded members, as fields by id.
+  /// The fields of the loaded members, by member id.
   var references: [String: Any] { get }
-  /// Takes the stored value of the name.
+  /// Assigns the value to the property `key` of each loaded member.
   func setValue(_ value: Any?, forKey key: String)
   /// Attaches the collection to a property of an object.
   func setParent(_ object: Object, forKey key: String)
@@ -24,13 +24,13 @@ public protocol AnySubCollection: AnyObject, StorageLinkable, Batchable {
 public protocol AnyList: AnyObject {
   /// The name of the property.
   var key: String? { get set }
-  /// The object that has it.
+  /// The object that has the property.
   var parent: Object? { get set }
   /// The stored form.
   var value: [String: Any] { get }
   /// The changes that an update stores.
   var updateValue: [String: Any] { get }
-  /// Takes the stored form.
+  /// Replaces the members with the members in the stored form.
   func setValue(_ value: [String: Any])
   /// Attaches the list to a property of an object.
   func setParent(_ object: Object, forKey key: String)
@@ -59,7 +59,7 @@ protocol Forgetting {
   var isForgotten: Bool { get }
 }
 
-/// A collection that follows its parent to another place.
+/// A collection whose path changes with the reference of its parent.
 protocol PlacedCollection: AnyObject {
   var pringLastPlace: DocumentReference? { get set }
   func pringPackMemberDeletions(_ batch: WriteBatch)

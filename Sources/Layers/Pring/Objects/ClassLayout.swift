@@ -1,6 +1,6 @@
 // The layout of the stored properties of a class, from the runtime.
 //
-// The functions are those that `Mirror` of the standard library calls. Their names are part of the ABI.
+// `Mirror` of the standard library calls the same runtime functions. Their names are part of the ABI.
 
 private import FirebaseCore
 private import Foundation
@@ -10,15 +10,15 @@ struct StoredVariable {
   var name: String
   var offset: Int
   var type: Any.Type
-  /// False for a constant. Constants are folded by the optimizer and never written.
+  /// False for a constant. The optimizer may fold constants, so they are never written.
   var isVariable: Bool
   /// False for weak and unowned variables, whose memory layout differs from their type.
   var isStrong: Bool
 }
 
 enum ClassLayout {
-  /// Returns the stored properties of a class and its superclasses below `root`, those of superclasses first.
-  /// Traps if the runtime hides properties, because they would silently not be stored.
+  /// Returns the stored properties of a class and its superclasses below `root`, superclass properties first.
+  /// Traps if the runtime hides properties, because hidden properties would silently not be stored.
   static func variables(of type: AnyClass, below root: AnyClass) -> [StoredVariable] {
     checkIsVisible(type, below: root)
     return (recursiveCount(root)..<max(recursiveCount(root), recursiveCount(type))).compactMap {
@@ -59,7 +59,7 @@ enum ClassLayout {
   }
 }
 
-/// The layout that the runtime fills in.
+/// The struct that the runtime fills in.
 @unsafe private struct FieldDescription {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

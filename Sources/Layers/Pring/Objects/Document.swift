@@ -1,14 +1,14 @@
-// The protocols of objects with a document, and of everything that is saved with them.
+// The protocols of documents, and of values that are saved with a document.
 
 public import FirebaseFirestore
 public import FirebaseStorage
 public import Foundation
 
-/// A type with a document whose fields are its properties. Classes inherit from `Object`.
+/// A type whose properties are the fields of a document. Model classes inherit from `Object`.
 public protocol Document: NSObjectProtocol, Hashable, StorageLinkable, Batchable, SendableMetatype {
-  /// The version in the path; 1 by default.
+  /// The version in the path. The default is 1.
   static var modelVersion: Int { get }
-  /// The name in the path; by default the name of the class in lower case.
+  /// The name in the path. The default is the lowercase name of the class.
   static var modelName: String { get }
   /// The path of the collection from the root of the database.
   static var path: String { get }
@@ -23,7 +23,7 @@ public protocol Document: NSObjectProtocol, Hashable, StorageLinkable, Batchable
   var reference: DocumentReference { get }
   /// The path of the document from the root of the database.
   var path: String { get }
-  /// The last part of the path.
+  /// The last component of the path.
   var id: String { get }
   /// Whether the object was saved or read.
   var isSaved: Bool { get }
@@ -31,9 +31,9 @@ public protocol Document: NSObjectProtocol, Hashable, StorageLinkable, Batchable
   var rawValue: [String: Any] { get }
   /// The properties as fields, with the times of the commit.
   var value: [String: Any] { get }
-  /// When it was created.
+  /// The time when the document was created.
   var createdAt: Timestamp { get set }
-  /// When it was updated last.
+  /// The time of the last update.
   var updatedAt: Timestamp { get set }
   /// The names of properties that are not stored.
   var ignore: [String] { get }
@@ -75,29 +75,30 @@ public enum BatchType: Sendable {
 
 /// A type that adds its writes to a batch.
 public protocol Batchable {
-  /// The id of the batch that wrote it last; nil before.
+  /// The id of the last batch that wrote the object; nil before the first write.
   var batchID: String? { get set }
 
   /// Adds the writes of the object and its children to a batch.
   @discardableResult
   func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch
 
-  /// Marks the object and its children as written, each once for an id.
+  /// Marks the object and its children as written. A second call with the same id does nothing.
   func batch(_ type: BatchType, completion batchID: String)
 }
 
 extension WriteBatch {
-  /// Packs an object with everything that is saved with it, apart from files. A deletion deletes only the
-  /// document of the object; see `deleteWithLoadedMembers(_:)`. The commit of the batch updates the objects.
+  /// Adds the writes of an object and of all documents that are saved with it. Files are not uploaded. A
+  /// deletion deletes only the document of the object; see `deleteWithLoadedMembers(_:)`. The commit of the
+  /// batch updates the objects.
   @discardableResult
   public func add<T: Document>(_ type: BatchType, object: T) -> WriteBatch {
     object.pack(type, batch: self)
   }
 
-  /// Deletes the document of an object, with the documents of loaded and inserted members of its collections.
-  /// In reference collections, the links are deleted and the members stay.
+  /// Deletes the document of an object, and the documents of the loaded and inserted members of its
+  /// collections. For a reference collection, only the links are deleted, not the members.
   ///
-  /// Nothing is read, so members that are not loaded stay, and so do files.
+  /// Reads nothing, so members that are not loaded are not deleted. Files are not deleted.
   @discardableResult
   public func deleteWithLoadedMembers<T: Document>(_ object: T) -> WriteBatch {
     guard let object = object as? Object else { return add(.delete, object: object) }
@@ -110,7 +111,7 @@ extension WriteBatch {
 
 /// A type with files in the storage.
 public protocol StorageLinkable {
-  /// Whether files wait for an upload.
+  /// Whether there are files to upload.
   func shouldUploadFiles(_ id: String) -> Bool
 
   /// Uploads the files. Calls the block when all are stored.
@@ -124,15 +125,15 @@ public protocol StorageLinkable {
 }
 
 extension StorageLinkable {
-  /// Seconds for all uploads together.
+  /// The time limit in seconds for all uploads together.
   public var timeout: Int { 30 }
 }
 
 // MARK: Belonging
 
-/// The value of a property that knows its object.
+/// A property value with a link to its object.
 public protocol HasParent {
-  /// The object that has it.
+  /// The object that has the property.
   var parent: Object? { get }
   /// The name of the property.
   var key: String? { get }

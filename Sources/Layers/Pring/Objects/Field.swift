@@ -1,6 +1,6 @@
 // Properties that record each assignment, even of an equal value.
 
-/// Marks a property so that the next update writes it after every assignment.
+/// Makes the next update write the property after any assignment, even of an equal value.
 ///
 /// ```swift
 /// class Member: Object {
@@ -9,20 +9,21 @@
 /// }
 /// ```
 ///
-/// Without it, a property that is changed and changed back, or set to an equal value, has not changed.
+/// Without this wrapper, a property that is assigned an equal value or restored to its old value is not
+/// written.
 @propertyWrapper
 public final class Field<Value> {
-  /// The value. Access to it is not recorded.
+  /// The value. Access through `content` does not set `isTouched`.
   var content: Value
   var isTouched = false
 
-  /// Creates a field with this value.
+  /// Creates a field with an initial value.
   public init(wrappedValue: Value) { content = wrappedValue }
 
-  /// The value. A set is recorded.
+  /// The value. An assignment or modification is recorded.
   public var wrappedValue: Value {
     get { content }
-    // Modifies in place, so that an append does not copy an array.
+    // Modifies in place, so that an append does not copy the array.
     _modify {
       isTouched = true
       yield &content
@@ -34,7 +35,7 @@ public final class Field<Value> {
   }
 }
 
-/// A field of any type.
+/// A type-erased `Field`.
 protocol AnyField: AnyObject {
   static var valueType: Any.Type { get }
   var anyContent: Any { get }

@@ -1,12 +1,13 @@
-// The changes of an object since its document was last read or written.
+// Tracks the changes of an object since its document was last read or written.
 //
-//   1. Construction, reading and writing take a note of each property (`pringRemember`).
-//   2. A property has changed if it differs from its note, was touched (`@Field`), or is owed by a failed
+//   1. Construction, reads and writes record a note of each property (`pringRemember`).
+//   2. A property has changed if its value differs from its note, if a `@Field` recorded an assignment, or if
+//      a failed update owes its write.
+//   3. An update writes the changes since the previous update started. Later changes belong to the next
 //      update.
-//   3. An update starts with the changes since the update before it. Later changes belong to the next update.
-//   4. When an update lands, the notes of its start become the notes of the object. They cover all
-//      properties, also those that an earlier update wrote. If that one failed, its paths stay owed until a
-//      later update writes them.
+//   4. When an update succeeds, the notes from its start become the notes of the object. These notes cover
+//      all properties, also those that an earlier update wrote. If the earlier update failed, its paths stay
+//      owed until a later update writes them.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -14,32 +15,32 @@ import Foundation
 
 /// The remembered state of an object's properties.
 struct Tracking {
-  /// One note for each property of the schema.
+  /// The notes, one for each property of the schema.
   var notes: [Any] = []
-  /// Changes that were set by name and not through a property.
+  /// Changes that were set by field name and not through a property.
   var byHand: [String: Any] = [:]
-  /// Paths of fields that a failed update did not write, each with the number of the last such update.
+  /// Paths of fields that failed updates did not write. The value is the number of the last failed update.
   var unwritten: [[String]: Int] = [:]
-  /// Files that a failed update should have removed.
+  /// Files that a failed update should have deleted.
   var unremoved: [StorageReference] = []
-  /// Updates under way, oldest first.
+  /// Pending updates, oldest first.
   var flights: [Flight] = []
   var lastFlight = 0
   /// The number of the flight whose notes are in `notes`.
   var lastLanded = 0
 
-  /// The notes of the last write that started and has not failed.
+  /// The notes of the last write that has started and has not failed.
   var latestNotes: [Any] {
-    // If the last write has landed, an earlier one may still be under way.
+    // After the last write has succeeded, an earlier write may still be pending.
     guard let last = flights.last, last.number > lastLanded else { return notes }
     return last.notes
   }
 
-  /// The paths that failed updates did not write, below the names of their properties. An empty path is the
-  /// whole property.
+  /// The owed paths, relative to their property, by property name. An empty path stands for the whole
+  /// property.
   var owed: [String: Set<[String]>] { paths { _, _ in true } }
 
-  /// The owed paths that no update under way writes.
+  /// The owed paths that no pending update writes.
   var owedByNobody: [String: Set<[String]>] {
     paths { path, failed in !flights.contains { $0.number > failed && $0.covers(path) } }
   }
@@ -53,32 +54,32 @@ struct Tracking {
   }
 }
 
-/// A write of an object that is under way.
+/// A pending write of an object.
 struct Flight {
   var number: Int
   /// The notes at the start of the write.
   var notes: [Any]
-  /// Paths of the fields that it writes as a whole. A path starts with the name of a property.
+  /// Paths of the fields that the write replaces. A path starts with a property name.
   var carried: Set<[String]>
   var byHand: [String: Any]
-  /// Files to delete when the write has landed.
+  /// Files to delete after the write has succeeded.
   var removals: [StorageReference] = []
 
-  /// Whether it writes the field, or a field around it.
+  /// Whether the write replaces the field or a field that contains it.
   func covers(_ path: [String]) -> Bool {
     path.indices.contains { carried.contains(Array(path[...$0])) }
   }
 }
 
-/// The update of one field of the document, or of one field inside a map.
+/// The update of one field of the document, or of one entry of a map field.
 struct FieldChange {
   var path: [String]
   var value: Any
 }
 
 extension Object {
-  /// The changes that the next update writes. Setting it drops the changes so far and writes these entries
-  /// instead.
+  /// The changes that the next update writes. Assigning a dictionary discards all earlier changes and writes
+  /// the dictionary's entries instead.
   public var updateValue: [String: Any] {
     get {
       pringAdoptChildren()
@@ -97,12 +98,12 @@ extension Object {
     }
   }
 
-  /// Adds a field of any name to the next update.
+  /// Adds a field with any name to the next update.
   public func update(key: String, value: Any) { pringTracking.byHand[key] = value }
 
   // MARK: Notes
 
-  /// Marks the present state as the stored one.
+  /// Records the present state as the stored state.
   func pringRemember() {
     pringTracking = Tracking(notes: notes(), lastFlight: pringTracking.lastFlight)
     for property in pringSchema.properties { property.forgetTouch(self) }
@@ -130,8 +131,8 @@ extension Object {
 
   // MARK: Changes
 
-  /// Returns the value that an update writes: null for nil, a deletion for a value that was marked as
-  /// deleted.
+  /// Returns the value that an update writes. A nil property becomes null. A property that was marked as
+  /// deleted becomes a field deletion.
   private func change(_ property: Property, since note: Any, _ owed: Set<[String]>?) -> Any {
     let value = property.value(of: self)
     switch property.role {
@@ -148,8 +149,8 @@ extension Object {
     property.role == .list && pringEncoded(property) == nil && owed?.contains([]) != true
   }
 
-  /// Starts an update. Returns its changes, and the flight that lands when it is over. Nil if nothing has
-  /// changed.
+  /// Starts an update. Returns its changes and its flight, or nil if nothing has changed. The caller passes
+  /// the flight to `pringLand` when the write ends.
   func pringTakeOff() -> (changes: [FieldChange], flight: Flight)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
@@ -203,14 +204,14 @@ extension Object {
     pringTracking.unwritten = pringTracking.unwritten.filter { path, failed in
       failed > flight.number || !flight.covers(path)
     }
-    // A later write may have ended before.
+    // A later write may have succeeded first.
     guard flight.number > pringTracking.lastLanded else { return }
     pringTracking.lastLanded = flight.number
     pringTracking.notes = flight.notes
     dropDeletedFiles()
   }
 
-  /// Drops the files that were marked as deleted.
+  /// Removes files that were marked as deleted from the properties.
   private func dropDeletedFiles() {
     for (index, property) in pringActiveProperties where property.role == .file {
       guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
@@ -222,12 +223,13 @@ extension Object {
   }
 }
 
-/// A note that has the stored form.
+/// A note that contains the stored form.
 protocol StoredNote {
   var storedForm: Any? { get }
 }
 
-/// The changed and owed members of a list, by their ids. An owed path is an id, or an id and a field.
+/// The changed and owed members of a list, by member id. An owed path is a member id, or a member id and a
+/// field name.
 struct MemberChanges {
   private let old: [String: Any]
   private let new: [String: Any]
@@ -239,7 +241,8 @@ struct MemberChanges {
     self.owed = owed ?? []
   }
 
-  /// The changed fields of each member, all fields of a new member, and a deletion for a removed member.
+  /// The changed fields of each changed member, all fields of a new member, and a deletion for a removed
+  /// member.
   var values: [String: Any] {
     var values: [String: Any] = [:]
     for id in Set(old.keys).union(new.keys).union(owed.compactMap(\.first)) {

@@ -22,7 +22,8 @@ extension Object {
     return fields
   }
 
-  /// The properties as fields, with the times of the commit. Only an unsaved object gets a creation time.
+  /// The properties as fields, with server timestamps for `createdAt` and `updatedAt`. Only an unsaved object
+  /// gets a `createdAt`.
   public var value: [String: Any] {
     var fields = rawValue
     if !isSaved { fields["createdAt"] = FieldValue.serverTimestamp() }
@@ -30,7 +31,7 @@ extension Object {
     return fields
   }
 
-  /// Returns the form that the subclass encodes, or else the form of the property's type.
+  /// Returns the stored form that the subclass encodes, or else the default form of the property's type.
   func pringStored(_ property: Property) -> Any? { pringEncoded(property) ?? property.stored(of: self) }
 
   func pringEncoded(_ property: Property) -> Any? {
@@ -55,8 +56,8 @@ extension Object {
 
   // MARK: What belongs to it
 
-  /// Attaches the values of properties to this object. Every access to files or children requires this call
-  /// first.
+  /// Sets the parent of all property values that have one. Code that accesses files or children must call
+  /// this first.
   func pringAdoptChildren() {
     for property in pringSchema.properties where property.role != .value {
       let value = property.value(of: self)
@@ -72,7 +73,7 @@ extension Object {
     }
   }
 
-  /// Returns the values of the properties of a role, with their names.
+  /// Returns the values of the properties with this role, with the property names.
   func pringChildren<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
     pringActiveProperties.compactMap { _, property in
       guard property.role == role, let child = property.value(of: self) as? Child else { return nil }
@@ -82,7 +83,8 @@ extension Object {
 }
 
 extension Document where Self: Object {
-  /// The stored properties, those of the class itself first, then those of its superclasses below `Object`.
+  /// The stored properties. Properties of the class come first, then those of its superclasses below
+  /// `Object`.
   public var allChildrenUpToRootObject: [Mirror.Child] { propertyChildren }
 }
 

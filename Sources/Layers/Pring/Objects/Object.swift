@@ -1,7 +1,7 @@
-// The class that models inherit from.
+// The base class of models.
 //
-// An object has its reference, its properties, and notes of them since the last read or write
-// (Object+Changes). Its children (collections, references, files, nested objects) know it weakly.
+// An object contains its reference, its properties, and their notes from the last read or write
+// (Object+Changes). Its children (collections, references, files, nested objects) reference it weakly.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -22,13 +22,13 @@ import LayerKit
 /// try await ada.save()
 /// ```
 ///
-/// Meant for one thread at a time, that of the callbacks.
+/// Use an object on one thread at a time. The completion handlers use it on the callback queue.
 open class Object: NSObject, Document, HasParent {
   // MARK: The class
 
   open class var modelVersion: Int { 1 }
 
-  /// The name of the class in lower case.
+  /// The lowercase name of the class.
   open class var modelName: String { TypeName.lowercased(of: self) }
 
   open class var path: String { "version/\(modelVersion)/\(modelName)" }
@@ -43,7 +43,8 @@ open class Object: NSObject, Document, HasParent {
 
   // MARK: The place
 
-  /// Created on demand, so that an object that is read needs no random id first.
+  /// The document of the object; nil until it is first needed. So an object that is created from a snapshot
+  /// generates no random id.
   private var place: DocumentReference? {
     didSet {
       for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
@@ -63,7 +64,7 @@ open class Object: NSObject, Document, HasParent {
 
   public var path: String { reference.path }
 
-  /// Setting the id leads to another document of the same collection.
+  /// The document id. Setting it points this object at another document of the same collection.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -72,7 +73,7 @@ open class Object: NSObject, Document, HasParent {
     set { place = (place?.parent ?? type(of: self).reference).document(newValue) }
   }
 
-  /// The folder of the document's files. The folder of a nested object is below that of its parent.
+  /// The folder of the document's files. The folder of a nested object is inside the folder of its parent.
   open var storageRef: StorageReference {
     if let parent, let key { return parent.storageRef.child(key) }
     return Storage.storage().reference().child(path)
@@ -91,7 +92,7 @@ open class Object: NSObject, Document, HasParent {
 
   var pringTimes = DocumentTimes()
 
-  /// The time of construction, until another time is known.
+  /// The time when the document was created, or the time of construction while that is unknown.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -113,7 +114,8 @@ open class Object: NSObject, Document, HasParent {
   var pringTracking = Tracking()
   private var read: DocumentSnapshot?
 
-  /// The snapshot that was read last. Setting it points this object at the document and decodes it.
+  /// The last snapshot that was assigned. An assignment points this object at the snapshot's document and
+  /// decodes the snapshot.
   public var snapshot: DocumentSnapshot? {
     get { read }
     set {
@@ -122,23 +124,23 @@ open class Object: NSObject, Document, HasParent {
     }
   }
 
-  /// The queue of uploads in the original. Kept for code that uses it.
+  /// A global queue, for source compatibility with the original Pring. Uploads do not use it.
   public var uploadQueue: DispatchQueue { .global() }
 
   // MARK: For subclasses
 
   open var ignore: [String] { [] }
 
-  /// Returns the stored form of a property; nil for the default form.
+  /// Returns the stored form of a property, or nil to use the default form.
   open func encode(_ key: String, value: Any?) -> Any? { nil }
 
-  /// Decodes the stored form of a property, which is nil if the field is absent. Returns false for the
+  /// Decodes the stored form of a property. `value` is nil if the field is absent. Return false to use the
   /// default decoding.
   open func decode(_ key: String, value: Any?) -> Bool { false }
 
   // MARK: Making objects
 
-  /// Creates an object for a new document with a random id in the collection of the class.
+  /// Creates an object for a new document in the collection of the class. The document has a random id.
   public override required init() {
     super.init()
     pringAdoptChildren()
@@ -189,8 +191,8 @@ open class Object: NSObject, Document, HasParent {
     return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
   }
 
-  /// Whether both have the same document. Their ids and versions are equal, and their classes are equal or
-  /// one inherits from the other.
+  /// Whether both objects represent the same document. Their ids and model versions must be equal. Their
+  /// classes must be equal, or one class must inherit from the other.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Object else { return false }
     if self === other { return true }
@@ -208,7 +210,7 @@ open class Object: NSObject, Document, HasParent {
   /// Compares as `isEqual(_:)` does.
   public static func == (left: Object, right: Object) -> Bool { left.isEqual(right) }
 
-  /// Reads or assigns a property by its name.
+  /// Accesses a property by its name.
   public subscript(key: String) -> Any? {
     get {
       switch key {

@@ -1,4 +1,4 @@
-// Files as the object that has them sees them.
+// The view that an object has of its files.
 
 import FirebaseStorage
 
@@ -14,16 +14,17 @@ protocol OwnedFile: AnyObject {
   ) -> StorageUploadTask?
 }
 
-/// The value of a property that is a file, may be a file, or has files.
+/// A property value that is a file, an optional file, or an array of files.
 protocol FileForm: FieldForm {
   var files: [any OwnedFile] { get }
-  /// Whether only a deletion mark is left.
+  /// Whether the value is a file that is marked as deleted.
   var isDeleted: Bool { get }
-  /// The value without the files that are marked as deleted; nil if the property can be nil.
+  /// The value without files that are marked as deleted; nil if no file is left and the value is not an
+  /// array.
   var withoutDeleted: Any? { get }
 }
 
-/// The note of a property that has files.
+/// The note of a property with files.
 protocol FileNote {
   var files: [any OwnedFile] { get }
 }

@@ -1,11 +1,12 @@
-// The memory of a property inside an object. Only this file of the module accesses memory.
+// The memory of a property inside an object. This is the only file of the module that accesses memory
+// directly.
 
-/// The location of a property's value. The runtime has confirmed its type.
+/// The location of a property's value in an object. The type comes from the runtime's metadata.
 struct Place<Value> {
   enum Kind {
-    /// In the object itself.
+    /// The value is in the object itself.
     case inline
-    /// In a `Field<Value>` box that the object has.
+    /// The value is in a `Field<Value>` box, which the object references.
     case boxed
   }
 
@@ -28,7 +29,7 @@ struct Place<Value> {
 
   func box(_ object: Object) -> Field<Value> { unsafe pointer(object, Field<Value>.self).pointee }
 
-  /// Returns a pointer into the object, which the caller keeps alive.
+  /// Returns a pointer into the object. The caller must keep the object alive.
   private func pointer<Stored>(_ object: Object, _ type: Stored.Type) -> UnsafeMutablePointer<Stored> {
     unsafe (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: type)
   }

@@ -1,13 +1,13 @@
-// A property of a class: access to it in any object of the class, in its local and its stored form.
+// Access to a property in any object of its class, in the local form and in the stored form.
 
 import FirebaseFirestore
 import Foundation
 
-/// One property. Each kind of type has a subclass.
+/// A stored property. There is a subclass for each kind of type.
 class Property: @unchecked Sendable {
-  // Unchecked, because the class is not final. It and its subclasses have only constants.
+  // Unchecked, because the class is not final. The class and its subclasses have only constants.
 
-  /// The further treatment of the property's value.
+  /// How the property's value is saved and tracked.
   enum Role {
     case value
     case file
@@ -30,7 +30,7 @@ class Property: @unchecked Sendable {
   /// Whether the declared type does not determine the stored form.
   var isUntyped: Bool { false }
 
-  /// Returns the value without optionals around it.
+  /// Returns the value without its optional wrappers.
   func unwrappedValue(of object: Object) -> Any? {
     isOptional ? Object.pringUnwrapped(value(of: object)) : value(of: object)
   }
@@ -38,13 +38,13 @@ class Property: @unchecked Sendable {
   /// Returns the value in its local form.
   func value(of object: Object) -> Any { preconditionFailure("each kind has its own") }
 
-  /// Returns false for a constant, and for a value of another type.
+  /// Assigns the value. Returns false for a constant property and for a value of another type.
   func assign(_ value: Any?, to object: Object) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Returns the stored form; nil if the field is left out.
+  /// Returns the stored form; nil if the field is omitted.
   func stored(of object: Object) -> Any? { preconditionFailure("each kind has its own") }
 
-  /// Sets the value from a stored form. Keeps the value if that is of another type.
+  /// Sets the value from a stored form. Keeps the present value if the stored form has another type.
   func decode(_ stored: Any, into object: Object) { preconditionFailure("each kind has its own") }
 
   // MARK: Changes
@@ -54,18 +54,20 @@ class Property: @unchecked Sendable {
 
   func hasChanged(_ object: Object, since note: Any) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Whether the property was assigned since the last `forgetTouch`, if it records that.
+  /// Whether the property was assigned since the last `forgetTouch`. Always false for a property that does
+  /// not record assignments.
   func isTouched(_ object: Object) -> Bool { false }
 
   func forgetTouch(_ object: Object) {}
 
   // MARK: Key paths
 
-  /// Whether `keyPath` reads this property. Tries it by changing the property in an unshared object.
+  /// Whether `keyPath` reads this property. The test assigns sample values to the property of `object`, which
+  /// must be unshared.
   func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
 
-  /// Returns the form that the subclass encodes for a value of the property's type, computed in an unshared
-  /// object.
+  /// Returns the stored form that the model class encodes for a value of the property's type. `object` must
+  /// be unshared, because the value is assigned to it.
   func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
 }
 
@@ -73,7 +75,7 @@ class Property: @unchecked Sendable {
 
 /// A property whose type determines its stored form.
 final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
-  // Unchecked for the reason of its base class.
+  // Unchecked for the same reason as the base class.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -114,7 +116,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
     return Value.changesInPlace ? Note(storedForm: value.storedForm, value: value) : value
   }
 
-  /// The note of a value that changes in place: its stored form, and the value itself.
+  /// The note of a value that can change in place. It contains the stored form and the value.
   private struct Note: FileNote {
     var storedForm: Any?
     var value: Value
@@ -148,9 +150,9 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
   }
 }
 
-/// A property of a type such as `[Any]`, which stores the parts that can be stored.
+/// A property of a type such as `[Any]` or of a type that only the model class encodes.
 final class UntypedProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked for the reason of its base class.
+  // Unchecked for the same reason as the base class.
   private let place: Place<Value>
   private let isVariable: Bool
 
@@ -220,7 +222,7 @@ final class UntypedProperty<Value>: Property, @unchecked Sendable {
   }
 }
 
-/// An optional of any type.
+/// A type-erased optional.
 protocol AnyOptional {
   static var absent: Any { get }
   static var wrappedType: Any.Type { get }
@@ -237,7 +239,7 @@ extension Optional: AnyOptional {
 
 /// A property whose value is an object, stored as a map of its properties.
 final class NestedProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked for the reason of its base class.
+  // Unchecked for the same reason as the base class.
   private let place: Place<Value>
   private let isVariable: Bool
   private let type: Object.Type
@@ -257,7 +259,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
     return true
   }
 
-  /// Nil if the property is not optional.
+  /// The nil value of the property's type; no value if the type is not optional.
   private static var absent: Value? { (Value.self as? any AnyOptional.Type)?.absent as? Value }
 
   private func nested(in object: Object) -> Object? { place.read(object) as? Object }
@@ -288,7 +290,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   private struct Note: FileNote {
     var storedForm: Any?
     var files: [any OwnedFile]
-    /// The owners of the files. A file alone does not know its folder.
+    /// Keeps the objects that own the files alive. A file needs its object to determine its folder.
     var owners: [Object]
   }
 
@@ -297,10 +299,10 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   }
 }
 
-/// A collection, a list, a reference or a relation. Its object never changes, only the content of that
-/// object.
+/// A property whose value is a collection, a list, a reference or a relation. The container object is never
+/// replaced; only its content changes.
 final class ContainerProperty<Value>: Property, @unchecked Sendable {
-  // Unchecked for the reason of its base class.
+  // Unchecked for the same reason as the base class.
   private let place: Place<Value>
 
   init(_ name: String, _ place: Place<Value>, _ role: Role) {

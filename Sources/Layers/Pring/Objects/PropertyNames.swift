@@ -1,7 +1,7 @@
-// The properties that key paths read.
+// Finds the property that a key path reads.
 //
-// A key path does not know its name on every system. So the properties of an unshared object are changed one
-// after the other, until the value of the key path changes.
+// Some systems do not provide the name of a key path. So the search assigns sample values to the properties
+// of an unshared object, one property after the other, until the key path reads those values.
 
 private import ByteStore
 private import FirebaseCore
@@ -10,10 +10,11 @@ import FirebaseFirestore
 /// The field of a key path.
 struct NamedField: Sendable {
   let name: String
-  /// Nil for the id and the times.
+  /// The property; nil for the id and the times.
   let property: Property?
 
-  /// Returns the stored form of an operand. If only the class can encode the value, a new object of it does.
+  /// Returns the stored form of an operand. If only the model class can encode the value, a new object of the
+  /// class encodes it.
   func operand<Model: Document>(_ value: Any, of type: Model.Type) -> Any {
     if let stored = UntypedForm.stored(value) { return stored }
     guard let property, property.isUntyped, let object = type.init() as? Object else { return value }
@@ -22,8 +23,8 @@ struct NamedField: Sendable {
 }
 
 enum PropertyNames {
-  /// Returns the field of a key path. Throws for a key path that reads no stored property, or a property
-  /// whose type has neither a stored form nor known values.
+  /// Returns the field of a key path. Throws if the key path reads no stored property. Also throws if the
+  /// property's type has neither a stored form nor enumerable values.
   static func field<Model: Document>(
     of keyPath: PartialKeyPath<Model>
   ) throws(DocumentError) -> NamedField {
@@ -41,7 +42,7 @@ enum PropertyNames {
   }
 
   private struct Key: Hashable, @unchecked Sendable {
-    // Unchecked, because key paths to properties capture nothing and do not change.
+    // Unchecked, because key paths to properties are immutable and capture nothing.
     var keyPath: AnyKeyPath
   }
 

@@ -1,4 +1,4 @@
-// The properties of a class of objects, determined once.
+// The stored properties of a model class, computed once for each class.
 
 private import ByteStore
 import Foundation
@@ -6,10 +6,10 @@ import Foundation
 /// The stored properties of a class.
 final class Schema: Sendable {
   let properties: [Property]
-  /// Declarations that cannot be stored, each with the reason.
+  /// Properties that cannot be stored, each with the reason.
   let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
-  /// Names that were reported as not stored.
+  /// Names of properties that were reported as not stored.
   private let told = Locked<Set<String>>([])
 
   private init(_ type: Object.Type) {
@@ -22,7 +22,7 @@ final class Schema: Sendable {
 
   func index(of name: String) -> Int? { indices[name] }
 
-  /// Returns whether this is the first call with this name.
+  /// Returns whether this is the first call for this name.
   func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
 
   private static let known = Locked<[ObjectIdentifier: Schema]>([:])
@@ -47,7 +47,7 @@ final class Schema: Sendable {
   }
 
   private static func property(_ variable: StoredVariable) -> Property? {
-    // Variables that the compiler adds for lazy properties and macros are no properties of the user.
+    // The compiler adds variables for lazy properties and macros. They are not properties of the model.
     if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") || !variable.isStrong { return nil }
     guard let field = variable.type as? any AnyField.Type else {
       return property(variable.name, variable, .inline, variable.type)

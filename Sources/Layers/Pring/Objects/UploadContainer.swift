@@ -5,23 +5,23 @@ import FirebaseStorage
 private import Foundation
 import LayerKit
 
-/// The uploads of one save. They are collected first and then started together.
+/// The uploads of one save. They are collected first and then all started.
 public class UploadContainer {
-  /// Files by the names of their properties. Names of other objects' files start with the path that leads to
-  /// them.
+  /// The files with the names of their properties. For a file of another object, the name starts with the
+  /// path to that object.
   var files: [(name: String, file: any OwnedFile)] = []
   private var visited: Set<ObjectIdentifier> = []
-  /// Seconds for all uploads together.
+  /// The time limit in seconds for all uploads together.
   var timeout = 30
   private(set) var tasks: [String: StorageUploadTask] = [:]
 
   init() {}
 
-  /// Returns false if the object was visited before.
+  /// Returns false if the object was already visited.
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Starts all uploads. Calls `block` once on `queue`, when all have ended or the timeout has passed, with
-  /// the first error. A timeout cancels the uploads under way.
+  /// Starts all uploads. Calls `block` once on `queue` with the first error, when all uploads have ended or
+  /// the timeout has passed. A timeout cancels the pending uploads.
   func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask] {
     let answer = Transferred(block)
     let transfers = TransferGroup(count: files.count) { error in
@@ -44,7 +44,7 @@ public class UploadContainer {
 /// The deletions of the files of an object.
 public class DeleteContainer {
   var files: [StorageReference] = []
-  /// Seconds for all deletions together.
+  /// The time limit in seconds for all deletions together.
   var timeout = 30
   private var visited: Set<ObjectIdentifier> = []
 
@@ -52,9 +52,9 @@ public class DeleteContainer {
 
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Starts all deletions and ignores their errors. Calls `block` once, on `queue` if there is one, when all
-  /// have ended or the timeout has passed. Deletions under way continue after a timeout. Without files,
-  /// calls `block` at once.
+  /// Starts all deletions and ignores their errors. Calls `block` once, when all deletions have ended or the
+  /// timeout has passed. The call is made on `queue` if it is not nil. Pending deletions continue after a
+  /// timeout. Without files, calls `block` at once.
   func begin(on queue: DispatchQueue?, _ block: (((any Error)?) -> Void)?) {
     guard !files.isEmpty else {
       block?(nil)

@@ -1,14 +1,7 @@
 // The execution of tasks and timers: on a dispatch queue with the system clock, or under a test's control.
 
 package import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Libc
 
 /// A serial executor with timers.
 package protocol SyncScheduler: Sendable {

@@ -28,13 +28,13 @@ final class DugoutDocuments: DocumentEngine {
     users = StructuredQuery(.collection(try CollectionPath(["users"])))
     usersByScore = try users.ordered(by: OrderBy(StoredFieldPath(["score"])))
     usersByMoment = try users.ordered(by: OrderBy(StoredFieldPath(["createdAt"]), .descending))
-    // Every collection named posts except the one at the root has documents, and the root one is empty.
+    // The collection `posts` at the root is empty. All other collections named posts have documents.
     posts = StructuredQuery(.collectionGroup("posts"))
     postsByMoment = try posts.ordered(by: OrderBy(StoredFieldPath(["createdAt"])))
     if isNew && !isLoad { try makeIndexes() }
   }
 
-  /// Builds beforehand the indexes that queries would build, as the peers do.
+  /// Builds in advance the indexes that queries would build, as the peers do.
   private func makeIndexes() throws {
     try store.createIndex(IndexDefinition("users", .collection, [.init(StoredFieldPath(["score"]))]))
     try store.createIndex(
@@ -48,7 +48,7 @@ final class DugoutDocuments: DocumentEngine {
   func close() throws {
     let automatic = store.indexList.first { $0.isAutomatic }
     try store.close()
-    // Like all engines, it must only receive queries that its declared indexes answer.
+    // Dugout, like all engines, must only receive queries that its declared indexes answer.
     if let automatic { throw BenchmarkFailure("a question had \(automatic.definition) made") }
   }
 

@@ -9,14 +9,14 @@ protocol ByteEngine: AnyObject, Sendable {
   static var name: String { get }
   init(_ directory: URL) throws
   static func writes(_ numbers: Range<Int>) -> Writes
-  /// Returns when all entries are on stable storage.
+  /// Writes all entries. They are on stable storage when the call returns.
   func commit(_ writes: Writes) throws
   /// Returns whether the stored value equals the written one.
   func holds(_ number: Int) throws -> Bool
   func close() throws
 }
 
-/// About the size of a document.
+/// Entries of about the size of a document.
 enum SampleEntry {
   static func key(_ number: Int) -> [UInt8] { Array(SampleDocument(number).path.utf8) }
 

@@ -42,7 +42,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   struct Update: Sendable {
     var key: [UInt8]
     var score: Double
-    /// The new entry of the score index, or nil if the document is not in it.
+    /// The new entry of the score index, or nil if the document is not in this index.
     var entry: [UInt8]?
   }
 
@@ -129,7 +129,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
     )
   }
 
-  /// Reads index entries, and the document of each.
+  /// Reads index entries, and the document of each entry.
   private func weight(of prefix: [UInt8], from start: [UInt8], limit: Int) throws -> Int {
     var sum = 0
     var left = limit

@@ -60,7 +60,7 @@ struct KeyValueChanges: Sendable {
     entries.append((key.count, nil))
   }
 
-  /// A delete has no value.
+  /// Calls `body` with each change. A delete has no value.
   func forEach(_ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) throws -> Void)
     throws
   {

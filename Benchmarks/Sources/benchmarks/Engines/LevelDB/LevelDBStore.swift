@@ -72,7 +72,7 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     let batch = leveldb_writebatch_create()
     defer { leveldb_writebatch_destroy(batch) }
     try write(batch)
-    // A range after all keys: flushes the memtable to a table without merging.
+    // Compacting a range after all keys flushes the memtable to a table without merging.
     leveldb_compact_range(database, "~", 1, "~", 1)
   }
 

@@ -17,8 +17,7 @@ final class SQLiteDatabase {
 
   static var version: String { String(cString: sqlite3_libversion()) }
 
-  /// The number of bytes that this SQLite library maps at most, a limit of its build. Nil if it does not
-  /// report one.
+  /// The maximum number of bytes that this build of SQLite maps. Nil if SQLite does not report it.
   static let mapBytes: Int? = {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("map-\(UUID().uuidString).db")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -30,7 +29,7 @@ final class SQLiteDatabase {
 
   private static let mapBytesAsked = 8 << 30
 
-  /// Sets up reads: from the map for the mapped part of the file. All other reads, and reads in write
+  /// Sets up reads. The mapped part of the file is read from the map. All other reads, and reads in write
   /// transactions, use a page cache of this size.
   func read(cacheBytes: Int, isMapped: Bool = true) throws {
     try run("PRAGMA mmap_size=\(isMapped ? Self.mapBytesAsked : 0)")
@@ -39,8 +38,8 @@ final class SQLiteDatabase {
     try run("PRAGMA secure_delete=OFF")
   }
 
-  /// Takes an exclusive lock on the file, so that reads take no further locks. It follows a first read,
-  /// because otherwise SQLite would use no shared memory and could not return to normal locking.
+  /// Takes an exclusive lock on the file, so that reads take no further locks. A first read precedes the
+  /// lock. Without this read, SQLite would use no shared memory and could not return to normal locking.
   func lockForThisConnection() throws {
     try run("SELECT count(*) FROM sqlite_schema; PRAGMA locking_mode=EXCLUSIVE")
     try run("SELECT count(*) FROM sqlite_schema")
@@ -60,7 +59,7 @@ final class SQLiteDatabase {
     try prepared(text).run(body)
   }
 
-  /// The statement is valid until the connection is closed.
+  /// Returns a prepared statement, which is valid until the connection is closed.
   func prepared(_ text: String) throws -> SQLiteStatement {
     if let statement = statements[text] { return statement }
     var statement: OpaquePointer?
@@ -137,7 +136,7 @@ struct SQLiteStatement {
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }
 
-  /// The text is zero-terminated.
+  /// Returns a zero-terminated text.
   func text(_ column: Int32) -> UnsafePointer<UInt8>? { sqlite3_column_text(handle, column) }
 
   /// SQLITE_TRANSIENT makes SQLite copy bound bytes before the call returns. C's header defines it as -1

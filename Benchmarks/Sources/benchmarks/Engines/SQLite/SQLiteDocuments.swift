@@ -73,7 +73,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     if setup.purpose == .load { try database.run("BEGIN") } else { try makeIndexes() }
   }
 
-  /// All are prepared at the first use of one.
+  /// All statements are prepared at the first use of one of them.
   private var statements: Statements {
     get throws {
       if let made { return made }
@@ -258,7 +258,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
   }
 
-  /// Opened by the warm-up scan and kept until the engine is closed.
+  /// Returns the second connection. It is opened by the warm-up scan and kept until the engine is closed.
   private func second() throws -> SQLiteDatabase {
     if let opened = secondOpened { return opened }
     try database.unlockForOthers()

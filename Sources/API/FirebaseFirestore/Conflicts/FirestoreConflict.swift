@@ -39,15 +39,23 @@ public struct FirestoreConflict: Sendable {
   }
 }
 
-/// The resolver in the settings; equal only to itself, because closures cannot be compared.
-final class ConflictChoice: Sendable {
+extension FirestoreSettings {
+  /// Decides about pending writes whose document other clients have changed at the remote. Without a
+  /// resolver, the last write wins. It runs on an internal queue that waits for it, so it must not use the
+  /// database.
+  public var conflictResolver: (@Sendable (FirestoreConflict) -> FirestoreConflict.Resolution)? {
+    get { (values.conflicts as? ConflictChoice)?.resolve }
+    set { change { $0.conflicts = newValue.map { ConflictChoice($0) } } }
+  }
+}
+
+private final class ConflictChoice: ConflictPolicy {
   let resolve: @Sendable (FirestoreConflict) -> FirestoreConflict.Resolution
 
   init(_ resolve: @escaping @Sendable (FirestoreConflict) -> FirestoreConflict.Resolution) {
     self.resolve = resolve
   }
 
-  /// Returns the resolver in the form that the engine calls.
   func resolver(for firestore: Firestore) -> ConflictResolver {
     { [self, weak firestore] conflict in
       // The database is being terminated and sends nothing more.

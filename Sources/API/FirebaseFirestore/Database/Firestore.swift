@@ -85,41 +85,16 @@ public final class Firestore: NSObject, Sendable {
     settings = changed
   }
 
-  // MARK: References
+  // MARK: The store
 
-  /// The collection at a path such as `rooms` or `rooms/eros/messages`.
-  public func collection(_ collectionPath: String) -> CollectionReference {
-    checkAlive()
-    return CollectionReference(self, PathText.collection(collectionPath))
-  }
-
-  /// The document at a path such as `rooms/eros`.
-  public func document(_ documentPath: String) -> DocumentReference {
-    checkAlive()
-    return DocumentReference(self, PathText.document(documentPath))
-  }
-
-  /// All documents of all collections with this ID, at any depth.
-  public func collectionGroup(_ collectionID: String) -> Query {
-    checkAlive()
-    return Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
-  }
-
-  /// Creates a batch of writes that are committed atomically.
-  public func batch() -> WriteBatch {
-    checkAlive()
-    return WriteBatch(self)
-  }
-
-  private func checkAlive() {
+  /// Traps after the termination.
+  func checkAlive() {
     if state.withLock({ $0.isTerminated }) { Self.trapTerminated() }
   }
 
   private static func trapTerminated() -> Never {
     ProgrammerError.trap("The client has already been terminated.")
   }
-
-  // MARK: The store
 
   /// Returns the open database. After the first call, the settings are fixed.
   package func client() -> any FirestoreClient {

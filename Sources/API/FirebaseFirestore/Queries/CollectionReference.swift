@@ -35,59 +35,6 @@ public final class CollectionReference: Query, @unchecked Sendable {
     DocumentReference(firestore, PathText.document(documentPath, below: segments))
   }
 
-  // MARK: Adding documents
-
-  /// Creates a document with a random ID.
-  @discardableResult
-  public func addDocument(data: [String: Any]) -> DocumentReference {
-    addDocument(data: data, completion: nil)
-  }
-
-  /// Creates a document with a random ID. `completion` runs on the callback queue once the document is
-  /// durable, or with an error.
-  @discardableResult
-  public func addDocument(
-    data: [String: Any], completion: (((any Error)?) -> Void)?
-  ) -> DocumentReference {
-    let document = document()
-    document.setData(data, completion: completion)
-    return document
-  }
-
-  /// Creates a document with a random ID. Returns when it is on stable storage.
-  @discardableResult
-  nonisolated(nonsending)
-    public func addDocument(data: [String: Any]) async throws -> DocumentReference
-  {
-    let document = document()
-    try await document.setData(data)
-    return document
-  }
-
-  /// Creates a document with a random ID and the fields of `value`. Throws if `value` cannot be encoded.
-  @discardableResult
-  public func addDocument<T: Encodable>(
-    from value: T, encoder: Firestore.Encoder = Firestore.Encoder(),
-    completion: (((any Error)?) -> Void)? = nil
-  ) throws -> DocumentReference {
-    let document = document()
-    try document.setData(from: value, encoder: encoder, completion: completion)
-    return document
-  }
-
-  /// Creates a document with a random ID and the fields of `value`. Returns when it is on stable storage.
-  /// Throws `EncodingError` if `value` cannot be encoded.
-  // Disfavored, so that the app's calls still choose its own extension with these labels.
-  @_disfavoredOverload
-  @discardableResult
-  nonisolated(nonsending) public func addDocument<T: Encodable>(
-    from value: T, encoder: Firestore.Encoder = Firestore.Encoder()
-  ) async throws -> DocumentReference {
-    let document = document()
-    try await document.setData(from: value, encoder: encoder)
-    return document
-  }
-
   private static func randomID() -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     let characters = (0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }

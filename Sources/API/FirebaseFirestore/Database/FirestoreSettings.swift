@@ -49,7 +49,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var remoteAttachment = RemoteAttachment.refuse
     var acknowledgement = FirestoreAcknowledgement.server
     var cacheBudgets: [String: Int64] = [:]
-    var conflicts: ConflictChoice?
+    var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
     /// Whether each of the two ways to choose a cache was used.
     var hasCacheSettings = false
@@ -73,6 +73,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public override convenience init() { self.init(Values()) }
 
   init(_ values: Values) { guarded = Locked(values) }
+
+  func change(_ body: (inout Values) -> Void) { guarded.withLock { body(&$0) } }
 
   /// A consistent copy of all settings.
   var values: Values { guarded.withLock { $0 } }
@@ -128,14 +130,6 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   package var remoteTimeLimit: Double {
     get { values.remoteTimeLimit }
     set { guarded.withLock { $0.remoteTimeLimit = newValue } }
-  }
-
-  /// Decides about pending writes whose document other clients have changed at the remote. Without a
-  /// resolver, the last write wins. It runs on an internal queue that waits for it, so it must not use the
-  /// database.
-  public var conflictResolver: (@Sendable (FirestoreConflict) -> FirestoreConflict.Resolution)? {
-    get { values.conflicts?.resolve }
-    set { guarded.withLock { $0.conflicts = newValue.map { ConflictChoice($0) } } }
   }
 
   /// The maximum size in the cache of a collection's documents in bytes, by the collection's path, with a
@@ -211,6 +205,12 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     hasher.combine(values.cache)
     return hasher.finalize()
   }
+}
+
+/// The conflict resolver in the settings; equal only to itself, because closures cannot be compared.
+protocol ConflictPolicy: AnyObject, Sendable {
+  /// Returns the resolver in the form that the engine calls.
+  func resolver(for firestore: Firestore) -> ConflictResolver
 }
 
 /// The remote in the settings; equal only to itself.
