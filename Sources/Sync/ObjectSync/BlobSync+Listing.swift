@@ -1,12 +1,7 @@
-// Lists a folder: the remote's listing with the pending changes applied.
+// Listings of users, and the calls to the remote and to the store that they cause.
 //
-//   entries = those of the remote − pending deletions + pending uploads
-//   if the remote does not answer, the local listing is the answer
-//
-// A folder of the remote disappears with its last object. The remote is asked for the contents of a
-// subfolder only if the subfolder has pending deletions.
+// `BlobMachine+Listing` decides which calls those are, and what their answers make of a page.
 
-internal import ByteStore
 import DocumentStore
 package import ObjectStore
 import OfflineSync
@@ -19,92 +14,35 @@ extension BlobSync {
     _ end: @escaping @Sendable (Result<ObjectPage, BlobSyncError>) -> Void
   ) {
     let folder = ListedFolder(bucket: bucket, prefix: folder.isEmpty ? "" : folder + "/")
-    scheduler.run { [self] in
-      end(Result { () throws(BlobSyncError) in try page(of: folder, after: last, limit) })
-    }
+    let call = newCall()
+    handle(.list(call, folder, after: last, limit: limit), endingWith: end, call)
   }
 
-  struct ListedFolder {
-    let bucket: String
-    /// Empty, or ends with a slash.
-    let prefix: String
-  }
+  // MARK: Calls
 
-  private func page(
-    of folder: ListedFolder, after last: String?, _ limit: Int
-  ) throws(BlobSyncError) -> ObjectPage {
-    do throws(BlobSyncError) {
-      if let failure { throw failure }
-      return try remotePage(of: folder, after: last, limit)
-    } catch {
-      switch error {
-      // A store that refuses writes can still be read.
-      case .remote(.unavailable), .store: break
-      default: throw error
-      }
-      return try stored { () throws(DocumentStoreError) in
-        try objects.list(bucket: folder.bucket, below: folder.prefix, after: last, limit: limit)
+  func askPage(
+    _ bucket: String, _ prefix: String, after last: String?, _ count: Int
+  ) -> Result<RemoteListing, BlobSyncError> {
+    Result { () throws(BlobSyncError) in
+      try callRemote { () throws(BlobRemoteError) in
+        try remote.list(bucket: bucket, below: prefix, after: last, count: count)
       }
     }
   }
 
-  private func remotePage(
-    of folder: ListedFolder, after last: String?, _ limit: Int
-  ) throws(BlobSyncError) -> ObjectPage {
-    let told = try callRemote { () throws(BlobRemoteError) in
-      try remote.list(bucket: folder.bucket, below: folder.prefix, after: last, count: limit)
+  func readWaiting(
+    _ folder: ListedFolder, after last: String?, upTo end: String?
+  ) -> Result<[ObjectName: Bool], DocumentStoreError> {
+    Result { () throws(DocumentStoreError) in
+      try objects.outbox.waiting(inBucket: folder.bucket, below: folder.prefix, after: last, upTo: end)
     }
-    let known = told.entries.filter { last?.precedesInUTF8($0) ?? true }
-    let end = known.max { $0.precedesInUTF8($1) }
-    guard told.isLast || end != nil else {
-      throw .remote(.rejected("The remote's list of \(folder.prefix) does not go on."))
-    }
-    // Pending changes after the end of this page belong to the next one.
-    let waiting = try stored { () throws(DocumentStoreError) in
-      try objects.outbox.waiting(
-        inBucket: folder.bucket, below: folder.prefix, after: last, upTo: told.isLast ? nil : end)
-    }
-    var entries: [String] = []
-    for entry in known where ObjectEntry.isValid(entry, below: folder.prefix) {
-      if try isLeft(entry, by: waiting, folder) { entries.append(entry) }
-    }
-    for (name, isHere) in waiting where isHere {
-      guard let entry = ObjectEntry.text(of: name.text, below: folder.prefix),
-        last?.precedesInUTF8(entry) ?? true
-      else { continue }
-      if told.isLast || end.map({ !$0.precedesInUTF8(entry) }) ?? true { entries.append(entry) }
-    }
-    let sorted = entries.sortedInUTF8()
-    var page = ObjectPage(entries: Array(sorted.prefix(limit)))
-    page.next = sorted.count > limit ? sorted[limit - 1] : told.isLast ? nil : end
-    return page
   }
 
-  /// Whether an entry of the remote still exists once the pending changes are applied.
-  private func isLeft(
-    _ entry: String, by waiting: [ObjectName: Bool], _ folder: ListedFolder
-  ) throws(BlobSyncError) -> Bool {
-    guard ObjectEntry.isFolder(entry) else {
-      return try stored { () throws(DocumentStoreError) in waiting[try ObjectName(entry)] ?? true }
-    }
-    let inside = waiting.filter { $0.key.text.utf8.starts(with: entry.utf8) }
-    guard !inside.isEmpty, !inside.values.contains(true) else { return true }
-    var last: String?
-    while true {
-      let after = last
-      let told = try callRemote { () throws(BlobRemoteError) in
-        try remote.list(bucket: folder.bucket, below: entry, after: after, count: inside.count + 1)
-      }
-      let inner = told.entries.filter { ObjectEntry.isValid($0, below: entry) }
-      for name in inner where try isLeft(name, by: inside, folder) { return true }
-      // Without this check, pages of invalid names could continue forever.
-      guard told.isLast || !inner.isEmpty else {
-        throw .remote(.rejected("The remote's list of \(entry) does not go on."))
-      }
-      guard !told.isLast, let end = told.entries.last, after?.precedesInUTF8(end) ?? true else {
-        return false
-      }
-      last = end
+  func listLocally(
+    _ folder: ListedFolder, after last: String?, _ limit: Int
+  ) -> Result<ObjectPage, DocumentStoreError> {
+    Result { () throws(DocumentStoreError) in
+      try objects.list(bucket: folder.bucket, below: folder.prefix, after: last, limit: limit)
     }
   }
 }

@@ -7,6 +7,8 @@ internal import ByteStore
 internal import Dispatch
 package import DocumentStore
 
+extension SyncEngine: StateMachine {}
+
 /// A running client of a remote. Usable from any thread.
 package final class SyncDriver: @unchecked Sendable {
   // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
@@ -25,11 +27,11 @@ package final class SyncDriver: @unchecked Sendable {
 
   package let store: DocumentStore
   private let remote: any Remote
-  private let scheduler: any SyncScheduler
+  private let driver: MachineDriver<SyncEngine, SyncTimer>
+  private var scheduler: any SyncScheduler { driver.scheduler }
   private let engine: SyncEngine
   private var watchStream: (number: Int, stream: any WatchStream)?
   private var writeStream: (number: Int, stream: any WriteStream)?
-  private var timers: [SyncTimer: Int] = [:]
   private var listeners: [ListenerID: Handler] = [:]
   /// Listeners that wait for a single result.
   private var reads = WaitingReads()
@@ -58,11 +60,13 @@ package final class SyncDriver: @unchecked Sendable {
   ) {
     store = local.store
     self.remote = remote
-    self.scheduler = scheduler
     var options = options
     options.documentsName = remote.documentsName
     engine = SyncEngine(local, options)
-    scheduler.run { [self] in attempt { () throws(DocumentStoreError) in try engine.start() } }
+    driver = MachineDriver(engine, scheduler)
+    scheduler.run { [self] in
+      attempt { () throws(DocumentStoreError) in try driver.perform(try engine.start(), perform) }
+    }
   }
 
   /// A remote keeps streams open until they are closed.
@@ -130,7 +134,7 @@ package final class SyncDriver: @unchecked Sendable {
     switch result {
     case .success(let effects):
       // A handler may have stopped the client; the write is in the queue all the same.
-      if failure == nil { perform(effects) }
+      if failure == nil { attempt { () throws(DocumentStoreError) in try driver.perform(effects, perform) } }
       if write.acknowledgement == .local { write.completion(nil) }
     case .failure(let error):
       // The write was not queued. If a handler of an earlier write stopped the client, that has completed
@@ -341,8 +345,8 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// A connected remote that does not answer counts as unreachable; the read then gets the cached result.
   private func startReadTimer() {
-    guard !reads.isEmpty, timers[.readSilence] == nil else { return }
-    start(.readSilence, engine.options.silence)
+    guard !reads.isEmpty, !driver.isRunning(.readSilence) else { return }
+    driver.start(.readSilence, after: engine.options.silence) { [weak self] in self?.timeOutReads() }
   }
 
   private func timeOutReads() {
@@ -432,7 +436,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
-    attempt { () throws(DocumentStoreError) in try engine.handle(event) }
+    attempt { () throws(DocumentStoreError) in try driver.handle(event, perform) }
     if case .changeUser = event { notifyMissedRejections() }
     guard !unsatisfied.isEmpty else { return }
     for id in unsatisfied.sorted() {
@@ -440,54 +444,45 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  private func attempt(_ body: () throws(DocumentStoreError) -> [SyncEffect]) {
-    do throws(DocumentStoreError) { perform(try body()) } catch { fail(.store(error)) }
-  }
-
-  private func perform(_ effects: [SyncEffect]) {
-    for effect in effects {
-      switch effect {
-      case .openWatch(let user): openWatch(user)
-      case .watch(let target): watchStream?.stream.watch(target)
-      case .unwatch(let id): watchStream?.stream.unwatch(id)
-      case .closeWatch:
-        watchStream?.stream.close()
-        watchStream = nil
-      case .openWrite(let user): openWrite(user)
-      case .handshake(let token): writeStream?.stream.handshake(token)
-      case .send(let write): writeStream?.stream.write(write)
-      case .closeWrite:
-        writeStream?.stream.close()
-        writeStream = nil
-      case .lookUp(let batch, let paths, let user):
-        remote.documents(at: paths, as: user) { [weak self] result in
-          self?.scheduler.run { [weak self] in self?.handle(.lookedUp(batch, result)) }
-        }
-      case .startTimer(let timer, let microseconds): start(timer, microseconds)
-      case .stopTimer(let timer): timers[timer] = nil
-      case .notify(let id, let snapshot): listeners[id]?(.success(snapshot))
-      case .failListener(let id, let error):
-        listeners.removeValue(forKey: id)?(.failure(.remote(error)))
-      case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
-      case .notifySync(let id): syncListeners[id]?()
-      case .finishWrite(let call, let error):
-        writes.removeValue(forKey: call)?(error.map { .remote($0) })
-      case .finishWait(let call, let error):
-        waits.removeValue(forKey: call)?(error.map { .remote($0) })
-      case .rejected(let rejection): notify(rejection)
-      }
-    }
+  private func attempt(_ body: () throws(DocumentStoreError) -> Void) {
+    do throws(DocumentStoreError) { try body() } catch { return fail(.store(error)) }
     notifyQueueListeners()
   }
 
-  private func start(_ timer: SyncTimer, _ microseconds: Int64) {
-    let number = number()
-    timers[timer] = number
-    scheduler.run(after: microseconds) { [weak self] in
-      guard let self, timers[timer] == number else { return }
-      timers[timer] = nil
-      if timer == .readSilence { timeOutReads() } else { handle(.timer(timer)) }
+  /// Performs an effect. None has an answer at once: the remote answers through its streams.
+  private func perform(_ effect: SyncEffect) -> SyncEvent? {
+    switch effect {
+    case .openWatch(let user): openWatch(user)
+    case .watch(let target): watchStream?.stream.watch(target)
+    case .unwatch(let id): watchStream?.stream.unwatch(id)
+    case .closeWatch:
+      watchStream?.stream.close()
+      watchStream = nil
+    case .openWrite(let user): openWrite(user)
+    case .handshake(let token): writeStream?.stream.handshake(token)
+    case .send(let write): writeStream?.stream.write(write)
+    case .closeWrite:
+      writeStream?.stream.close()
+      writeStream = nil
+    case .lookUp(let batch, let paths, let user):
+      remote.documents(at: paths, as: user) { [weak self] result in
+        self?.scheduler.run { [weak self] in self?.handle(.lookedUp(batch, result)) }
+      }
+    case .startTimer(let timer, let microseconds):
+      driver.start(timer, after: microseconds) { [weak self] in self?.handle(.timer(timer)) }
+    case .stopTimer(let timer): driver.stop(timer)
+    case .notify(let id, let snapshot): listeners[id]?(.success(snapshot))
+    case .failListener(let id, let error):
+      listeners.removeValue(forKey: id)?(.failure(.remote(error)))
+    case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
+    case .notifySync(let id): syncListeners[id]?()
+    case .finishWrite(let call, let error):
+      writes.removeValue(forKey: call)?(error.map { .remote($0) })
+    case .finishWait(let call, let error):
+      waits.removeValue(forKey: call)?(error.map { .remote($0) })
+    case .rejected(let rejection): notify(rejection)
     }
+    return nil
   }
 
   // MARK: Streams
@@ -558,7 +553,7 @@ package final class SyncDriver: @unchecked Sendable {
     writeStream?.stream.close()
     watchStream = nil
     writeStream = nil
-    timers = [:]
+    driver.stopTimers()
     reads = WaitingReads()
     unsatisfied = []
     // Releasing a handler may close the database, which calls back into this object.
