@@ -8,8 +8,8 @@
 // block all of them. Reads that wait for an index or for the remote complete later. A blocking read waits
 // for earlier writes and then reads on the caller's thread.
 
-package import Dispatch
 import ByteStore
+package import Dispatch
 package import DocumentStore
 import FirebaseCore
 package import OfflineSync
