@@ -273,8 +273,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
       name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
 }
 
-// `DUGOUT_BAND=engine|api|layers swift test` builds one group of layers, the layers below it and its
-// tests. Without the variable, the whole package is built.
+// `DUGOUT_BAND=engine|api|layers swift test` builds one group of layers, all layers below that group, and the
+// tests of the group. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",

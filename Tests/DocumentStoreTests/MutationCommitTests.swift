@@ -1,4 +1,4 @@
-// Mutations through the store: dependencies on stored documents and on each other, and refusals.
+// Mutations through the store: dependencies on stored documents and on each other, and rejected commits.
 
 import ByteStore
 import Harness
@@ -210,7 +210,8 @@ import Testing
     #expect(try store.document(at: place)?.fields == StoredMap([("a", .array(good))]))
   }
 
-  /// Elements to be removed are not stored, but they count toward the size of the request.
+  /// The elements that a mutation removes from an array are not stored, but they count toward the size of the
+  /// request.
   @Test func theElementsToBeRemovedCountAsBytesOfTheRequest() {
     func removal(_ count: Int, of document: DocumentPath) -> Mutation {
       let elements = [StoredValue.bytes([UInt8](repeating: 0, count: count))]
@@ -218,14 +219,15 @@ import Testing
         document, StoredMap(), transforms: [FieldTransform(field("a"), .arrayRemove(elements))])
     }
     let half = 5 << 20
-    // The names rooms/eros and rooms/other count 27 and 28 bytes, and each field 2 bytes.
+    // The names rooms/eros and rooms/other count as 27 and 28 bytes, and each field counts as 2 bytes.
     #expect(complaint(removal(half, of: place), removal(half - 59, of: other)) == nil)
     #expect(
       complaint(removal(half, of: place), removal(half - 58, of: other))
         == "The request has 10485761 bytes, and the limit is 10485760.")
   }
 
-  /// The name counts 27 bytes, the path m.f 4 and the number 8. The rest of the request is the bytes of m.b.
+  /// The name counts as 27 bytes, the path m.f as 4 bytes and the number as 8 bytes. The remaining bytes of
+  /// the request are those of m.b.
   @Test func aPatchCountsOnlyMaskedFields() throws {
     func patch(_ count: Int, only: StoredFieldPath...) throws -> Mutation {
       let bytes = StoredValue.bytes([UInt8](repeating: 0, count: count))
@@ -328,7 +330,7 @@ import Testing
     #expect(complaint(try .update(place, [(tooDeep, .delete)])) == nil)
   }
 
-  /// Unchecked input is never processed by recursion.
+  /// Input that has not been validated is never processed recursively.
   @Test func aPathOfAnyDepthIsRefusedWithoutATrap() async {
     await #expect(processExitsWith: .success) {
       let store = try DocumentStore.open(

@@ -107,7 +107,7 @@ private struct Model {
 
   var times: [Int64] { documents.values.map(\.changed) }
 
-  /// Returns the commit's status, and a function from the commit time to the resulting model.
+  /// Returns the commit's status, and a function that takes the commit time and returns the resulting model.
   func committing(_ writes: [Write]) -> (Status, (Int64) throws -> Model) {
     let trial = applying(writes, at: .max)
     return (trial.status, { [self] in applying(writes, at: $0).model })
@@ -147,7 +147,7 @@ private struct Model {
       merge(data, at: [], into: &fields)
       for (field, operation) in transforms(of: data) { compute(operation, at: field, in: &fields, time) }
     case .mergeFields(let data, let listed):
-      // A path below another listed path is redundant.
+      // A path is redundant if it lies below another listed path.
       let listed = listed.filter { path in !listed.contains { $0.count < path.count && isPrefix($0, path) } }
       for path in listed {
         switch Datum.map(data).at(path[...]) {
@@ -346,8 +346,8 @@ extension Plain {
 }
 
 extension Datum {
-  /// The value that replaces a stored value. It has no computed fields, which are added later, and no deleted
-  /// fields.
+  /// The value that replaces a stored value. It leaves out deleted fields, and computed fields, which are
+  /// added later.
   fileprivate var withoutSentinels: Plain {
     switch self {
     case .value(let value): return value
@@ -424,7 +424,7 @@ private struct World {
       platform: Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: seed)))
   }
 
-  /// Closes cleanly, or simulates a power loss.
+  /// Closes the store cleanly or simulates a power loss, and opens it again.
   mutating func reopen(_ crash: UInt64?) throws {
     if let crash {
       disk = SimulatedDisk(disk.image(after: .powerLoss(.random, seed: crash)))
@@ -495,7 +495,7 @@ private struct World {
   }
 }
 
-/// Data without its sentinels. Maps that contain only sentinels are left out.
+/// A caller's data without its sentinels. Maps that contain only sentinels are left out.
 private struct Parts {
   private(set) var fields = StoredMap()
   private(set) var deletions: [StoredFieldPath] = []
@@ -637,7 +637,7 @@ extension Write {
 }
 
 extension Datum {
-  /// Every path that leads to a value.
+  /// The path of every value in the map.
   fileprivate var places: [[String]] {
     guard case .map(let entries) = self else { return [] }
     return entries.flatMap { name, datum in [[name]] + datum.places.map { [name] + $0 } }

@@ -1,4 +1,4 @@
-// Documents that are stored with given times, and reserved documents.
+// Reserved documents, and documents that are stored with given times.
 
 import DocumentStore
 import Testing
@@ -45,8 +45,8 @@ import Testing
     #expect(try store.document(at: path)?.updateTime.microseconds == ahead.microseconds + 2)
   }
 
-  /// A deletion alone need not read the document. Before a set it must, because the new document must get a
-  /// later time than the deleted one.
+  /// A deletion alone does not need to read the document. If a set follows in the same commit, the deletion
+  /// must read the document, because the new document must get a later time than the deleted one.
   @Test func aSetAfterADeletionInOneCommitIsLater() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])

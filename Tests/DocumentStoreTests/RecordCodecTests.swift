@@ -70,7 +70,8 @@ import Testing
     }
   }
 
-  /// The head of a record has up to 19 bytes. Without shapes, the estimate is close to the actual size.
+  /// The estimate does not include the head of a record, which has up to 19 bytes. Without shapes, the
+  /// estimate is close to the actual size.
   @Test func aRecordTakesNoMoreThanItsFieldsSay() throws {
     let seed: UInt64 = 12
     var rng = SeededRNG(seed: seed)
@@ -117,8 +118,8 @@ import Testing
     }
   }
 
-  /// A slash and a following combining mark form one character, so the path would appear to have one slash
-  /// less.
+  /// In a Swift string, a slash and a following combining mark form one character. If slashes were counted as
+  /// characters, the path would appear to have one slash too few.
   @Test func aReferenceToANameWithALeadingCombiningMarkRoundTrips() {
     for target in [path("rooms", "\u{301}eros"), path("rooms\u{600}", "eros"), path("a", "\u{200D}")] {
       let fields = StoredMap([
@@ -221,7 +222,7 @@ import Testing
 }
 
 extension Values {
-  /// The coordinates must be valid.
+  /// A geo point at the given coordinates, which must be valid.
   fileprivate static func place(_ latitude: Double, _ longitude: Double) -> StoredValue {
     guard let point = StoredGeoPoint(latitude: latitude, longitude: longitude) else {
       preconditionFailure("\(latitude), \(longitude) is no place")

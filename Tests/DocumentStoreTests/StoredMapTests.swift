@@ -20,7 +20,7 @@ import Testing
     #expect(map == StoredMap([("a", .integer(4)), ("b", .integer(3))]))
   }
 
-  /// Inserting each field separately would move most of the others and take minutes.
+  /// Inserting each field separately would move most of the other fields each time and take minutes.
   @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
     var rng = SeededRNG(seed: 33)
     let numbers = (0..<60_000).map { _ in rng.roll(30_000) }

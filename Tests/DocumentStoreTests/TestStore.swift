@@ -25,7 +25,7 @@ extension DocumentStore {
       platform: Platform(fileSystem: PosixFileSystem(), clock: clock, random: SystemRandom()))
   }
 
-  /// Abandons a store without closing it, like a process that ends, and opens its directory again.
+  /// Abandons a store without closing it, as if its process had ended, and opens its directory again.
   /// Background maintenance may hold the directory a little longer.
   static func abandonAndOpen(
     _ store: inout DocumentStore?, _ directory: TemporaryDirectory, _ clock: HandClock

@@ -124,7 +124,7 @@ private final class TwoClocks: StoreClock {
     try store.commit([
       .set(token, StoredMap([("until", .timestamp(moment((Self.start + 1) * 1_000_000)))]))
     ])
-    // Builds the index on the expiry time.
+    // The first sweep builds the index on the expiry time.
     #expect(try store.sweepExpired() == 0)
     store = try damage(path("users", "x", "sessions", "s2"), of: store)
     clock.pass(seconds: 5)

@@ -118,11 +118,11 @@ import Testing
   @Test func integersAndDoublesCompareAsNumbersOfAnySize() {
     var rng = SeededRNG(seed: 7)
     for _ in 0..<10_000 {
-      // Near a power of two, where doubles begin to skip integers.
+      // The value is near a power of two, in the range in which doubles begin to skip integers.
       let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(13), significand: 1)
       let double = power + Double(rng.roll(9) - 4) / 4
       let integer = Int64(power.rounded(.towardZero)) &+ Int64(rng.roll(9) - 4)
-      // Four times either value fits 128 bits exactly.
+      // Each of the two values, multiplied by four, is exactly representable in 128 bits.
       let (left, right) = (4 * Int128(integer), Int128(4 * double))
       let expected: Ordering = left < right ? .before : left == right ? .same : .after
       #expect(ValueOrder.compare(.integer(integer), .double(double)) == expected, "\(integer), \(double)")

@@ -1,4 +1,4 @@
-// The directory of a store, and path safety of every name in it.
+// The directory of a store, and the path safety of every name in that directory.
 
 import FirebaseCore
 import Testing

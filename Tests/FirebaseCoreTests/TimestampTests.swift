@@ -97,7 +97,8 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
   }
 
   @Test func theFractionOfADateIsTruncatedToNanoseconds() {
-    // 2^-22 s is 238.4 ns and exact in a Date near 1970; its negative leaves 761.6 ns of a microsecond.
+    // 2^-22 s is 238.4 ns, and a Date near 1970 represents it exactly. Subtracting it from a whole
+    // microsecond leaves 761.6 ns.
     let fraction = 1 / Double(1 << 22)
     #expect(Timestamp(date: Date(timeIntervalSince1970: fraction)).nanoseconds == 238)
     #expect(Timestamp(date: Date(timeIntervalSince1970: 1 - fraction)).nanoseconds == 999_999_761)

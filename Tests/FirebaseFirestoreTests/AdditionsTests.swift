@@ -156,8 +156,8 @@ import Testing
     await database.close()
   }
 
-  /// Guards against tool references with an empty project and database, which equal no reference of an
-  /// app.
+  /// Guards against references that a tool creates with an empty project and database. Such references would
+  /// equal no reference of an app.
   @Test func referencesOfToolsEqualThoseOfAppsWithoutAProject() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("users/ada")

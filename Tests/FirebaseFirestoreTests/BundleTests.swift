@@ -103,7 +103,7 @@ import Testing
     #expect(try await load(3, "other", createTime: march, updateTime: january) == 2, "an older document")
     try await firestore.document("a/one").updateData(["n": 10])
     #expect(try await load(4, "b", createTime: march, updateTime: march) == 10, "the user was later")
-    // Time zero also marks a pending write. A bundle may still use it as a version.
+    // Time zero also marks a pending write, but a bundle may still use it as a version.
     try await firestore.document("a/one").delete()
     #expect(try await load(5, "c", createTime: march, updateTime: "1970-01-01T00:00:00Z") == 5)
     #expect(try await !firestore.document("a/one").getDocument().metadata.hasPendingWrites)
@@ -119,8 +119,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Guards against an old bundle that overwrites a later bundle, if the later bundle only repeated the
-  /// earlier values.
+  /// Guards against an old bundle that overwrites a newer bundle because the newer one only repeated the
+  /// values that were already stored.
   @Test func aRepeatedDocumentGetsTheLaterVersionWithoutASnapshot() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
@@ -151,8 +151,8 @@ import Testing
     await database.close()
   }
 
-  /// After a deletion no update time remains to compare with, whether a bundle or the user deleted the
-  /// document.
+  /// After a deletion, there is no update time left to compare with, regardless of whether a bundle or the
+  /// user deleted the document.
   @Test func aDeletionIsNotRemembered() async throws {
     let firestore = Firestore.memory()
     func load(_ element: [String], _ id: String) async throws -> Bool {
@@ -171,7 +171,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// The bundle's clock is seventy years ahead. A local write still counts as later than the bundle's
+  /// The bundle's clock is seventy years ahead. Nevertheless, a local write counts as later than the bundle's
   /// documents.
   @Test func aBundleWithAClockThatIsAheadKeepsTheUsersWrites() async throws {
     let firestore = Firestore.memory()
@@ -223,7 +223,7 @@ import Testing
     [metadata(documents: 1), document("one", "")[0]],
     [metadata(documents: 1), document("one", "")[0], document("two", "")[1]],
     [metadata(documents: 1)] + document("one", "\"n\": {\"integerValue\": \"seven\"}"),
-    // These values would not decode again after they were stored.
+    // Once stored, these values could not be decoded again.
     [metadata(documents: 1)] + document("one", "\"n\": \(nested(21))"),
     [metadata(documents: 1)]
       + document("one", "\"\(String(repeating: "n", count: 1501))\": {\"nullValue\": null}"),

@@ -64,7 +64,7 @@ import Testing
     let isEnding = DispatchSemaphore(value: 0)
     firestore.runTransaction({ transaction, _ in
       isEnding.wait()
-      // This sleep would let `terminate` finish if it did not wait for the transaction.
+      // If `terminate` did not wait for the transaction, it would finish during this sleep.
       Thread.sleep(forTimeInterval: 0.2)
       return (try? transaction.getDocument(document))?.get("n")
     }) { value, _ in heard.note("transaction \(value as? Int ?? -1)") }

@@ -97,7 +97,7 @@ import Testing
     #expect(failure(Timestamp.self) == "valueNotFound at ")
   }
 
-  /// An absent document decodes as a type that has a case for absence, for example.
+  /// For example, an absent document can be decoded as a type that has a case for absence.
   @Test func nullAtTopLevelDecodesOnlyAsTypesThatAcceptIt() throws {
     enum Presence: Decodable, Equatable {
       case absent
@@ -166,8 +166,8 @@ import Testing
     #expect(try decoder.decode(Wrapper.self, from: rex).sound == "bark")
   }
 
-  /// Documents cannot have such objects as values. The decoder returns an object only if it has the requested
-  /// type.
+  /// A document cannot contain such an object as a value. The decoder returns an object only if the object
+  /// has the requested type.
   @Test func anObjectIsReturnedOnlyAsItsDynamicType() throws {
     #expect(try decoder.decode(Self.dog, from: Dog("Rex")).name == "Rex")
     #expect(decodingFailure { _ = try decoder.decode(Self.dog, from: Animal("Rex")) } == "typeMismatch at ")
@@ -185,8 +185,8 @@ import Testing
     #expect(try decoder.decode([String].self, from: ["a", "b"]) == ["a", "b"])
   }
 
-  /// The decoder ignores fields that are not requested. An error in a requested field has the path of the
-  /// field.
+  /// The decoder ignores fields that are not requested. An error in a requested field includes the path of
+  /// that field.
   @Test func unrequestedFieldsMayHoldAnything() throws {
     struct Model: Codable {
       var value: Int
@@ -320,8 +320,8 @@ import Testing
     let encoded = try encoder.encodeFields(Model())
     #expect(encoded.sentinels.map(\.path) == [["a", "b"], ["only", "d"], ["z"]])
     #expect(encoded.sentinels.allSatisfy { $0.value == FieldValue.serverTimestamp() })
-    // A map that has only sentinels is omitted, because the sentinels create the map. An empty map is kept as
-    // a value.
+    // A map that has only sentinels is omitted, because applying the sentinels creates the map. An empty map
+    // is kept as a value.
     #expect(
       encoded.fields
         == StoredMap([("a", .map(StoredMap([("c", .integer(1))]))), ("empty", .map(StoredMap()))]))

@@ -51,7 +51,8 @@ import Testing
     #expect(information[FirestoreErrorEvidence.holder] as? Int32 == 42)
   }
 
-  /// An exhaustive switch: a new case does not compile until it also has a line in `errors`.
+  /// This switch is exhaustive. A new case does not compile here, which is a reminder that the case also
+  /// needs a line in `errors`.
   private static func hasEvidence(_ error: DocumentStoreError) -> Bool {
     switch error {
     case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: false

@@ -77,7 +77,7 @@ import Testing
     await database.close()
   }
 
-  /// The next read uses the setting, even if an earlier write still occupies the queue of the writes.
+  /// The next read uses the new setting, even if an earlier write still blocks the write queue.
   @Test func disablingIndexCreationAffectsTheNextRead() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
@@ -85,7 +85,7 @@ import Testing
     let manager = try #require(firestore.persistentCacheIndexManager)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
     let resume = DispatchSemaphore(value: 0)
-    // Blocks the queue of the writes.
+    // Blocks the write queue.
     firestore.client().store.work(
       after: 0,
       inTurn: { _ in

@@ -132,8 +132,8 @@ import Testing
     await database.close()
   }
 
-  /// Guards against an app that keeps a terminated instance, and all objects in its settings, until the app
-  /// is deleted.
+  /// Guards against a memory leak. A terminated instance, and all objects that its settings reference, must
+  /// not be kept until the app is deleted.
   @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
   func aTerminatedInstanceIsReleased(kind: String) async throws {
     let database = try TestDatabase()
@@ -173,7 +173,8 @@ import Testing
     #expect(isTold.wait(timeout: .now() + 30) == .success)
   }
 
-  /// A block may wait for a callback on the thread that deletes the app, even after `terminate` was called.
+  /// A transaction block may be waiting for a callback that runs on the thread that deletes the app. The
+  /// deletion must not wait for such a block, even after `terminate` was called.
   @Test(arguments: [false, true])
   func anAppIsDeletedWhileABlockWaitsForTheThreadOfTheCall(isTerminated: Bool) throws {
     let database = try TestDatabase()

@@ -10,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ListenerIndexTests {
   private let queue = DispatchQueue(label: "dugout.test.callbacks")
 
-  /// Creates enough documents for a query to need an index. The remote is unreachable, and writes do not
-  /// wait for it.
+  /// Creates enough documents for a query to need an index. If the database has a remote, the remote is
+  /// unreachable, and writes do not wait for it.
   private func filled(hasRemote: Bool) async throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()
@@ -32,7 +32,7 @@ import Testing
     firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n")
   }
 
-  /// Returns once earlier listeners have been registered or handed over to the index builder.
+  /// Returns once all earlier listeners have been registered, or have been handed over to the index builder.
   private func passes(_ firestore: Firestore) async {
     let events = Events<DocumentSnapshot>()
     let registration = firestore.document("a/0").addSnapshotListener(events.add)
@@ -77,7 +77,8 @@ import Testing
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
     let (events, told) = (Events<QuerySnapshot>(), Counter())
-    // The test does not wait for this write, because issuing it before the listener is enough.
+    // The test does not wait for this write. It is enough that the write is issued before the listener is
+    // added.
     firestore.document("a/before").setData(["n": 1000, "m": 3], completion: nil)
     needy(firestore).addSnapshotListener { snapshot, error in
       told.add()

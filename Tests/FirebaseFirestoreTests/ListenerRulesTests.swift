@@ -131,7 +131,8 @@ import Testing
     #expect(await confirmed.next == "0")
     try await rooms.document("a").setData(["n": 1])
     #expect(await story.next == "a1?|pending|+a")
-    // The remote has accepted the write, but its listeners may not have received the document yet.
+    // The remote has accepted the write, but the listeners may not have received the document from the remote
+    // yet.
     #expect(await confirmed.next == "1")
     try await rooms.document("b").setData(["n": 2])
     #expect(await story.next == "a1 b2?|pending|+b")
@@ -252,7 +253,7 @@ import Testing
     listen("again ")
     #expect(await story.next == "again a1|cache|+a")
     #expect(await story.next == "again a1||")
-    // The refused listener would receive this change too if it were still registered.
+    // If the refused listener were still registered, it would receive this change too.
     try commit(("b", 2))
     #expect(await story.next == "again a1 b2||+b")
     try await firestore.terminate()
@@ -312,7 +313,7 @@ import Testing
 
   @Test func aRemovedListenerGetsNoMoreSnapshots() async throws {
     let own = Held()
-    // Registers before any callback can run.
+    // The registration is stored before any callback can run.
     firestore.settings.dispatchQueue.sync {
       own.set(
         rooms.addSnapshotListener { [story] snapshot, _ in
@@ -352,7 +353,7 @@ import Testing
     #expect(await story.next == "cache |cache|")
     rooms.document("b").setData(["n": 2], completion: nil)
     #expect(await story.next == "cache b2?|cache pending|+b")
-    // While another listener watches the server, its results also update the cache listener.
+    // While another listener watches the server, results from the server also update the cache listener.
     let other = listen("server ")
     var synced = Set<Substring>()
     while synced.count < 2 {

@@ -8,8 +8,8 @@ import Testing
 @Suite struct QueryBuildingCostTests {
   private let collection = Firestore.memory().collection("a/b/c")
 
-  /// Guards against quadratic time for a chain of filters, and against stack overflow for deeply nested
-  /// filters.
+  /// Guards against quadratic time for a long chain of filters, and against a stack overflow for deeply
+  /// nested filters.
   @Test(.enabled(if: allocations_are_counted()), arguments: Chain.allCases)
   func aLongerChainAllocatesInProportion(chain: Chain) {
     let bytes = [2000, 4000].map { length in

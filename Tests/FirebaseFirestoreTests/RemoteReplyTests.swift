@@ -1,4 +1,4 @@
-// Answers of a remote that arrive late, twice or never.
+// Answers from a remote: answers that arrive late or twice, and answers that never arrive.
 
 import ByteStore
 import Foundation

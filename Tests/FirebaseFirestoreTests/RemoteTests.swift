@@ -107,7 +107,7 @@ import Testing
   @Test func anAggregateOfAnUnreachableRemoteIsUnavailable() async throws {
     let firestore = client()
     remote.setReachable(false)
-    // This read marks the remote as unreachable, so that the aggregate makes only one attempt.
+    // This read marks the remote as unreachable. The aggregate therefore makes only one attempt.
     #expect(await code { _ = try await firestore.document("rooms/eros").getDocument() } == 14)
     do {
       _ = try await firestore.collection("rooms").count.getAggregation(source: .server)
@@ -240,7 +240,8 @@ import Testing
       try await firestore.waitForPendingWrites()
       isOver.withLock { $0 = true }
     }
-    // The fifty calls give the wait time to start. The later fifty calls reveal a wait that ends too early.
+    // These fifty calls leave enough time for `waitForPendingWrites` to start. The fifty calls after the
+    // cancellation reveal a wait that ends too early.
     for _ in 0..<50 { _ = try await firestore.pendingWrites() }
     let last = try #require(try await firestore.pendingWrites().last)
     try await firestore.cancelPendingWrite(last.id)
@@ -421,8 +422,8 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// The kind of listener that has the last reference to a database. Its removal releases the database on the
-  /// driver's own queue.
+  /// The kind of listener that holds the last reference to a database. Removing the listener releases the
+  /// database on the driver's own queue.
   enum LastListener: CaseIterable {
     case snapshots, rejections, queue
   }
@@ -512,7 +513,7 @@ import Testing
   }
 }
 
-/// Calls its closure when the client has released it.
+/// A remote that calls a closure when the client has released the remote.
 private final class EndingRemote: Remote {
   private let remote: LoopbackRemote
   private let end: @Sendable () -> Void

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct RemovalTests {
   private let queue = DispatchQueue(label: "dugout.test.callbacks")
-  /// Blocks the callbacks of a test, which run on queues of the test or of the global pool.
+  /// Blocks the callbacks of a test. The callbacks run on queues of the test or of the global pool.
   private let resume = DispatchSemaphore(value: 0)
 
   private func firestore(hasRemote: Bool) throws -> Firestore {
@@ -25,8 +25,8 @@ import Testing
     while sign.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  /// Guards against a callback after a removal that happens while the snapshot of many documents is
-  /// being created.
+  /// Guards against a callback that starts after its listener was removed, if the removal happened while the
+  /// snapshot of many documents was being created.
   @Test(arguments: [false, true])
   func aListenerRemovedDuringSnapshotCreationIsNotNotified(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Retries a read from a responsive remote, because the short timeout may pass on a busy machine.
+  /// Retries a read from a responsive remote, because the short timeout may expire on a busy machine.
   private func served<Value>(_ read: () async throws -> Value) async throws -> Value {
     while true {
       do {
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// Termination during a commit leaves its outcome unknown.
+  /// If the database is terminated during a commit, the outcome of the commit is unknown.
   @Test func aTransactionWhoseCommitIsCutOffByTerminationIsNotRetried() throws {
     setTimeLimit(600)
     defer { firestore.terminate(completion: nil) }
@@ -134,7 +134,8 @@ import Testing
     }
   }
 
-  /// Starts more transactions than the pool has worker threads. Their own timeout would be much longer.
+  /// Starts more transactions than the pool has worker threads. The transactions' own timeout is much longer
+  /// than the time limit of the wait below.
   @Test func sixtyTransactionsWaitConcurrentlyAndEndWithTheDatabase() throws {
     setTimeLimit(600)
     defer { firestore.terminate(completion: nil) }
@@ -154,7 +155,7 @@ import Testing
     #expect(codes.withLock { $0.allSatisfy { $0 == 1 } })
   }
 
-  /// A pool has at most 255 threads, and these transactions occupy all of their pool.
+  /// A pool has at most 255 threads, and these transactions occupy all threads of their pool.
   @Test func threeHundredWaitingTransactionsLeaveThreadsForOtherDatabases() throws {
     setTimeLimit(600)
     remote.isSilent = true
@@ -176,7 +177,7 @@ import Testing
     other.terminate(completion: nil)
   }
 
-  /// Covers both forms of the call. Without the termination, the remote would be retried for a minute.
+  /// Covers both forms of the call. Without the termination, the client would retry the remote for a minute.
   @Test func terminationEndsAWaitingAggregate() async throws {
     setTimeLimit(600)
     remote.isSilent = true
@@ -188,7 +189,7 @@ import Testing
     }
     for _ in 0..<2 { try #require(await comes(remote.isAskedToCount)) }
     try await firestore.terminate()
-    // While one call waited for a thread, the other call may have retried several times.
+    // While one call waited for a thread, the other call may have sent several retries to the remote.
     while isThere(remote.isAskedToCount) {}
     // This completion is queued after all earlier callbacks.
     await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
@@ -216,8 +217,8 @@ import Testing
 
   private func isThere(_ sign: DispatchSemaphore) -> Bool { sign.wait(timeout: .now()) == .success }
 
-  /// Polls without holding a thread. The pool may have only one thread per processor, and the event
-  /// needs one too.
+  /// Polls without blocking a thread. The pool may have only one thread per processor, and the code that
+  /// signals the event needs a thread too.
   private func comes(_ sign: DispatchSemaphore, seconds: Double = 600) async -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while !isThere(sign) {
@@ -256,7 +257,7 @@ import Testing
   }
 }
 
-/// Receives every request. The test can make it lose the answers.
+/// A remote that receives every request. A test can make this remote lose its answers.
 private final class SilentRemote: Remote {
   private struct State {
     var isSilent = false

@@ -78,7 +78,7 @@ import Testing
     }
     #expect(counts == [0])
 
-    // Deleting the app ends the sequence too.
+    // Deleting the app also ends the sequence.
     let database = try TestDatabase()
     var snapshots = database.firestore.document("a/b").snapshots.makeAsyncIterator()
     #expect(try await snapshots.next()?.exists == false)

@@ -117,7 +117,7 @@ import Testing
     #expect(error.domain == FirestoreErrorDomain)
     #expect(error.code == FirestoreErrorCode.resourceExhausted.rawValue, "\(error)")
     #expect(error.userInfo[FirestoreErrorEvidence.operation] != nil, "\(error.userInfo)")
-    // The completion receives the error too. Exactly the acknowledged documents are readable.
+    // The completion also receives the error. Exactly the acknowledged documents are readable.
     let code = await withCheckedContinuation { (done: CheckedContinuation<Int?, Never>) in
       full.document("a/late").setData(["bytes": Data(count: 900_000)]) { error in
         done.resume(returning: (error as NSError?)?.code)

@@ -19,7 +19,7 @@ final class TestDatabase {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   private static func configure(_ folder: URL) -> FirebaseApp {
-    // Derived from the folder, because the directory of the store depends on the app's name.
+    // The name is derived from the folder, because the directory of the store depends on the app's name.
     let name = "test-" + folder.lastPathComponent.filter { $0.isLetter || $0.isNumber }
     FirebaseApp.configure(name: name, options: FirebaseOptions(directory: folder))
     guard let app = FirebaseApp.app(name: name) else { preconditionFailure("the app was just made") }

@@ -135,7 +135,7 @@ import Testing
     #expect(
       items.where(\.mainPart, .isOne(of: [part])).query
         == all.whereField("main_part", in: [["first_name": "x"]]))
-    // This property is always encoded as a timestamp.
+    // This property is always encoded as a timestamp, whatever the date strategy is.
     #expect(
       items.where(\.seenAt, .equals(date)).query
         == all.whereField("seen_at", isEqualTo: Timestamp(date: date)))

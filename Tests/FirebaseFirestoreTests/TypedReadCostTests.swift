@@ -84,7 +84,7 @@ import Testing
     try view.close()
   }
 
-  /// The limit for a build without optimization, as tests use. Optimized builds stay below it.
+  /// The limit for a build without optimization, which the tests use. Optimized builds stay below this limit.
   private static let allocationsMax = 150.0
 
   /// Returns the allocations per call, after a warm-up.

@@ -1,4 +1,5 @@
-// Extensions of apps that declare awaited writes of encoded values, which earlier versions did not have.
+// Apps may have extensions that declare awaited writes of encoded values, because earlier versions did not
+// have such methods.
 
 import FirebaseFirestore
 import Foundation

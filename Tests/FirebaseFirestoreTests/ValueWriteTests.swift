@@ -47,7 +47,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  /// An awaited call throws the outcome of its write, which a call that returns at once cannot do.
+  /// An awaited call throws the error of its write. A call that returns immediately cannot do this.
   @Test func aWriteThatFailsIsThrownInEveryForm() async throws {
     let tooLong = [String(repeating: "n", count: 1501): 1]
     let (document, fields) = (document, Array(tooLong.keys))

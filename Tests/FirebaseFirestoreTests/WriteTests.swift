@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct WriteTests {
-  /// Returns the fields of a document after some writes, for comparison.
+  /// Returns the fields of a document after the given writes, so that tests can compare them.
   private static func result(
     _ write: (DocumentReference) async throws -> Void
   ) async throws -> NSDictionary {

@@ -26,7 +26,7 @@ struct ManyTransfersTests {
   @Test func aSmallTransferDoesNotWaitForLargeOnes() async throws {
     let large = noise(12 << 20)
     let ends = Ends()
-    // Starts more large transfers than the transfer threads can run, and the small one last.
+    // Starts more large transfers than the transfer threads can run, and then starts the small one.
     for number in 0..<24 {
       bucket.root.child("large \(number)").putData(large) { _, _ in ends.add("large") }
     }
@@ -51,7 +51,7 @@ struct ManyTransfersTests {
     #expect(try await bucket.root.child("copies/99").data(maxSize: .max) == bytes)
   }
 
-  /// Guards against pack garbage that is reclaimed only after the process has ended.
+  /// Guards against garbage in packs that is not reclaimed until the process ends.
   @Test(.timeLimit(.minutes(2))) func deletedContentsAreReclaimedWhileTheAppRuns() async throws {
     let references = (0..<24).map { bucket.root.child("\($0)") }
     for (number, reference) in references.enumerated() {

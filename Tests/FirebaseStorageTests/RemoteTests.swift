@@ -153,13 +153,14 @@ struct RemoteTests {
     #expect(try await storageError { try await bucket.root.child("a").delete() }.code == .objectNotFound)
   }
 
-  /// Guards against downloads from the remote without progress, and against a pause that takes effect only at
-  /// the end.
+  /// Guards against downloads from the remote that report no progress, and against a pause that takes effect
+  /// only at the end of the download.
   @Test(.timeLimit(.minutes(5))) func aDownloadFromTheRemoteReportsProgressAndCanBePaused() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(6_000_000))
     second.storage.maxDownloadRetryTime = 60
-    // The connection breaks during the download. The task reports the bytes received until then.
+    // The connection breaks during the download. The task reports the bytes that were received before the
+    // break.
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
@@ -222,10 +223,10 @@ struct RemoteTests {
     }
   }
 
-  /// Guards against a timeout error without its cause.
+  /// Guards against a timeout error that does not contain the cause of the timeout.
   @Test(.timeLimit(.minutes(5))) func anUploadThatTimesOutReportsTheCause() async throws {
     let bucket = makeBucket()
-    // The remote has at least one second to answer.
+    // Even with this limit, the remote has at least one second to answer.
     bucket.storage.maxUploadRetryTime = 0
     remote.isReachable = false
     let error = try await storageError { _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8)) }
@@ -312,8 +313,8 @@ struct RemoteTests {
     #expect(task.snapshot.progress?.completedUnitCount == 400_000)
   }
 
-  /// Guards against losing an answer that arrives between a pause and the next run. The next run would wait
-  /// forever.
+  /// Guards against losing an answer that arrives between a pause and the next run. Without the answer, the
+  /// next run would wait forever.
   @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
     let bucket = makeBucket()
     for round in 0..<200 {

@@ -74,7 +74,7 @@ struct ResumeTests {
         once.resume()
       }
     }
-    // With its observers the task would be paused again.
+    // If the observers remained, they would pause the task again.
     task.removeAllObservers()
     try noise(24_000_000, seed: 2).write(to: url)
     let error: (any Error)? = await withCheckedContinuation { done in

@@ -66,7 +66,8 @@ func storageError(
 
 struct NothingThrown: Error {}
 
-/// Returns incompressible bytes that depend only on the seed. Each mebibyte differs from the previous one.
+/// Returns incompressible bytes that depend only on the seed. Each mebibyte differs from the mebibyte before
+/// it.
 func noise(_ count: Int, seed: UInt64 = 1) -> Data {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
   var block = Data(capacity: min(count, 1 << 20) + 8)

@@ -28,7 +28,7 @@ struct TransferLifeTests {
     func wait(for line: String) { lines.withLock(when: { $0.contains(line) }) { _ in } }
   }
 
-  /// Blocks in its first preparation until `letGo()` is called.
+  /// A worker that blocks in its first preparation until `letGo()` is called.
   private final class HeldWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0
@@ -102,8 +102,8 @@ struct TransferLifeTests {
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
   }
 
-  /// Guards against a staged part that remains after its transfer was cancelled. The cleanup must cancel the
-  /// search before the app ends it.
+  /// Guards against a staged part that remains after its transfer was cancelled. When the app closes, the
+  /// cleanup must cancel the search before the close ends it.
   @Test(.timeLimit(.minutes(5))) func closingEndsSearchesAfterTheCleanup() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
@@ -118,7 +118,7 @@ struct TransferLifeTests {
     }
     client.clean(on: DispatchQueue(label: "dugout.test.cleaning")) {
       while client.doing({}) { WorkerThread.yield() }
-      // The delay is long enough for a close that does not wait for the cleanup to end the search first.
+      // If the close did not wait for the cleanup, the close would end the search during this delay.
       for _ in 0..<60 where notes.all.isEmpty { Thread.sleep(forTimeInterval: 0.005) }
       sync.giveUp(search)
     }
@@ -176,7 +176,7 @@ struct TransferLifeTests {
     }
   }
 
-  /// Holds a resource open from its preparation until it finishes or is paused.
+  /// A worker that holds a resource open from its preparation until it finishes or is paused.
   private final class CrowdWorker: TransferWorker, Sendable {
     let pausesAtOnce = true
     let completed: Int64 = 0
@@ -211,8 +211,8 @@ struct TransferLifeTests {
     func leave() { setOpen(false) }
   }
 
-  /// Guards against starting all transfers at once, each with open files, under a low limit for open
-  /// files.
+  /// Guards against starting all transfers at once. Each transfer has open files, and the limit for open
+  /// files may be low.
   @Test(.timeLimit(.minutes(5))) func theNumberOfActiveTransfersIsLimited() async throws {
     let lane = TransferLane("dugout.test.lane", places: 2)
     let crowd = Crowd()
@@ -251,7 +251,7 @@ struct TransferLifeTests {
 
   // MARK: Ends
 
-  /// Guards against an answer that only the finished run receives, while the next run waits.
+  /// Guards against an answer that is delivered only to the finished run, while the next run waits for it.
   @Test func aLateWaiterGetsAnEarlierAnswer() {
     let answer = RemoteAnswer<Int>()
     answer.whenNew { [notes] in notes.add("first run") }
@@ -367,8 +367,8 @@ struct TransferLifeTests {
   }
   #endif
 
-  /// Guards against a cancellation right after the timeout that reports success but leaves the change in
-  /// the outbox.
+  /// Guards against a cancellation that reports success but leaves the change in the outbox. This can happen
+  /// right after the upload has timed out.
   @Test(.timeLimit(.minutes(5))) func aCancellationRightAfterTheTimeoutLeavesNothing() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
@@ -389,7 +389,7 @@ struct TransferLifeTests {
       worker.giveUp()
       return worker
     }
-    // The first upload times out. The second is cancelled before its timeout is reported.
+    // The first upload times out. The second upload is cancelled before its timeout is reported.
     _ = try await overdueWorker("a")
     let cancelled = try await overdueWorker("b")
     #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a", "b"])

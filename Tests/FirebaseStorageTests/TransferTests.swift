@@ -118,7 +118,7 @@ struct TransferTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
-  /// A rename would replace any file with the name, even a link or a device.
+  /// A rename would replace any file that has this name, even a link or a device.
   @Test func onlyARegularFileIsReplaced() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("x".utf8))
@@ -176,7 +176,7 @@ struct TransferTests {
     #expect(try await bucket.root.child("a").data(maxSize: .max) == bytes)
   }
 
-  /// A system call would truncate such a path at the NUL, which names another file.
+  /// A system call would truncate such a path at the NUL. The truncated path would name another file.
   @Test func aPathWithANULNamesNoFile() async throws {
     let reference = bucket.root.child("a")
     _ = try bucket.file("source", Data("x".utf8))

@@ -2,7 +2,8 @@
 
 /// A sequence of values in arrival order. Closures add values, and one test awaits them.
 package final class Heard<Value>: @unchecked Sendable {
-  // Unchecked, because each value is handed over and its sender does not use it again.
+  // The conformance is unchecked. It is safe because the sender of a value does not use it after handing it
+  // over.
   private struct Item: @unchecked Sendable { var value: Value }
   private let continuation: AsyncStream<Item>.Continuation
   private var iterator: AsyncStream<Item>.Iterator
@@ -18,7 +19,7 @@ package final class Heard<Value>: @unchecked Sendable {
   package func next() async -> Value { await iterator.next(isolation: nil)!.value }
 }
 
-/// Returns the value that a call passes to its completion.
+/// Returns the value that `call` passes to its completion handler.
 package func told<Value>(_ call: (@escaping (Value) -> Void) -> Void) async -> Value {
   let heard = Heard<Value>()
   call { heard.hear($0) }

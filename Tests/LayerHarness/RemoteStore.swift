@@ -1,11 +1,12 @@
-// A database with a remote, besides that of the default app.
+// A second database, which has a remote, in addition to the database of the default app.
 
 import DocumentStore
 package import FirebaseFirestore
 import OfflineSync
 
 extension TestApp {
-  /// Opens a database in memory with its own remote. Its callbacks run on the app's callback queue.
+  /// Opens an in-memory database with its own remote. The database's callbacks run on the app's callback
+  /// queue.
   package func storeWithRemote() throws -> Firestore {
     let firestore = Firestore.memory()
     let settings = FirestoreSettings()

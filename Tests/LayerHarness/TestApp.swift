@@ -1,4 +1,4 @@
-// The default app, for tests of layers that find their collections through it.
+// The default app, for tests of layers that find their collections through the default app.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -38,7 +38,7 @@ package final class TestApp {
     start()
   }
 
-  /// Runs `body` on the callback queue, so that it sees the effects of earlier callbacks.
+  /// Runs `body` on the callback queue, so that `body` sees the effects of earlier callbacks.
   package func onCallbackQueue<Value>(_ body: () -> Value) -> Value {
     Firestore.firestore().settings.dispatchQueue.sync(execute: body)
   }

@@ -89,7 +89,7 @@ import Testing
     try store.close()
   }
 
-  /// A pending change is not an object, but its content is still referenced.
+  /// A pending change is not an object, but the content of the change is still referenced.
   @Test func aPendingChangeReferencesItsContent() throws {
     let store = try makeStore()
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))

@@ -24,14 +24,14 @@ struct ContentLatchesTests {
       let mayBeGone = latches.releaseExclusive(id)
       needsCheck.withLock { $0 = mayBeGone }
     }
-    // The taker is waiting now.
+    // Waits until the taker is waiting for exclusive access.
     while latches.isOpen(id) { try await Task.sleep(for: .milliseconds(1)) }
     let sharer = WorkerThread { [latches, order] in
       latches.share(id)
       order.withLock { $0.append("shared") }
       _ = latches.releaseShare(id)
     }
-    // Because a thread is waiting, the thread that releases its share is not the last holder.
+    // The taker is waiting, so the thread that releases its share is not the last holder of the latch.
     #expect(!latches.tryTake(id))
     #expect(!latches.releaseShare(id))
     taker.join()

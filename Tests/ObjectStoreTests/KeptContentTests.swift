@@ -1,4 +1,5 @@
-// Contents whose records were quarantined by a salvage are kept as long as the original files.
+// A content is kept until the original files are removed if a salvage has quarantined the content's object
+// record.
 
 import ByteStore
 import Foundation

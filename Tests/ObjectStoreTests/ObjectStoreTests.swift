@@ -142,7 +142,7 @@ struct ObjectStoreTests {
       #expect(evidence.file?.hasPrefix("/store/blobs/") == true)
     }
     #expect(try disk.openDirectory("/copy").names().allSatisfy { $0 == "LOCK" || $0 == "blobs" })
-    // An unreferenced content does not prevent a backup.
+    // Once the damaged content is unreferenced, it does not prevent a backup.
     #expect(try store.objects.delete(path("a")))
     try store.backup(to: "/copy")
     var options = DocumentStore.Options()
@@ -165,7 +165,7 @@ struct ObjectStoreTests {
     for name in ["a", "b", "c"] { #expect(try content(name, in: store) == bytes(count)) }
   }
 
-  /// Guards against statistics that leave out the contents of files.
+  /// Guards against statistics that omit contents with files of their own.
   @Test func contentsAndTheirSizeAreCounted() throws {
     let store = try open()
     #expect(try store.contentStatistics().contents == 0 && store.contentStatistics().bytes == 0)
@@ -382,7 +382,8 @@ struct ObjectStoreTests {
     for number in 0..<6 {
       if let found = try content("\(number)", in: store) { #expect(contents.contains(found)) }
     }
-    // A thread that deletes an object while another thread uses its content checks the content again.
+    // If a thread deletes an object while another thread uses the object's content, the last thread to
+    // release the content checks whether the content is still needed.
     let (recorded, named) = try store.objects.contents()
     #expect(recorded == named)
     try store.objects.sweep(.everything)

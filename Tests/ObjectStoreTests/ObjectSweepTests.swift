@@ -1,4 +1,4 @@
-// Sweeps: removed data, and data that must stay despite concurrent operations.
+// The data that sweeps remove, and the data that sweeps must keep despite concurrent operations.
 
 import ByteStore
 import DocumentStore
@@ -74,7 +74,7 @@ struct ObjectSweepTests {
     try store.checkInvariants()
   }
 
-  /// Garbage that appears while a sweep scans must count for the next sweep.
+  /// Garbage that appears while a sweep is scanning must count toward the next sweep.
   @Test func garbageDuringASweepCountsForTheNextOne() throws {
     let watched = WatchedFileSystem(disk)
     let store = try open("/store", watched)
@@ -112,7 +112,7 @@ struct ObjectSweepTests {
       isOver.withLock { $0 = true }
       sweeper.join()
       while store.objects.isSweepDue { try store.objects.sweep(.packs) }
-      // Live contents take one page of a pack after its header.
+      // The remaining live content takes one page of its pack, after the pack's header.
       #expect(try store.objects.blobs.usage().bytes < 40_000, "round \(round)")
       let (recorded, named) = try store.objects.contents()
       #expect(recorded == named, "round \(round)")
@@ -130,7 +130,7 @@ struct ObjectSweepTests {
     #expect(try content("19", in: again) == bytes(1500, seed: 20))
   }
 
-  /// Live contents cannot be moved out of the first pack for lack of space. The next pack has no live
+  /// The live contents of the first pack cannot be moved, because the disk is full. The next pack has no live
   /// contents and is removed anyway.
   @Test func aFullDiskDoesNotKeepAPackWithoutLiveContents() throws {
     let store = try open()
@@ -239,7 +239,8 @@ struct ObjectSweepTests {
       }.value
       async let cancelled = Task.detached { try store.objects.cancel(stored) }.value
       let (resume, isGone) = try await (resumed, cancelled)
-      // If the upload was resumed and left first, it could be cancelled afterwards. Then nothing remains.
+      // An upload that was resumed and left can still be cancelled afterwards. After a cancellation, no
+      // upload remains.
       if isGone { #expect(try store.objects.uploads().isEmpty, "round \(round)") }
       if !isGone { #expect(resume, "round \(round)") }
       #expect(try store.objects.blobs.inventory().staged.count == (isGone ? 0 : 1), "round \(round)")
@@ -247,7 +248,7 @@ struct ObjectSweepTests {
     }
   }
 
-  /// Guards against one final sync for all bytes that were read back, without progress until then.
+  /// Guards against a single sync of all reread bytes at the end, which would delay all progress until then.
   @Test func rereadStagedBytesAreSyncedInSteps() throws {
     let store = try open(syncBytes: 512 << 10)
     let upload = try begin("a", 2 << 20, in: store)
@@ -310,7 +311,7 @@ struct ObjectSweepTests {
       md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [], created: nil)
   }
 
-  /// Another server, or a reinstalled server, may use equal generation numbers.
+  /// Another server, or a reinstalled server, may assign an equal generation number to a different content.
   @Test func anotherContentWithAnEqualGenerationIsNotResumed() throws {
     let store = try open()
     try arrive(300_000, in: store).leave()
@@ -369,7 +370,8 @@ struct ObjectSweepTests {
     try folder.remove("staged-\(number)")
     #expect(try store.objects.sweep(.names).arrivals == 1)
     #expect(try store.objects.arrivals().isEmpty)
-    // Staged bytes without a record, as after a power loss, and with a record that cannot be decoded.
+    // Tests staged bytes without a record, as after a power loss, and staged bytes whose record cannot be
+    // decoded.
     for fields in [nil, StoredMap([("bytes", .integer(3))])] as [StoredMap?] {
       try arrive(300_000, in: store).leave()
       let number = try #require(try store.objects.arrivals().first).number

@@ -1,4 +1,4 @@
-// Partially downloaded contents when the process ends or a search times out.
+// Handling of partially downloaded contents after the process ends or a search times out.
 
 import ByteStore
 import DocumentStore
@@ -79,7 +79,7 @@ struct BlobArrivalTests {
       try client.store.close()
     }
     let next = try restarted(client, isClean ? .powerLoss(.nothing, seed: 1) : .kill)
-    // Every opening runs this sweep.
+    // Every open of the store runs this sweep.
     #expect(try next.objects.sweep(.everything) == ObjectSweep())
     #expect(try next.objects.uploads().isEmpty && next.objects.arrivals().count == 1)
     remote.stall(name: "a", from: nil)
@@ -124,7 +124,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Guards against a staged part of a deleted object that stays for seven days.
+  /// Guards against keeping the staged part of a deleted object for seven days.
   @Test func theNextSearchDropsThePartOfADeletedObject() throws {
     let next = try restarted(clientWithHalf())
     #expect(try next.objects.arrivals().count == 1)
@@ -133,7 +133,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Guards against a staged part that stays although the content was stored by an upload in the meantime.
+  /// Guards against keeping a staged part after an upload has stored the content.
   @Test func theNextSearchDropsThePartOfAStoredContent() throws {
     let next = try restarted(clientWithHalf())
     let content: [UInt8] = [1, 2, 3]
@@ -146,7 +146,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: next)
   }
 
-  /// Guards against resuming an arbitrary part while the other part stays until the search ends.
+  /// Guards against resuming an arbitrary part and keeping the other part until the search ends.
   @Test(arguments: [true, false]) func theLongerOfTwoPartsIsResumed(isFirstLonger: Bool) throws {
     try putAtRemote()
     let client = try BlobClient(remote)
@@ -198,7 +198,7 @@ struct BlobArrivalTests {
     #expect(try next.objects.arrivals().isEmpty && next.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// A part that failed for lack of space would only take up space.
+  /// A part is dropped if its download failed for lack of space, because the part would only take up space.
   @Test func aContentTooLargeForTheDiskLeavesNoPart() throws {
     var random = SeededRandom(seed: 1)
     let content = random.bytes(8 << 20)
@@ -230,7 +230,7 @@ struct BlobArrivalTests {
   @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
-    // The part stays during the verification of the staged bytes and after the verification.
+    // The part must stay while the staged bytes are verified, and also afterwards.
     for jobs in [5, 1000] {
       next.scheduler.play(for: 0, max: jobs)
       #expect(try next.objects.blobs.inventory().staged.count == 1)

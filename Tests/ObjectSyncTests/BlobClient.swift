@@ -8,7 +8,7 @@ import ObjectSync
 import OfflineSync
 import Testing
 
-/// An app: its disk, and its open store.
+/// An app with its disk and its open store.
 final class BlobClient {
   let disk: SimulatedDisk
   /// Selects the random sequence of the process.

@@ -63,8 +63,8 @@ import Testing
     #expect(try client.find("bad") == .success(content))
   }
 
-  /// The client looks for a remaining object page by page, while the names on the pages can belong to
-  /// the folder.
+  /// To find a remaining object in the folder, the client requests page after page, as long as the names on
+  /// the pages can belong to the folder. Here, the pages never end.
   @Test func anEndlessListingIsRefused() throws {
     let remote = EditingBlobRemote(server) { _ in }
     try putAtRemote("folder/c")

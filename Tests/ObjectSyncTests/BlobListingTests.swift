@@ -165,7 +165,7 @@ struct BlobListingTests {
   }
 }
 
-/// Returns one fixed answer to every request.
+/// A remote that returns the same fixed answer to every request.
 private struct RepeatingRemote: BlobRemote {
   func list(
     bucket: String, below prefix: String, after last: String?, count: Int

@@ -1,5 +1,5 @@
-// The object client as a state machine: the test passes the events and sees the effects. There is no store,
-// no remote and no scheduler.
+// The object client as a state machine: the tests pass events to the machine and inspect the effects. There
+// is no store, no remote and no scheduler.
 
 import ByteStore
 import DocumentStore
@@ -35,7 +35,7 @@ import Testing
     RemoteObject(bucket: "bucket", name: name, byteCount: byteCount, generation: 7)
   }
 
-  /// Passes the event, and describes its effects in short lines.
+  /// Passes the event to the machine, and describes the effects in short lines.
   private func lines(_ event: BlobEvent, _ machine: inout BlobMachine) -> [String] {
     machine.handle(event).map(Self.line)
   }
@@ -108,7 +108,7 @@ import Testing
     #expect(lines(.queued(try deletion(2, "b"), patience: nil), &machine) == [])
     #expect(lines(.timer(.retry), &machine) == ["step 2"])
     #expect(lines(.step(2), &machine) == ["delete a"])
-    // The first attempt may have deleted it.
+    // The first attempt may have deleted the object.
     #expect(lines(.sent(.success(.deleted(false))), &machine) == ["record 1"])
   }
 
@@ -179,7 +179,7 @@ import Testing
     #expect(lines(.localRead(search, .answer, .success(local)), &machine) == ["end of 1: here"])
   }
 
-  /// The seventeenth search gets the slot of the first one that waits for the remote.
+  /// The seventeenth search gets the slot of the first search that is waiting for the remote.
   @Test func aWaitingSearchHandsItsSlotOn() throws {
     var machine = BlobMachine([], seed: 1)
     for number in 1...16 { #expect(try find(number, &machine) == ["open \(number), true"]) }
@@ -199,7 +199,7 @@ import Testing
 
   // MARK: Listings
 
-  /// A folder of the remote whose only object is deleted here is not in the list.
+  /// The listing omits a folder of the remote if the folder's only object has a pending deletion.
   @Test func aSubfolderWithDeletionsIsAskedFor() throws {
     var machine = BlobMachine([], seed: 1)
     let call = BlobCallID(value: 1)

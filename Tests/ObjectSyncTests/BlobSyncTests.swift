@@ -1,4 +1,4 @@
-// Objects that are stored locally and queued for a remote, like pending writes of documents.
+// Changes of objects, which are stored locally and queued for a remote, like pending writes of documents.
 
 import ByteStore
 import DocumentStore
@@ -97,8 +97,8 @@ struct BlobSyncTests {
 
   @Test func aLostAnswerDoesNotCreateASecondObject() throws {
     let client = try Client(remote)
-    // Three calls are played: the offset, one piece and the finish. The process dies before the finish
-    // is answered.
+    // The client makes three calls: one for the offset, one for a piece, and one for the finish. The process
+    // dies before the remote answers the finish.
     try put(bytes(1000), "a", client)
     client.scheduler.play(for: 0, max: 3)
     #expect(contentOfRemote("a") == nil)
@@ -245,8 +245,8 @@ struct BlobSyncTests {
 
   // MARK: Full disks
 
-  /// Guards against a bucket that stays disabled until a restart because of an error before the commit was
-  /// written.
+  /// Guards against disabling a bucket until the next restart because of an error that occurred before the
+  /// commit was written.
   @Test func aTemporaryLackOfFileDescriptorsStopsNothing() throws {
     let client = try Client(remote)
     try put(bytes(900_000, seed: 1), "sent", client)
@@ -260,7 +260,8 @@ struct BlobSyncTests {
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all.sorted() == ["cancelled: cancelled", "sent: 1"])
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && contentOfRemote("cancelled") == nil)
-    // Bytes that the remote acknowledged while the store could not write were not sent again.
+    // The remote acknowledged some bytes while the store could not write. The client did not send these bytes
+    // again.
     #expect(remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -279,7 +280,7 @@ struct BlobSyncTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Fills the rest of the WAL file too.
+    // Also fills the rest of the WAL file.
     var refusal: DocumentStoreError?
     for number in 0..<10_000 where refusal == nil {
       let path = try DocumentPath(["fillers", "\(number)"])
@@ -293,7 +294,8 @@ struct BlobSyncTests {
     try root.remove("filler")
     client.scheduler.play(for: 100_000_000)
     #expect(ends.all == ["sent: 1"])
-    // Bytes that the remote acknowledged while the store could not write were not sent again.
+    // The remote acknowledged some bytes while the store could not write. The client did not send these bytes
+    // again.
     #expect(contentOfRemote("sent") == bytes(900_000, seed: 1) && remote.bytesReceived == 900_000)
     #expect(try client.sync.changes().isEmpty)
     try client.store.checkInvariants()
@@ -531,7 +533,7 @@ struct BlobSyncTests {
     client.sync.giveUp(search)
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
-    // There are more searches than the client runs at a time.
+    // Starts more searches than the client runs at a time.
     let count = Locked(0)
     for number in 0..<40 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
@@ -569,8 +571,9 @@ struct BlobSyncTests {
 
   // MARK: Convergence
 
-  /// Random changes, some of them cancelled or rejected, over an unreliable connection. At the end both
-  /// sides are equal; until then each object is the remote's object with the pending changes applied.
+  /// Random changes, some of them cancelled or rejected, over an unreliable connection. At the end, the
+  /// client's objects equal the remote's objects. Until then, each of the client's objects equals the
+  /// remote's object with the pending changes applied.
   @Test(arguments: 1...30) func bothSidesConverge(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var client = try Client(remote)
@@ -599,8 +602,8 @@ struct BlobSyncTests {
     client.scheduler.play(for: 1_000_000_000)
     #expect(try client.sync.changes().isEmpty)
     for name in names {
-      // A cancelled change with a lost answer may have been applied. Then this search fetches the
-      // object.
+      // The remote may have applied a cancelled change whose answer was lost. In that case, this search
+      // fetches the object.
       _ = try client.find(name)
       let here = try client.content(name)
       #expect(here == contentOfRemote(name), "\(name) of seed \(seed)")

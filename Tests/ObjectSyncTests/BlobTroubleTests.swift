@@ -92,7 +92,8 @@ struct BlobTroubleTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  /// Limits the number of open files, because every download that waits for a retry has one.
+  /// Every download that waits for a retry keeps a file open, so only some of the downloads may keep their
+  /// parts.
   @Test func onlySomeOfManyStalledDownloadsKeepTheirParts() throws {
     let client = try BlobClient(remote)
     for number in 0..<100 {
@@ -113,8 +114,8 @@ struct BlobTroubleTests {
     for name in names { remote.stall(name: "\(name)", from: offset) }
   }
 
-  /// Guards against restarting a download just before its end because many others were waiting when it
-  /// stalled.
+  /// Guards against restarting a nearly complete download because many other downloads were waiting when this
+  /// download stalled.
   @Test func theSmallestPartOfManyWaitingDownloadsIsDropped() throws {
     let client = try BlobClient(remote)
     let steps = Locked<[UInt64]>([])
@@ -196,8 +197,8 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     #expect(told.all == ["b: done"])
     client.scheduler.play(for: 200_000_000)
-    // The failed change is reported first. Because it is not cancelled, the changes that depend on it
-    // are reported next.
+    // The failed change is reported first. The failed change is not cancelled, so the changes that depend on
+    // it are reported next.
     #expect(told.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
     // Nothing is lost: the changes stay queued and can be cancelled.
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
@@ -306,7 +307,8 @@ struct BlobTroubleTests {
     #expect(try client.content("a") == nil)
   }
 
-  /// Guards against keeping only one record of a lost answer, which the next failed attempt would overwrite.
+  /// Guards against recording a lost answer in a single place, where the next failed attempt of another
+  /// change would overwrite the record.
   @Test func aDeletionWithALostAnswerSucceedsAfterOtherAttempts() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     try putAtRemote(bytes(3000), "b")
@@ -334,7 +336,7 @@ struct BlobTroubleTests {
 
   // MARK: Lost uploads
 
-  /// Guards against an upload that blocks all others forever.
+  /// Guards against an upload that blocks all other uploads forever.
   @Test(arguments: [BlobRemoteError.notFound, .wrongOffset(0), .wrongOffset(7), .wrongOffset(1 << 40)])
   func aRepeatedlyLostUploadIsReportedAndOthersAreSent(answer: BlobRemoteError) throws {
     let losing = LosingBlobRemote(remote, name: "a", answer)
@@ -401,7 +403,7 @@ struct BlobTroubleTests {
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
     while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
-    // Fills the rest of the WAL file too, down to small commits.
+    // Also fills the rest of the WAL file, until even small commits fail.
     for count in [4000, 10] {
       var isFull = false
       for number in 0..<20_000 where !isFull {
@@ -460,7 +462,7 @@ struct BlobTroubleTests {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 60_000_000)
-    // Waits until right after an attempt. By now the pause before the next attempt is long.
+    // Waits until just after an attempt. By now, the back-off before the next attempt is long.
     let before = client.disk.counters.operations
     for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
     try client.update("a", told.watcher("update", patience: 1_000_000)) { $0.setCustom("k", "v") }
@@ -526,8 +528,7 @@ struct BlobTroubleTests {
 
   // MARK: Records
 
-  /// Makes reading the record an error, but leaves its index entries unchanged, as damage on a disk
-  /// would.
+  /// Makes reading the record fail, but leaves the record's index entries unchanged, as disk damage would.
   private func damage(_ path: DocumentPath, of client: BlobClient) throws {
     let bytes = client.store.bytes
     let record = try #require(try client.store.document(at: path)).record
@@ -541,7 +542,7 @@ struct BlobTroubleTests {
   @Test(arguments: [false, true])
   func aDamagedRecordBlocksOnlyItsOwnChanges(ofWhatTheRemoteHas: Bool) throws {
     let client = try BlobClient(remote)
-    // Creates the indexes before the damage.
+    // Creates the indexes before the record is damaged.
     _ = try put(bytes(3000, seed: 9), "c", client)
     client.scheduler.play(for: 0)
     let first = try put(bytes(3000), "a", client)
@@ -593,7 +594,7 @@ struct BlobTroubleTests {
     }
     let next = try client.afterPowerLoss()
     #expect(try next.sync.changes().map(\.number) == [1])
-    // A damaged record keeps its number.
+    // The number of a damaged record is not reused.
     #expect(try put(bytes(20, seed: 2), "b", next).number == 8)
     remote.isReachable = true
     next.scheduler.play(for: 100_000_000)

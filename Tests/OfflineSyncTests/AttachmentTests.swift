@@ -5,7 +5,8 @@ import OfflineSync
 import Testing
 
 @Suite struct AttachmentTests {
-  /// Batches are limited by size, because a hundred of these documents would exceed a value of the queue.
+  /// Batches are limited by size. A batch of a hundred of these documents would exceed the maximum size of a
+  /// queue record.
   @Test func largeDocumentsThatPredateTheRemoteAreUploaded() async throws {
     let paths = (0..<60).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
     let fields = StoredMap([("b", .bytes([UInt8](repeating: 7, count: 200_000)))])

@@ -1,4 +1,4 @@
-// Listeners of the remote's result, and listeners of the cache alone, for one query.
+// Listeners of one query: some receive the remote's result, and some read only the cache.
 
 import DocumentStore
 import OfflineSync
@@ -60,15 +60,15 @@ import Testing
     #expect(told(try engine.handle(.listen(late, rooms, cacheRules)), late).map(\.isFromCache) == [true])
     #expect(try engine.brokenInvariant() == nil)
 
-    // With a new listener of the remote, the target is watched again.
+    // A new listener that needs the remote causes the target to be watched again.
     let again = try engine.handle(.listen(ListenerID(4), rooms, rules))
     #expect(again.contains { if case .watch(let asked) = $0 { asked.id == target } else { false } })
     _ = try engine.handle(.watchChanged(.target(.removed, [target]), .none))
     #expect(told(try confirm(target, at: 20), cache).last?.isFromCache == false)
   }
 
-  /// A query and its mirror image share one target. The target is watched as long as either query has a
-  /// listener of the remote.
+  /// A query and its mirror image share one target. The target is watched as long as at least one of the two
+  /// queries has a listener that needs the remote.
   @Test func aCacheOnlyMirroredQueryDoesNotKeepTheTargetWatched() throws {
     let first = try rooms.ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .ascending))
     let (query, mirror) = (

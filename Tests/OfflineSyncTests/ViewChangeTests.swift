@@ -1,4 +1,4 @@
-// Successive changes of one document between two notifications.
+// Combining two successive changes of one document between two notifications.
 
 import DocumentStore
 import Testing
@@ -33,7 +33,8 @@ import Testing
         changes.add(second, Self.document(2))
         let change = changes.changes.values.first
         #expect(change?.kind == merged, "\(first), then \(second)")
-        // A removal has the document as last delivered. All other changes have the newest document.
+        // A removal contains the document as it was last delivered. All other changes contain the newest
+        // document.
         if let change { #expect(change.document == Self.document(change.kind == .removed ? 1 : 2)) }
         pairs += 1
       }

@@ -185,8 +185,8 @@ extension PringTests {
       return batch.updateData(["x": 1], forDocument: Item.reference.document("missing"))
     }
 
-    /// The bug: when the second update completed, its state was treated as the whole stored state. The
-    /// changes of the failed first update were lost.
+    /// The bug: when the second update completed, the object's state at that update was treated as completely
+    /// stored. The changes of the failed first update were lost.
     @Test(arguments: [false, true])
     func membersThatAFailedUpdateDidNotWriteAreWrittenByTheNext(otherIsOfTheList: Bool) async throws {
       let room = Room(id: "r")

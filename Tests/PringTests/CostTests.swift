@@ -1,6 +1,6 @@
-// Compares the cost of Pring with that of Ballcap. Both write the same document to the same store, in
-// alternating rounds. The test prints the results, because builds and machines differ. Its limits are
-// generous.
+// Compares the cost of Pring with the cost of Ballcap. Both layers write the same document to the same store,
+// in alternating rounds. The test prints the results, because builds and machines differ. The test's limits
+// are generous.
 
 import Ballcap
 import FirebaseFirestore

@@ -1,4 +1,4 @@
-// Tests of data sources: live lists, pages, orders, filters, and late objects.
+// Tests of data sources: live lists, pages, orders, filters, and objects that are parsed late.
 
 import FirebaseFirestore
 import Foundation

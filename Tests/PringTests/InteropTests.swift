@@ -1,4 +1,4 @@
-// Tests that Ballcap reads a store that Pring wrote, and the other way around.
+// Tests that Ballcap can read a store that Pring wrote, and that Pring can read a store that Ballcap wrote.
 
 import Ballcap
 import FirebaseFirestore
@@ -47,7 +47,7 @@ private struct CardModel: Codable, Modelable {
   var parts: [String: Inner] = [:]
 }
 
-/// Properties of the other types that a document can hold.
+/// A document with properties of the remaining types that a document can hold.
 private final class Sheet: Pring.Object {
   var amount: Int?
   var single: Float = 0.5
@@ -191,7 +191,7 @@ extension PringTests {
       found.nick = "n"
       #expect(found.place == Card.reference.document("c"))
       #expect(Set(found.rawValue.keys) == Set(written.keys))
-      // A reference belongs to its database, and the restart has opened a new one.
+      // A reference belongs to its database, and the restart has opened a new database.
       for (name, value) in found.rawValue where name != "place" {
         let isSame = UntypedForm.areSame(written[name], value as Any?)
         #expect(isSame, "\(name)")

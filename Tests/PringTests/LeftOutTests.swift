@@ -1,4 +1,4 @@
-// Tests of properties that cannot be fields, and of how they are reported.
+// Tests of properties that cannot be fields, and of how the layer reports these properties.
 
 import FirebaseFirestore
 import Foundation

@@ -1,5 +1,5 @@
-// The suite of the Pring tests. They run one after the other, because collections belong to the default app
-// and a process has only one default app.
+// The suite of the Pring tests. The tests run one after another, because collections belong to the default
+// app and a process has only one default app.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -22,7 +22,7 @@ extension Trait where Self == DefaultAppTrait {
   static var defaultApp: Self { DefaultAppTrait() }
 }
 
-/// Returns the stored fields of a document, or nil if it does not exist.
+/// Returns the stored fields of a document, or nil if the document does not exist.
 func fields(_ path: String) async throws -> [String: Any]? {
   try await Firestore.firestore().document(path).getDocument().data()
 }
@@ -81,7 +81,7 @@ class Everything: Object {
   }
 }
 
-/// A class that encodes properties itself.
+/// A class that encodes some of its properties itself.
 final class Coded: Object {
   enum Kind: Int { case first, second }
   enum Status: Int { case found = 200, missing = 404 }
@@ -157,7 +157,7 @@ final class Linked: Object {
   let other: Reference<Linked> = .init()
 }
 
-/// A class whose links also store its fields.
+/// A class whose links also store the fields of the linked object.
 final class Copied: Object {
   override class var shouldBeReplicated: Bool { true }
 

@@ -57,7 +57,8 @@ extension PringTests {
       let names = await told { heard in
         Item.query.dataSource()
           .on(parse: { _, item, done in
-            // Transferred to another thread. The caller does not use them before `done` is called.
+            // The objects are transferred to another thread. The caller does not use them before `done` is
+            // called.
             nonisolated(unsafe) let (item, done) = (item, done)
             DispatchQueue.global().async {
               item.name = "parsed"
@@ -145,7 +146,7 @@ extension PringTests {
       let asked = Heard<String>()
       let heard = Heard<[String]>()
       let options = Options()
-      // Otherwise the timeout would deliver the page.
+      // With a shorter timeout, the timeout would deliver the page.
       options.timeout = 3600
       let source = Item.order(by: "createdAt").limit(to: 1).dataSource(options: options)
         .on(parse: { _, item, done in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pring
 
-/// Formats a change together with the ids that the source has after it.
+/// Formats a change together with the ids that the source has after the change.
 private func text(_ change: CollectionChange, _ source: DataSource<Item>) -> String {
   let name: String =
     switch change {
@@ -125,8 +125,8 @@ extension PringTests {
       error.map { ($0 as NSError).code } == FirestoreErrorCode.Code.cancelled.rawValue
     }
 
-    /// The database is terminated after the transfers have ended, but before the suspended queue reports
-    /// their end.
+    /// The database is terminated after the transfers have ended, but before the suspended queue reports the
+    /// end of the transfers.
     @Test(arguments: [false, true])
     func aSaveFailsIfTheDatabaseEndsDuringTheUploads(intoABatch: Bool) async throws {
       let firestore = Firestore.firestore()
@@ -162,7 +162,7 @@ extension PringTests {
       let queue = firestore.settings.dispatchQueue
       queue.suspend()
       let end = Task {
-        // The upload is in progress until its bytes can be read.
+        // The upload is in progress until the uploaded bytes can be read.
         while await bytes("version/1/members/m/picture/p.txt") == nil {
           try? await Task.sleep(for: .milliseconds(1))
         }

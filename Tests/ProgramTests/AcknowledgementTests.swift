@@ -1,4 +1,5 @@
-// Acknowledgement as observed from outside the process: by system calls, and by the state after a kill.
+// Acknowledgement as observed from outside the process: from its system calls, and from the state after the
+// process is killed.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// The benchmark command: small, verified, and without leftovers.
+// The benchmark command: small runs with verification that leave no files.
 
 import Foundation
 import Testing
@@ -27,12 +27,12 @@ import Testing
     #expect(try dugout.run("bench", folder.path, "--documents", "none").status == 2)
   }
 
-  /// Regression: a run that was interrupted left its store on the disk.
+  /// Regression: an interrupted run left its store on the disk.
   @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchLeavesNoFiles(signal: Int32) throws {
     let folder = try TemporaryFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: dugout.path)
-    // Far more documents than are written before the signal.
+    // Requests far more documents than the command can write before the signal.
     process.arguments = ["bench", folder.path, "--documents", "20000000"]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice

@@ -1,4 +1,4 @@
-// Every kind of damage to a store, and the message of `dugout check` about it.
+// Every kind of damage to a store, and the message that `dugout check` prints about the damage.
 
 import DocumentStore
 import Foundation
@@ -13,7 +13,7 @@ import Testing
 @Suite struct DamageTests {
   private let dugout = Program("dugout")
 
-  /// A kind of damage to a file, and the complete expected message in the form of `sentence(_:of:)`.
+  /// A kind of damage to a file, and the complete expected message as `sentence(_:of:)` formats it.
   struct Kind: CustomTestStringConvertible, Sendable {
     var name: String
     /// The prefix of the file's name. The first file that matches is damaged.
@@ -22,7 +22,7 @@ import Testing
     var text = ""
     var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
     var said: String
-    /// Whether the file has contents, which salvage does not repair.
+    /// Whether the file contains contents of objects, which a salvage does not repair.
     var isOfContent = false
 
     var testDescription: String { name }
@@ -163,8 +163,8 @@ import Testing
     #expect(objects.map { $0["file"] as? String } == ["\(path)/\(file)"], "\(objects)")
   }
 
-  /// Regression: the check advised a salvage. The salvage found nothing to do, and the next check advised a
-  /// salvage again.
+  /// Regression: the check recommended a salvage because of damaged contents. The salvage found nothing to
+  /// do, and the next check recommended a salvage again.
   @Test func damageOfDocumentsAndOfContentsIsDistinguished() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -192,12 +192,12 @@ import Testing
     #expect(!Damage.isOfContent("/a/pack-0000000001"))
   }
 
-  /// Regression: a salvage that lost most values reported neither this loss nor the lost declared indexes to
-  /// scripts.
+  /// Regression: after a salvage that lost most values, a script could detect neither the lost values nor the
+  /// lost declared indexes.
   @Test func aSalvageReportsLossesAndDeclaredIndexes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
-    // The last page belongs to an index, so no data is lost with it.
+    // The last page belongs to an index, so the damage loses no data.
     let checkpoint = try #require(try names(in: folder.path).first { $0.hasPrefix("checkpoint-") })
     try Self.flip { $0 - 2000 }(folder.url.appendingPathComponent(checkpoint), folder.url)
     let whole = try dugout.run("salvage", folder.path)
@@ -240,15 +240,15 @@ import Testing
     }
   }
 
-  /// Regression: the current log was missing, with an acknowledged commit, and the exit code reported
-  /// success.
+  /// Regression: the current log, which contained an acknowledged commit, was missing, and the exit code
+  /// reported success.
   @Test func aSalvageReportsAMissingCurrentLog() throws {
     let folder = try TemporaryFolder()
     let copies = try TemporaryFolder()
     try folder.makeStore()
     let store = try DocumentStore.open(folder.path)
     try store.commit([.set(try DocumentPath(["users", "bob"]), StoredMap([("name", .string("Bob"))]))])
-    // This copy is like the store after a crash: its log is not closed.
+    // This copy equals a store after a crash: the copy's log is not closed.
     let copy = copies.path + "/store"
     try FileManager.default.copyItem(atPath: folder.path, toPath: copy)
     try store.close()
@@ -263,7 +263,7 @@ import Testing
   }
 
   /// Regression: "nothing was found" was printed for a store whose checkpoint recorded the number of lost
-  /// values, and for an empty store that was read completely.
+  /// values. The same message was printed for an empty store that was read completely.
   @Test func theSalvageReportOfAnEmptyStoreIsTrue() throws {
     func said(_ change: (inout SalvageReport) -> Void) -> String? {
       var report = SalvageReport(outcome: .salvaged)
@@ -294,8 +294,8 @@ import Testing
     #expect(outcome.output.contains("set aside: set-aside-0001-RESERVE"), "\(outcome.output)")
   }
 
-  /// Regression: a store lost the records of its files, and the next app that opened it deleted the contents
-  /// of these files.
+  /// Regression: a store lost the records of its files, and the next app that opened the store deleted the
+  /// contents of these files.
   @Test func aSalvageWarnsOfContentsWithoutRecords() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
@@ -340,7 +340,7 @@ import Testing
     #expect(try dugout.run("index", "list", folder.path).output == list.output)
   }
 
-  /// Commands that meet damage print advice and change nothing.
+  /// If a command finds damage, the command prints advice and changes nothing.
   @Test func everyCommandThatMeetsDamageGivesAdvice() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -373,8 +373,8 @@ import Testing
 
   // MARK: A store with everything
 
-  /// Creates documents in segments, in a log and in an index. One content is in a pack, and one is in its own
-  /// file.
+  /// Creates a store with documents in segments, in a log and in an index. One content is in a pack, and
+  /// another content is in its own file.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     var random = SeededRandom(seed: UInt64(bitPattern: Int64(folder.path.hashValue)))
     try folder.changeStore { store in

@@ -64,7 +64,7 @@ import Testing
     #expect(help.contains("__name__ is the id of a document, where __name__ >= \"a\""), "\(help)")
   }
 
-  /// Regression: only the last of several sums was printed.
+  /// Regression: if several sums were requested, only the last sum was printed.
   @Test func severalFieldsAreSummedAtOnce() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
@@ -83,7 +83,7 @@ import Testing
     #expect(refused.status == 2 && refused.complaint.contains("has 6 aggregates, and the limit is 5."))
   }
 
-  /// Regression: the tree listed a merging step beside the steps that it merges.
+  /// Regression: the tree listed a merging step next to the steps that it merges, instead of above them.
   @Test func aPlanIsPrintedAsATree() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -263,7 +263,7 @@ import Testing
       if line.hasPrefix("line") { most = max(most, reader.bytesHeld) }
     }
     #expect(try reader.next() == nil)
-    // The reader holds one chunk and the start of a line from the previous chunk.
+    // The reader holds at most one chunk and the start of a line from the previous chunk.
     #expect(most <= 2 << 20)
     #expect(reader.bytesHeld <= 5 << 20)
   }
@@ -308,7 +308,7 @@ import Testing
     #expect(outcome.output.contains("1 document imported"))
   }
 
-  /// Earlier releases exported references in this form, and no query matched them after an import.
+  /// Earlier releases exported references in this form. After an import, no query matched these references.
   @Test func aReferenceWithoutAProjectBelongsToTheDefaultDatabase() {
     let named = DocumentJSON.reference("projects/dugout/databases/(default)/documents/users/ada")
     #expect(named != nil && DocumentJSON.reference("projects//databases//documents/users/ada") == named)
@@ -353,11 +353,11 @@ import Testing
     let older = files.path + "/older"
     try FileManager.default.copyItem(atPath: folder.path, toPath: older)
     #expect(try dugout.run("import", folder.path, path).status == 65)
-    // The file has an equal size but other documents.
+    // The file has the same size as before but contains different documents.
     try write("b", isGood: true)
     #expect(try dugout.run("import", folder.path, path).output == "1000 documents imported.\n")
     #expect(try dugout.run("query", folder.path, "b", "--count").output == "count  1000\n")
-    // The store is replaced by an older copy.
+    // The store is replaced by an older copy between two imports.
     try write("a", isGood: false)
     #expect(try dugout.run("import", folder.path, path).status == 65)
     try FileManager.default.removeItem(atPath: folder.path)
@@ -479,7 +479,7 @@ import Testing
     #expect(try fields(folder.path, "users/eve") == ["visits: 3"])
     #expect(try dugout.run("set", folder.path, "users/bob", "{}", "--delete", "age").status == 0)
     #expect(try fields(folder.path, "users/bob") == [])
-    // A mistyped store must not be created.
+    // If the user mistypes the store's path, the command must not create a store there.
     let none = folder.path + "/none"
     #expect(try dugout.run("set", none, "users/ada", "--delete", "age").status == 69)
     #expect(!FileManager.default.fileExists(atPath: none))

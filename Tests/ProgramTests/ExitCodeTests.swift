@@ -53,7 +53,7 @@ import Testing
     #expect(advice.hasPrefix("\(folder.path) belongs to "), "\(advice)")
     #expect(advice.contains(", and you are user \(somebody): run the command as "), "\(advice)")
     #expect(advice.contains("(sudo chown \(somebody) "), "\(advice)")
-    // For a missing or invisible file, the owner of its folder is reported.
+    // For a missing or invisible file, the advice names the owner of the file's folder.
     #expect(FileOwner.advice(folder.path + "/not/there", user: somebody) == advice)
     #expect(FileOwner.advice(folder.path, user: 0) == nil)
   }

@@ -80,7 +80,8 @@ import Testing
 
   // MARK: Destination
 
-  /// Regression: any destination was replaced by a regular file.
+  /// Regression: an export replaced its destination with a regular file, even if the destination was of
+  /// another type.
   @Test func aLinkStaysAndItsFileIsReplaced() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -104,7 +105,8 @@ import Testing
     #expect(manager.fileExists(atPath: file))
   }
 
-  /// Regression: each interrupted export left a file beside its destination, which was never removed.
+  /// Regression: each interrupted export left a file next to its destination, and this file was never
+  /// removed.
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func anInterruptedExportLeavesNoPermanentFiles(
     signal: Int32
   ) throws {
@@ -123,7 +125,7 @@ import Testing
     let file = files.path + "/all.jsonl"
     let deadline = ContinuousClock.now + .seconds(60)
     var process = Process()
-    // An export that finishes before the signal proves nothing.
+    // If an export finishes before the signal, the round proves nothing.
     repeat {
       try #require(ContinuousClock.now < deadline, "it is always at its end")
       try Data("old".utf8).write(to: URL(fileURLWithPath: file))
@@ -168,7 +170,7 @@ import Testing
     }
     try FileManager.default.createSymbolicLink(
       atPath: files.path + "/" + mark + "00000000000000aa", withDestinationPath: others[0])
-    // This is a second link to a file that has to be kept.
+    // This name is a second link to a file that must be kept.
     try FileManager.default.linkItem(
       atPath: files.path + "/" + others[0], toPath: files.path + "/" + mark + "00000000000000bb")
     // Lock the file as another export would.
@@ -180,7 +182,7 @@ import Testing
     #expect(names == Set(others + [held, "all", mark + "00000000000000aa", mark + "00000000000000bb"]))
   }
 
-  /// Regression: a link to a missing file in the store let an export create a file there.
+  /// Regression: if the destination was a link to a missing file in the store, the export created that file.
   @Test func aLinkIntoTheStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -197,7 +199,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  /// A store on a read-only medium can be exported, and no file is created beside it.
+  /// A store on a read-only medium can be exported, and the export creates no file next to the store.
   @Test func aReadOnlyStoreIsExported() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
@@ -205,7 +207,7 @@ import Testing
     let manager = FileManager.default
     let names = try manager.contentsOfDirectory(atPath: folder.path)
     let paths = names.map { folder.path + "/" + $0 } + [folder.path]
-    // Contents and times are compared, because some users can write despite read-only permissions.
+    // The test compares contents and times, because some users can write despite read-only permissions.
     func state() throws -> [String: [String]] {
       try Dictionary(
         uniqueKeysWithValues: paths.map { path in
@@ -371,7 +373,7 @@ import Testing
     ]
     for (value, text) in cells { #expect(CSV.cell(value) == text) }
     #expect(CSV.row(["a,b", "c\"d", "e\r\n", "f"]) == "\"a,b\",\"c\"\"d\",\"e\r\n\",f")
-    // Swift treats the quote and the mark as one character, but CSV readers see a quote.
+    // Swift treats the quote and the combining mark as one character, but CSV readers recognize the quote.
     #expect(CSV.row(["\"\u{301}"]).unicodeScalars.elementsEqual("\"\"\"\u{301}\"".unicodeScalars))
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct ForeignDirectoryTests {
   private let dugout = Program("dugout")
 
-  /// The commands that need a store, with the position of the directory.
+  /// The commands that need an existing store. `DIR` marks the position of the directory.
   private static let readers: [[String]] = [
     ["get", "DIR", "users/ada"], ["ls", "DIR"], ["query", "DIR", "users"], ["explain", "DIR", "users"],
     ["delete", "DIR", "users/ada"], ["index", "list", "DIR"], ["index", "create", "DIR", "users", "age"],
@@ -16,7 +16,7 @@ import Testing
     ["salvage", "DIR"], ["backup", "DIR", "DIR-backup"], ["restore", "DIR", "DIR-restored"],
   ]
 
-  /// The commands that create a missing store.
+  /// The commands that create the store if it is missing.
   private static let makers: [[String]] = [
     ["set", "DIR", "users/ada", "{}"], ["import", "DIR", "-"], ["shell", "DIR"],
   ]

@@ -52,14 +52,15 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// Paths in the pages and their replacements here.
+  /// The paths in the pages, each with its replacement in this test.
   private static let places = [
     ("/path/to/", "$PWD/"), ("/backups/", "$PWD/backups/"),
     ("dugout bench /mnt/the-disk-that-matters", "dugout bench $PWD --documents 500"),
     ("| man -l -", "> manual-page"),
   ]
 
-  /// Commands that need a build, leave the page's folder, or need an optional program.
+  /// Prefixes of commands that are not run, because they need a build, leave the page's folder, or need an
+  /// optional program.
   private static let others = ["swift run ", "swift build ", "sudo install ", "alias ", "firebase "]
 
   private static let sqlite = ["/usr/bin/sqlite3", "/bin/sqlite3", "/usr/local/bin/sqlite3"].first {

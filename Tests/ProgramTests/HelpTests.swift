@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  /// The usage names exactly the existing options.
+  /// The usage of each command names exactly the command's existing options.
   @Test func usagesAndOptionsAgree() {
     for command in Dugout.commands {
       let named = Set(command.usage.matches(of: #/--[a-z-]+/#).map { String($0.output) })
@@ -62,8 +62,8 @@ import Testing
     }
   }
 
-  /// Every command that prints data has `--json`, except those that print text for other programs or are
-  /// interactive.
+  /// Every command that prints data has `--json`, except commands that print text for other programs and
+  /// interactive commands.
   @Test func everyCommandThatPrintsDataTakesJSON() {
     let others = ["quickstart", "shell", "completions", "man"]
     for command in Dugout.commands where !others.contains(command.name) {
@@ -101,7 +101,7 @@ import Testing
         #expect(page.output.contains("\n\\fB\(set)\\fR\n"), "\(option)")
       }
     }
-    // Only requests start with a request character.
+    // A line starts with a request character only if the line is a request.
     let requests: Set = [".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".nf", ".fi"]
     for line in page.output.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
       #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
@@ -171,7 +171,8 @@ import Testing
     let zsh = try Program(path: #require(Self.zsh))
     let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
-    // Completions can be installed in two ways: sourced, or in a folder of functions.
+    // Users can install the completions in two ways: by sourcing the file, or by putting the file in a folder
+    // of functions.
     for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
       let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
       let installed = try zsh.run("-f", "-c", script)

@@ -1,11 +1,11 @@
-// The effect of signals on a command, tested with two otherwise unused signals.
+// The effect of signals on a command. The tests use two signals that have no other use.
 
 import Foundation
 import Testing
 
 @testable import dugout
 
-/// Serialized, because signals belong to the whole process.
+/// The suite is serialized, because signal handlers belong to the whole process.
 @Suite(.serialized) struct InterruptionTests {
   private typealias Handler = @convention(c) (Int32) -> Void
 
@@ -37,13 +37,14 @@ import Testing
     #expect(interruption?.isSignaled == false && disposition(SIGUSR1) == .other)
     send(SIGUSR1)
     #expect(interruption?.isSignaled == true)
-    // With `waits`, further signals have no effect.
+    // With `waits`, the handler stays installed, so further signals have no effect.
     #expect(disposition(SIGUSR1) == .other)
     interruption = nil
     #expect(disposition(SIGUSR1) == .standard)
   }
 
-  /// Regression: under nohup, and in the background of a script, an ignored signal ended an export.
+  /// Regression: a parent process such as nohup or a script had set a signal to be ignored, but the signal
+  /// ended an export.
   @Test func signalsIgnoredByTheParentStayIgnored() {
     signal(SIGUSR1, SIG_IGN)
     signal(SIGUSR2, SIG_DFL)
@@ -57,8 +58,8 @@ import Testing
     #expect(disposition(SIGUSR1) == .ignored && disposition(SIGUSR2) == .standard)
   }
 
-  /// Regression: a second object for other signals cleared the signals of the first object, and received
-  /// these signals itself.
+  /// Regression: a second object for other signals cleared the signals recorded by the first object. The
+  /// second object also received the first object's signals.
   @Test func interruptionsOfDifferentSignalsAreIndependent() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)
@@ -67,7 +68,7 @@ import Testing
     withExtendedLifetime(first) {
       send(SIGUSR2)
       #expect(second?.isSignaled == true && !first.isSignaled)
-      // Only the signals of the first object end the process when repeated.
+      // A repeated signal ends the process only if it is a signal of the first object.
       #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
       second = nil
       second = Interruption(by: [SIGUSR2])
@@ -80,7 +81,7 @@ import Testing
     }
   }
 
-  /// Regression: Ctrl-C and then SIGTERM both counted as first signals, and the command continued.
+  /// Regression: if SIGTERM followed Ctrl-C, both counted as first signals, and the command continued.
   @Test func aSecondSignalOfAnotherKindEndsTheProcess() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)

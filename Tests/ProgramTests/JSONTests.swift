@@ -68,7 +68,7 @@ import Testing
 
   @Test func anErrorHasAnOffset() {
     #expect { try read(#"{"a": 1, "b" 2}"#) } throws: { "\($0)" == "a colon is expected at byte 13" }
-    // The first repeated name is reported.
+    // The error reports the first name that is repeated.
     #expect {
       try read(#"{"d": 1, "b": 2, "c": 3, "b": 4, "d": 5, "e": 6}"#)
     } throws: {
@@ -105,7 +105,7 @@ import Testing
         + String(repeating: "}}}", count: count)
     }
     func waiting(_ previous: String) -> String { #"{\#(pending), "previousValue": \#(previous)}"# }
-    // Each value alone fits in a document.
+    // Each of the values alone fits in a document, although together they do not.
     let large = waiting(#"{"stringValue": "\#(String(repeating: "a", count: 700 << 10))"}"#)
     _ = try read(#"{"mapValue": {"fields": {"a": \#(large), "b": \#(large)}}}"#)
     _ = try read(waiting(maps(10, waiting(maps(10, #"{"nullValue": null}"#)))))

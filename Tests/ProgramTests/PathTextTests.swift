@@ -1,4 +1,4 @@
-// The text form of paths, and messages about invalid ones.
+// The text form of paths, and the messages about invalid paths.
 
 import DocumentStore
 import Foundation
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  /// A printed path, copied into a command, names the same document.
+  /// If a user copies a printed path into a command, the path names the same document.
   @Test func aPrintedPathIsReadAsTheSamePath() throws {
     for names in [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]] {
       #expect(try PathText.segments(PathText.printed(names)) == names)
@@ -40,8 +40,8 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("~ " + path))
   }
 
-  /// Regression: a collection with a space in its name could be written and listed, but no query could
-  /// name it.
+  /// Regression: a collection whose name contained a space could be written and listed, but could not be
+  /// named in a query.
   @Test func aQueryNamesEveryCollection() throws {
     func scope(_ text: String) throws -> StructuredQuery.Scope { try QueryText.query(text).scope }
     #expect(

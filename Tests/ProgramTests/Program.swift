@@ -20,7 +20,7 @@ struct Program {
 
   func run(_ arguments: String...) throws -> Outcome { try run(arguments) }
 
-  /// Runs the program; `input` is its standard input, empty by default.
+  /// Runs the program with `input` as its standard input, which is empty by default.
   func run(
     _ arguments: [String], input: String? = nil, environment: [String: String] = [:]
   ) throws -> Outcome {
@@ -53,7 +53,7 @@ struct Program {
       complaint: String(decoding: try Data(contentsOf: complaints), as: UTF8.self))
   }
 
-  /// The folder of this test's executable, which contains all products.
+  /// The folder of this test's executable. The folder contains all built products.
   private static var buildFolder: URL {
     let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
     var folder = URL(fileURLWithPath: bundle ?? CommandLine.arguments[0]).deletingLastPathComponent()

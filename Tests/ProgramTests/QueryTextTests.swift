@@ -47,7 +47,8 @@ import Testing
     #expect(try QueryText.query("where where where = 1").filters.count == 1)
   }
 
-  /// The name of a document is compared with an id in a collection, and with a path in a group.
+  /// The name of a document is compared with an id in a query of a collection, and with a path in a query of
+  /// a collection group.
   @Test func theNameOfADocumentIsAField() throws {
     guard case .field(let filter)? = try QueryText.query("users where __name__ >= \"b\"").filters.first else {
       Issue.record("there is no filter")
@@ -102,7 +103,7 @@ import Testing
     #expect(try QueryText.value(text) == .map(StoredMap(expected.map { (name: $0.0, value: $0.1) })))
   }
 
-  /// Regression: backticks that quote a field in a query became part of its name in a document.
+  /// Regression: backticks quote a field in a query, but in a document they became part of the field's name.
   @Test func backticksQuoteTheNamesOfFieldsAsInAQuery() throws {
     func names(_ text: String) throws -> [String] {
       guard case .map(let map) = try QueryText.value(text) else { return [] }
@@ -173,7 +174,7 @@ import Testing
     try #require(lines.count == 3 && lines.allSatisfy { $0.count < 300 }, "\(said.prefix(500))")
     #expect(
       ["brackets may be nested 100 deep", "Maps and arrays may be nested 20 deep"].contains(lines[0]))
-    // The arrow points at the first bracket beyond the limit.
+    // The arrow in the message points at the first bracket beyond the limit.
     #expect("([{".contains(Array(lines[1])[lines[2].count - 1]), "\(lines)")
   }
 
@@ -195,7 +196,7 @@ import Testing
     let list = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
     #expect(try QueryText.value(list) != QueryText.value("[]"))
     #expect(throws: CommandFailure.self) { try QueryText.value("[\(list)]") }
-    // Only nested brackets count toward the limit, not consecutive brackets.
+    // Only nested brackets count toward the limit. Consecutive brackets do not.
     let many = Array(repeating: "(a = 1)", count: 20).joined(separator: " and ")
     #expect(try QueryText.query("users where \(many)").filters.isEmpty == false)
   }

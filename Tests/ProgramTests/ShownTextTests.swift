@@ -20,7 +20,8 @@ import Testing
     let emphasised = "\u{1B}[1mhead\u{1B}[0m\nrest"
     #expect(ShownText.harmless(emphasised) == emphasised)
     #expect(ShownText.harmless(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
-    // Regression: each mark of one kind searched the rest of the text for the other kind.
+    // Regression: there are two kinds of marks. At each mark of one kind, the rest of the text was searched
+    // for the other kind.
     let marks = String(repeating: ShownText.plain, count: 10_000)
     #expect(ShownText.harmless(marks) == marks)
   }
@@ -61,7 +62,7 @@ import Testing
     let table = try dugout.run("query", folder.path, "users").output
     #expect(table.split(separator: "\n").count == 3, "\(table)")
     #expect(try dugout.run("ls", folder.path).output.hasPrefix("c\(Self.written)  1 document\n"))
-    // CSV is for programs, so it has the stored text unescaped.
+    // CSV is read by programs, so CSV contains the stored text unescaped.
     let cells = try dugout.run("export", folder.path, "-", "users", "--csv").output
     #expect(cells.contains(Self.nasty), "\(cells)")
     let shell = try dugout.run(["shell", folder.path], input: "watch users\n")

@@ -1,4 +1,4 @@
-// Progress and emphasis, which appear on a terminal only, and never in a file or a pipe.
+// Progress and emphasis. Both appear only on a terminal, and never in a file or a pipe.
 
 import DocumentStore
 import Foundation
@@ -64,8 +64,8 @@ import Testing
     text.split(whereSeparator: \.isNewline).map { String($0).replacing("\u{1B}[K", with: "") }
   }
 
-  /// Regression: from a hundred thousand documents on, the line wrapped and only its last row was erased,
-  /// so a long import left thousands of rows.
+  /// Regression: from a hundred thousand documents on, the progress line wrapped and only its last row was
+  /// erased. A long import therefore left thousands of rows.
   @Test func progressTakesOneRow() throws {
     let pace = ProgressLine.pace(documents: 123_456, seconds: 10, done: 123, begun: 0, of: 1000)
     let bar = { (full: Int, cells: Int) in
@@ -73,7 +73,7 @@ import Testing
     }
     #expect(pace == "123456 documents, 12345 a second, 71 seconds left")
     #expect(ProgressLine.row(12, pace, width: 120) == bar(2, 24) + " 12 %  " + pace)
-    // The bar shrinks first, then the text.
+    // In a narrow terminal, the bar shrinks first, and then the text is shortened.
     #expect(ProgressLine.row(12, pace, width: 80) == bar(2, 21) + " 12 %  " + pace)
     #expect(
       ProgressLine.row(50, pace, width: 60) == bar(4, 8) + " 50 %  123456 documents, 12345 a second, 71 seco…"
@@ -101,7 +101,7 @@ import Testing
       line.show(done, of: 1000, "\(done) done")
       moment += .milliseconds(1)
     }
-    // The first drawing, one drawing every tenth of a second, and the last drawing.
+    // The progress is drawn at the start, every tenth of a second, and at the end.
     #expect(drawn.count == 11)
     #expect(drawn.first?.contains(" 0 done") == true && drawn.last?.contains(" 100 %  1000 done") == true)
     moment += ProgressLine.pause
@@ -111,7 +111,7 @@ import Testing
     #expect(drawn.last == "\rof a pipe\u{1B}[K")
   }
 
-  /// Regression: widths were counted in letters, so wide letters made rows wrap.
+  /// Regression: the width of a text was counted in letters, so wide letters made rows wrap.
   @Test func aTableHasTheWidthOfTheTerminal() throws {
     let folder = try TemporaryFolder()
     let long = String(repeating: "long ", count: 10)

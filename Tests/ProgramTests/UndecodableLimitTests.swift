@@ -1,4 +1,5 @@
-// Queries with a limit that might match an undecodable document: no other document takes its place.
+// Queries with a limit whose result might include an undecodable document. No other document takes the place
+// of the undecodable document.
 
 import DocumentStore
 import Foundation
@@ -9,8 +10,8 @@ import Testing
 @Suite struct UndecodableLimitTests {
   private let dugout = Program("dugout")
 
-  /// Creates three documents of `users` and a fourth, `bad`, whose record cannot be decoded. By name, `bad`
-  /// is the second.
+  /// Creates three documents of `users` and a fourth document, `bad`, whose record cannot be decoded. In the
+  /// order of names, `bad` is the second document.
   private func makeStore(_ folder: borrowing TemporaryFolder) throws {
     let store = try DocumentStore.open(folder.path)
     for (name, age) in [("ada", 36), ("carl", 20), ("dora", 50)] {

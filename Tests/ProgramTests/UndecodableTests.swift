@@ -1,4 +1,4 @@
-// Messages about a document with intact bytes that cannot be decoded.
+// Messages about a document whose bytes are intact but cannot be decoded.
 
 import DocumentStore
 import Foundation

@@ -65,7 +65,8 @@ import Testing
     #expect(["durable", "not durable", "unknown"].contains(durability["verdict"]))
   }
 
-  /// Regression: for a directory with megabytes of files, stat printed only the size of documents.
+  /// Regression: for a directory with megabytes of file contents, stat printed only the size of the
+  /// documents.
   @Test func statPrintsTheSizeOfContents() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -86,7 +87,8 @@ import Testing
     #expect(contents["contents"] == 1 && contents["bytes", default: 0] >= 2 << 20, "\(contents)")
   }
 
-  /// Regression: a direct write to a cache was never sent, and hid the remote's document.
+  /// Regression: a write that bypassed the app and went directly to the cache of a remote was never sent, and
+  /// hid the remote's document.
   @Test func onlyTheAppMayWriteACacheOfARemote() throws {
     let folder = try TemporaryFolder()
     let lines = folder.path + "-lines"
@@ -122,7 +124,7 @@ import Testing
       let text = StoredValue.string(String(repeating: name, count: 200))
       try store.commit([.set(try DocumentPath(["users", name]), StoredMap([("text", text)]))])
     }
-    // The log is truncated as after a power loss that removes the second commit.
+    // The log is truncated in the way in which a power loss would remove the second commit.
     let crashed = folder.path + "/crashed"
     try FileManager.default.copyItem(atPath: folder.path + "/live", toPath: crashed)
     try store.close()
@@ -143,7 +145,7 @@ import Testing
     #expect((4097..<8192).contains(losses.first?["offset"] as? Int ?? 0))
   }
 
-  /// Regression: a snapshot that was never closed kept gigabytes on disk without a warning.
+  /// Regression: a snapshot that was never closed kept gigabytes on the disk, and no command warned about it.
   @Test func statReportsAForgottenSnapshot() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
@@ -201,7 +203,7 @@ import Testing
     #expect(report["bytes"] as? Int == copy["directoryBytes"] as? Int)
     #expect(try dugout.run("check", target).output.contains("No damage."))
 
-    // Restored as docs/guides/backup.md describes; an existing store is never replaced.
+    // The backup is restored as docs/guides/backup.md describes. A restore never replaces an existing store.
     #expect(try dugout.run("restore", target, folder.path).status == 69)
     try FileManager.default.removeItem(atPath: folder.path)
     let restored = try object(dugout.run("restore", target, folder.path, "--json"))
@@ -241,8 +243,8 @@ import Testing
     }
   }
 
-  /// Regression: the message did not explain the remains of a killed backup, or whether its folder was
-  /// reusable.
+  /// Regression: the message explained neither the files that a killed backup had left nor whether the
+  /// backup's folder could be reused.
   @Test func anInterruptedBackupIsRepeatedAndReported() throws {
     let folder = try TemporaryFolder()
     let targets = try TemporaryFolder()
@@ -309,16 +311,16 @@ import Testing
   @Test func compactReclaimsTheSpaceOfDeletedDocuments() throws {
     let folder = try TemporaryFolder()
     try makeLargeStore(folder)
-    // This is too little garbage for a flush to compact by itself.
+    // This is too little garbage to make a flush start a compaction.
     try delete(0..<5, folder)
     let report = try object(dugout.run("compact", folder.path, "--json"))
     let returned = try #require(report["bytesReturned"] as? Int)
     let dead = try ["deadBytesBefore", "deadBytesAfter"].map { try #require(report[$0] as? Int) }
     #expect(dead[0] > 5 * 50_000 && dead[1] < dead[0] - 5 * 50_000)
-    // The log with the deletions is gone, too.
+    // The log that contains the deletions has been removed, too.
     #expect(returned > dead[0] - dead[1])
     #expect(report["bytesBefore"] as? Int == (report["bytesAfter"] as? Int ?? 0) + returned)
-    // The keys are those of fifteen documents and of their shape.
+    // The keys are the keys of fifteen documents and the key of their shape.
     #expect(report["keys"] as? Int == 16)
     let again = try dugout.run("compact", folder.path)
     #expect(again.output.contains("as before: there was nothing to gain"))
@@ -326,7 +328,7 @@ import Testing
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
   }
 
-  /// After some crashes, the last object is deleted, but its content is not.
+  /// After some crashes, the last object that references a content is deleted, but the content is not.
   @Test func checkFindsAnUnreferencedContentAndCompactRemovesIt() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
@@ -361,7 +363,7 @@ import Testing
     #expect(after.status == 0)
   }
 
-  /// Small contents, many of which share a file.
+  /// The contents are small, so many contents share a file.
   @Test func compactEmptiesAPackWithHalfGarbage() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in

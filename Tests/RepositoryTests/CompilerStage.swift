@@ -1,11 +1,11 @@
-// Tests that drive a compiler, which take seconds of a core each.
+// Tests that run a compiler. Each of these tests takes seconds of one core.
 
 import Foundation
 import Testing
 
 extension Trait where Self == ConditionTrait {
-  /// Marks a suite whose tests run the Swift compiler. `.ci/run` leaves these suites out of the other tests,
-  /// whose timing they disturb, and runs them in a stage of their own.
+  /// Marks a suite whose tests run the Swift compiler. These suites disturb the timing of the other tests, so
+  /// `.ci/run` excludes them there and runs them in a separate stage.
   static var drivesCompiler: Self {
     .enabled(
       if: ProcessInfo.processInfo.environment["DUGOUT_COMPILER_TESTS"] != "later",

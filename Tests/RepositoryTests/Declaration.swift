@@ -1,4 +1,5 @@
-// Declarations in a canonical form, to compare the compiler's declarations with those of a description.
+// Declarations in a canonical form, for comparing the compiler's declarations with the declarations in a
+// description.
 
 import Foundation
 
@@ -62,7 +63,7 @@ struct DeclarationList {
   struct Entry {
     /// Empty for a declaration at file scope.
     var type: String
-    /// The declaration in the description and the one in this repository.
+    /// The declaration in the description. `here` is the corresponding declaration in this repository.
     var original: Declaration
     var here: Declaration
 

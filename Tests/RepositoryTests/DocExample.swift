@@ -3,7 +3,8 @@
 import Foundation
 
 enum DocExample {
-  /// Declarations that examples use without declaring them, by file, one line each.
+  /// Declarations that examples use without declaring them. The declarations are listed by file, with one
+  /// line for each declaration.
   private static let contexts: [String: [String]] = [
     "DocumentUpdates.swift": [user],
     "Batch.swift": [
@@ -50,8 +51,8 @@ enum DocExample {
     "StreamBaseKit": ["FirebaseFirestore", "StreamBaseKit"],
   ]
 
-  /// Returns all examples of a source file. Skips files for Apple's systems only, and symbols that are
-  /// not public.
+  /// Returns all examples of a source file. Skips files that exist only for Apple's systems, and symbols that
+  /// are not public.
   static func all(in path: String, text: String) -> [Snippet] {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.count > 3, let file = parts.last else { return [] }

@@ -1,11 +1,11 @@
-// Checks that a module's folders depend on each other in the order that docs/architecture.md lists.
+// Checks that the folders of a module depend on each other only in the order that docs/architecture.md lists.
 //
-// The page has one line per module, from bottom to top:
+// The page has one line per module, which lists the folders from bottom to top:
 //
-//     <!-- folder order: ByteStore: Support Files Log Store -->
+// <!-- folder order: ByteStore: Support Files Log Store -->
 //
-// A file uses types of its own folder and of the folders before it. Files directly in the module's folder
-// come last. A module without such a line is not checked.
+// A file may use types of its own folder and of the folders before it in this order. Files directly in the
+// module's folder count as the last folder. A module without such a line is not checked.
 
 struct FolderOrderCheck {
   private let tree: RepositoryTree
@@ -78,14 +78,15 @@ struct FolderOrderCheck {
   }
 
   private mutating func checkUses(_ files: [File], _ order: Order) {
-    /// The lowest folder that declares each name.
+    /// The lowest folder that declares each name, as a position in the order.
     var ranks: [String: Int] = [:]
     for file in files {
       for name in visibleTypes(file.tokens) { ranks[name] = min(ranks[name] ?? .max, file.rank) }
     }
     for file in files {
       var known = declaredNames(file.tokens)
-      // The main type has the module's name, and each folder can hold a part of this type as an extension.
+      // The main type has the module's name, and each folder can contain a part of this type as an extension.
+      // A file with such an extension may use the name.
       if extends(order.module, file.tokens) { known.insert(order.module) }
       for token in file.tokens where token.isIdentifier {
         guard let rank = ranks[token.text], rank > file.rank, known.insert(token.text).inserted else {

@@ -1,4 +1,5 @@
-// A model class without reflection metadata ends the program with a message instead of losing its fields.
+// If a model class has no reflection metadata, the program ends with a message instead of losing the class's
+// fields.
 
 import Foundation
 import Testing
@@ -32,14 +33,14 @@ import Testing
     try process.run()
     let words = String(decoding: complaints.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
-    // A class without properties has none to lose.
+    // A class without properties has no fields to lose.
     #expect(words.contains("nothing to lose"))
     #expect(process.terminationReason == .uncaughtSignal)
     #expect(words.contains("The properties of Person cannot be seen"))
     #expect(words.contains("-disable-reflection-metadata"))
   }
 
-  /// The modules of a program with `Pring`.
+  /// The modules that a program with `Pring` links.
   private static let modules = [
     "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",

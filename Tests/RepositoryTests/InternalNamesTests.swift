@@ -1,8 +1,8 @@
 // Internal members of open classes do not collide with members of apps' subclasses.
 //
-// `@testable import` shows internal members to an app's tests and to the classes declared there. A property
-// of such a class does not compile if it has the name of an internal member. Therefore every internal member
-// of an `open` class begins with the name of its layer.
+// `@testable import` makes internal members visible to an app's tests and to the classes that the tests
+// declare. A property of such a class does not compile if it has the name of an internal member of its
+// superclass. Therefore, every internal member of an `open` class begins with the name of its layer.
 
 import Foundation
 import Testing
@@ -11,7 +11,7 @@ import Testing
   struct Layer: CustomTestStringConvertible, Sendable {
     var module: String
     var prefix: String
-    /// Internal names of the original that users of `@testable import` call.
+    /// Internal names that the original library also has, because users of `@testable import` call them.
     var kept: Set<String> = []
 
     var testDescription: String { module }
@@ -49,7 +49,7 @@ extension SwiftCompiler {
     /// For example `Type.member(label:)`.
     var path: String
 
-    /// The path without the type.
+    /// The last part of the path, without the name of the type.
     var name: String { path.split(separator: ".").last.map(String.init) ?? path }
 
     /// Whether the name, or the first label of an initializer, begins with the prefix.

@@ -28,12 +28,12 @@ import Testing
     try #require(found > 40)
   }
 
-  /// Iterators state their isolation by a parameter or by their protocol.
+  /// The isolation of an iterator is given by a parameter or by the iterator's protocol.
   private static func isIterator(_ declaration: String) -> Bool {
     declaration.contains("isolated (any Actor)?") || declaration.contains("mutating func next()")
   }
 
-  /// Returns each public `async` function, from its first modifier on.
+  /// Returns the text of each public `async` function, starting at its first modifier.
   private static func asynchronousMembers(in text: String) -> [String] {
     let code = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
       .filter { !$0.hasPrefix("//") }.joined(separator: " ")

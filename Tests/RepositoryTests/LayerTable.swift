@@ -36,7 +36,8 @@ struct LayerTable {
     rows.firstIndex { $0.module == module }
   }
 
-  /// Returns the individual system modules that a row allows. Foundation includes its parts.
+  /// Returns the individual system modules that a row allows. A row that allows Foundation also allows the
+  /// parts of Foundation.
   func allowedSystemModules(_ row: Row) -> Set<String> {
     var allowed: Set<String> = ["Swift"]
     for name in row.systemModules {
@@ -57,7 +58,7 @@ struct LayerTable {
       systemModules: cells[2].split(separator: " ").map(String.init), line: line)
   }
 
-  /// Returns the module names between `start` and the end of its sentence.
+  /// Returns the module names between `start` and the end of the sentence that begins with `start`.
   private static func capitalizedWords(inSentence start: String, of prose: String) -> Set<String> {
     guard let range = prose.firstRange(of: start) else { return [] }
     let sentence = prose[range.upperBound...].prefix { $0 != "." }

@@ -1,5 +1,5 @@
-// Checks that imports point down the layer table of Package.swift, and that a target depends only on the
-// modules in its row.
+// Checks that each import points to a lower row of the layer table in Package.swift, and that a target
+// depends only on the modules in its row.
 
 struct LayeringCheck {
   private let tree: RepositoryTree
@@ -35,7 +35,7 @@ struct LayeringCheck {
     }
   }
 
-  /// A row lists only rows below itself, which also proves that the table has no cycle.
+  /// A row may list only modules of lower rows. This also proves that the table has no cycle.
   private mutating func checkTable() {
     for (index, row) in table.rows.enumerated() {
       if table.index(of: row.module) != index {

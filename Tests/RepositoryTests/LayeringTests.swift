@@ -1,4 +1,4 @@
-// The layer table holds, and every kind of violation is detected.
+// The repository complies with the layer table, and every kind of violation is detected.
 
 import Testing
 

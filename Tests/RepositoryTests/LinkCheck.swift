@@ -1,4 +1,4 @@
-// Checks that relative links and images of the pages resolve, including headings.
+// Checks that the relative links and images in the pages resolve, including links to headings.
 
 import Foundation
 

@@ -1,7 +1,7 @@
 // The targets that Package.swift declares, parsed from its text.
 
 struct ManifestTarget {
-  /// `target`, `executableTarget`, `testTarget`, …
+  /// The function that declares the target: `target`, `executableTarget`, `testTarget`, …
   var kind: String
   var name: String
   var path: String?
@@ -19,7 +19,8 @@ struct ManifestTarget {
     var targets: [ManifestTarget] = []
     for match in code.matches(of: declaration) {
       let arguments = balanced(code[match.range.lowerBound...], "(", ")")
-      // A dependency may also be written `.target(name: …)`; it is inside another declaration.
+      // A dependency may also be written as `.target(name: …)`. This match is inside another declaration, so
+      // it is skipped.
       if let last = targets.last, last.end > match.range.lowerBound { continue }
       targets.append(
         ManifestTarget(
@@ -40,7 +41,7 @@ struct ManifestTarget {
     return String(match.1)
   }
 
-  /// Returns every quoted name in `dependencies: […]`; for a product, the product's name.
+  /// Returns every quoted name in `dependencies: […]`. The name for a product is the product's name.
   private static func dependencies(_ arguments: Substring) -> [String] {
     guard let match = arguments.firstMatch(of: #/\bdependencies:\s*\[/#) else { return [] }
     let list = balanced(arguments[match.range.lowerBound...], "[", "]")
@@ -48,7 +49,7 @@ struct ManifestTarget {
       .filter { $0.1 == nil || $0.1 == "name" }.map { String($0.2) }
   }
 
-  /// Returns the text up to and including the bracket that closes the first one.
+  /// Returns the text up to and including the bracket that closes the first bracket.
   private static func balanced(_ text: Substring, _ open: Character, _ close: Character) -> Substring {
     var depth = 0
     for index in text.indices {

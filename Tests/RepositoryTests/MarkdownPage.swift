@@ -1,4 +1,4 @@
-// A Markdown page as GitHub reads it, as far as links, headings and code fences go.
+// A Markdown page as GitHub reads it, limited to links, headings and code fences.
 
 struct MarkdownPage {
   struct Fence {
@@ -8,7 +8,7 @@ struct MarkdownPage {
     var lines: [String]
     /// The line of the opening backticks, counted from 1. The code starts on the next line.
     var line: Int
-    /// The last line before the fence that is not empty.
+    /// The last nonempty line before the fence.
     var precedingLine: String
     var isClosed: Bool
   }
@@ -21,7 +21,7 @@ struct MarkdownPage {
 
   private(set) var fences: [Fence] = []
   private(set) var links: [Link] = []
-  /// The targets of `#…`: slugs of headings and explicit HTML ids.
+  /// The anchors to which `#…` links can point: slugs of headings, and explicit HTML ids.
   private(set) var anchors: Set<String> = []
 
   init(_ text: String) {
@@ -80,7 +80,8 @@ struct MarkdownPage {
     }
   }
 
-  /// GitHub's rule: the rendered text in lower case, without punctuation, spaces as hyphens.
+  /// Returns the slug by GitHub's rule: the rendered text in lower case, without punctuation, and with
+  /// hyphens for spaces.
   static func slug(of heading: Substring) -> String {
     var text = String(heading)
     text = text.replacing(#/!?\[([^\]]*)\]\([^)]*\)/#) { $0.1 }

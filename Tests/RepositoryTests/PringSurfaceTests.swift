@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite(.drivesCompiler) struct PringSurfaceTests {
-  /// PlainNames.swift has models under `@testable import Pring`.
+  /// The files that must compile. PlainNames.swift declares models under `@testable import Pring`.
   private static let files = [
     "Tests/Fixtures/Pring/Surface.swift", "Tests/PringTests/OldApp/Kitchen.swift",
     "Tests/PringTests/OldApp/PlainNames.swift",

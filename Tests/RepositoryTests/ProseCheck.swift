@@ -1,15 +1,15 @@
-// Checks the words of comments and names: openers of doc comments, actors, line width, stems of identifiers,
-// and the glossary.
+// Checks the wording of comments and names: the openers of doc comments, words for actors, the line width,
+// the stems of identifiers, and the glossary.
 
 struct ProseCheck {
-  /// Comments may be as wide as code (`lineLength` in .swift-format).
+  /// The maximum width of a comment, which equals the maximum width of code (`lineLength` in .swift-format).
   static let columnsMax = 110
   static let glossaryEntriesMax = 35
 
   private static let openers = ["Of", "The same", "That of", "One that", "What", "Whoever"]
   private static let actors: Set<String> = ["whoever", "nobody", "somebody", "someone"]
 
-  /// Violations in the comments of all Swift files, except for files that the list exempts.
+  /// Returns the violations in the comments of all Swift files, except for files that the list exempts.
   ///
   /// A line `prefix — reason` in the list exempts the files whose paths begin with the prefix.
   static func comments(in tree: RepositoryTree, exempt list: String = "") -> [Violation] {
@@ -27,7 +27,7 @@ struct ProseCheck {
     var isInFence = false
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       let trimmed = line.trimmed
-      // Comments are blank in `code`, and lines of string literals are not.
+      // A comment is blank in `code`. A line of a string literal that begins with `//` is not blank.
       guard trimmed.hasPrefix("//"), code[index].allSatisfy({ $0 == " " }) else {
         (wasDocComment, isInFence) = (false, false)
         continue
@@ -38,7 +38,7 @@ struct ProseCheck {
       func report(_ sentence: String) {
         violations.append(Violation(path: path, line: index + 1, sentence: sentence))
       }
-      // The layer table of Package.swift is wider.
+      // Rows of the layer table in Package.swift may be wider.
       if line.count > columnsMax, !words.hasPrefix("|") { report("The comment has \(line.count) columns.") }
       if isDocComment, !wasDocComment, let opener = openers.first(where: { opens(words, with: $0) }) {
         report("The doc comment opens with '\(opener)'.")
@@ -54,7 +54,8 @@ struct ProseCheck {
     return words.dropFirst(opener.count).first.map { !$0.isLetter && !$0.isNumber } ?? true
   }
 
-  /// Returns the first word for an actor. Code in backticks and quoted words are not checked.
+  /// Returns the first word in `words` that names an actor. Code in backticks and quoted words are not
+  /// checked.
   private static func actor(in words: Substring) -> String? {
     words.replacing(#/`[^`]*`|"[^"]*"/#, with: " ").split { !$0.isLetter }.map { $0.lowercased() }
       .first { actors.contains($0) }
@@ -62,9 +63,10 @@ struct ProseCheck {
 
   // MARK: Identifiers
 
-  /// Violations by identifiers of Swift files that contain a stem of the list as whole words in camel case.
+  /// Returns a violation for each identifier in a Swift file that contains a stem of the list as whole words
+  /// in camel case.
   ///
-  /// The list has a stem on each line. `stem: identifier — reason` allows one identifier.
+  /// The list has one stem per line. A line `stem: identifier — reason` allows one identifier.
   static func identifiers(in tree: RepositoryTree, stems list: String) -> [Violation] {
     let stems = Stems(list)
     return swiftFiles(of: tree).flatMap { path -> [Violation] in

@@ -66,7 +66,7 @@ import Testing
 
   // MARK: Commits
 
-  /// Subjects before this commit are not checked.
+  /// The subjects of this commit and of earlier commits are not checked.
   private static let firstCommit = "33fd329"
 
   @Test func commitSubjectsKeepTheRules() throws {
@@ -101,7 +101,8 @@ import Testing
 
   private static let words = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/Words")
 
-  /// Subjects of all commits after the first checked commit. Nil if the history does not reach back to it.
+  /// Returns the subjects of all commits after `firstCommit`; nil if the history does not reach back to
+  /// `firstCommit`.
   private static func subjects() throws -> [String]? {
     guard let git = ["/usr/bin/git", "/usr/local/bin/git"].first(where: FileManager.default.isExecutableFile)
     else { return nil }

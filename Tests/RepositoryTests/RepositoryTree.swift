@@ -1,18 +1,18 @@
-// The files of a repository in memory, from the disk or created by a test.
+// The files of a repository in memory. The files are read from the disk or created by a test.
 
 import Foundation
 
 struct RepositoryTree {
   /// The texts of the files that the checks read (Swift and Markdown), by path from the root.
   private(set) var texts: [String: String] = [:]
-  /// Every file and folder, by path from the root.
+  /// The path of every file and folder, relative to the root.
   private(set) var paths: Set<String> = []
 
   init(_ texts: [String: String]) {
     for (path, text) in texts { add(path, text: text) }
   }
 
-  /// Returns the paths of the texts below `folder`, which ends in a slash, in a stable order.
+  /// Returns the paths of the texts below `folder`, in a stable order. `folder` ends in a slash.
   func texts(below folder: String, withSuffix suffix: String) -> [String] {
     texts.keys.filter { $0.hasPrefix(folder) && $0.hasSuffix(suffix) }.sorted()
   }

@@ -1,8 +1,9 @@
-// Resolution of the name `ServerTimestamp`, depending on a file's imports.
+// The meaning of the name `ServerTimestamp`, which depends on a file's imports.
 //
 // Ballcap has an enumeration of that name, and Firestore has a property wrapper of that name. Ballcap
-// re-exports its enumeration by name from the module `BallcapFields`. Such an import shadows the names of a
-// whole-module import. These tests verify this rule of the compiler, and every spelling of both types.
+// re-exports its enumeration by name from the module `BallcapFields`. A re-export by name shadows the names
+// that a whole-module import brings into scope. These tests verify this rule of the compiler, and every
+// spelling of both types.
 
 import Foundation
 import Testing
@@ -134,7 +135,7 @@ import Testing
     expectNone(try await compiler.compile(use.files, flags: use.flags + [build.optimisation]))
   }
 
-  /// The bare name is the enumeration, which is not a wrapper, as documented.
+  /// As documented, the bare name means the enumeration, which is not a property wrapper.
   @Test func theWrapperIsRefusedWithoutItsModuleName() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let text = Self.imports("Ballcap", "FirebaseFirestore") + Self.wrapped
@@ -166,14 +167,15 @@ import Testing
         let imports = modules.map { "import \($0)\n" }.joined()
         expectNone(try await compiler.compile([imports + text], flags: [optimisation, "-I", folder.path]))
       }
-      // Without the name of the declaration, neither import has precedence.
+      // If the imports do not name the declaration, neither import has precedence.
       let ambiguous = try await compiler.compile(
         ["import Whole\nimport Wrappers\n" + text], flags: [optimisation, "-I", folder.path])
       #expect(ambiguous.contains { $0.sentence.contains("ambiguous") })
     }
   }
 
-  /// A small program in both forms, which prints what it reads back and what its completions receive.
+  /// Compiles a small program in debug and release builds and in both language modes, and runs it. The
+  /// program prints the values that it reads back and the values that its completions receive.
   @Test(arguments: builds)
   func aProgramForTheOriginalBallcapCompilesAndRuns(mode: String, optimisation: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())

@@ -21,8 +21,9 @@ package final class AppStores: Sendable {
 
   private init() {}
 
-  /// Returns a use of the store at `place`. For the first user, opens or creates the store with
-  /// `durability`. Opening replays the WAL and blocks, but not for other locations.
+  /// Returns a use of the store at `place`. The first user's call opens the store, or creates it, with
+  /// `durability`. That call blocks while it replays the WAL, but calls for other locations do not wait for
+  /// it.
   package func use(
     _ place: StoreAddress, _ durability: StoreDurability = .synced
   ) throws(DocumentStoreError) -> StoreUse {
@@ -32,15 +33,15 @@ package final class AppStores: Sendable {
     return StoreUse(of: store, view: view)
   }
 
-  /// Deletes the store at `place`. Returns false if this process uses it, and throws `locked` if another
-  /// process uses it.
+  /// Deletes the store at `place`. Returns false if this process is using the store, and throws `locked` if
+  /// another process is using it.
   package func erase(_ place: StoreAddress) throws(DocumentStoreError) -> Bool {
     let isErased = try store(place).erase()
     if isErased, case .directory(let path) = place { opened.withLock { _ = $0.remove(path) } }
     return isErased
   }
 
-  /// The directories of the stores that this process has opened and not erased since.
+  /// The directories of all stores that this process has opened and has not erased since.
   package var directories: Set<String> { opened.withLock { $0 } }
 
   private func store(_ place: StoreAddress) -> SharedStore {
@@ -58,7 +59,7 @@ package final class AppStores: Sendable {
 private final class SharedStore: Sendable {
   private struct State {
     var view: LocalView?
-    /// The client of a remote; nil without one.
+    /// The client of the store's remote; nil if the store has no remote.
     var driver: SyncDriver?
     var users = 0
   }
@@ -95,7 +96,7 @@ private final class SharedStore: Sendable {
     try state.withLock { state throws(DocumentStoreError) in
       state.users -= 1
       guard state.users == 0, let view = state.view else { return }
-      // Closed under the lock, so that the next use of this location finds it unlocked.
+      // The store is closed under this lock, so that the next user finds the location without a process lock.
       state.driver?.stop()
       state.driver = nil
       state.view = nil
@@ -123,7 +124,8 @@ private final class SharedStore: Sendable {
         return true
       }
       try checkUnlocked(path)
-      // Renamed first, so that a crash leaves either the whole database or nothing under this name.
+      // The directory is renamed first, so that after a crash either the whole database or nothing exists
+      // under this name.
       let doomed = "\(path).erased-\(UUID().uuidString)"
       do {
         try FileManager.default.moveItem(atPath: path, toPath: doomed)
@@ -164,8 +166,8 @@ package final class StoreUse: Sendable {
 
   deinit { try? end() }
 
-  /// Returns the client of a remote over this store, shared by all users of the store. The first call
-  /// creates it and decides about its options.
+  /// Returns the client of a remote over this store. All users of the store share the client. The first call
+  /// creates the client, and later calls do not change its options.
   package func attach(
     _ remote: any Remote, _ attachment: RemoteAttachment, collector: LocalStore.Collector,
     options: SyncEngine.Options
@@ -175,7 +177,7 @@ package final class StoreUse: Sendable {
     }
   }
 
-  /// Ends this use; the last one closes the store. Further calls have no effect.
+  /// Ends this use. When the last use ends, the store is closed. Further calls have no effect.
   package func end() throws(DocumentStoreError) {
     let wasActive = isActive.withLock { isActive in
       defer { isActive = false }

@@ -1,15 +1,15 @@
-// Closures and values of the user that move to another queue.
+// The user's closures and values that move to another queue.
 //
-// Existing code in either language mode passes closures and objects of any isolation. So the API does not
-// require them to be sendable, and these two types carry them to the queue where they are used.
+// Existing code, in Swift 5 or Swift 6 mode, passes closures and objects of any isolation. So the API does
+// not require them to be sendable, and these two types carry them to the queue where they are used.
 
 package import Dispatch
 
 /// A closure of the user that runs on another queue.
 package struct Callback<Value>: @unchecked Sendable {
-  // Unchecked, because the user's closure is not marked as sendable. It runs on the callback queue, once at
-  // a time. A closure of the main actor therefore needs the main queue, which is the default callback
-  // queue.
+  // Unchecked, because the user's closure is not marked as sendable. The closure runs on the callback queue,
+  // and its calls never overlap. A closure of the main actor therefore needs the main queue, which is the
+  // default callback queue.
   private let body: (Value) -> Void
 
   package init(_ body: @escaping (Value) -> Void) { self.body = body }

@@ -1,3 +1,3 @@
-// The modules that FirebaseCore exports: Foundation, as in the original.
+// The module that FirebaseCore re-exports: Foundation, which the original FirebaseCore re-exports too.
 
 @_exported public import Foundation

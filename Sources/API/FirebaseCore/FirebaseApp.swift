@@ -1,8 +1,8 @@
 // An app: a name, its options, and the teardowns that `delete` runs.
 //
-// A name is free, taken, or leaving. `configure` takes a free one. `delete` turns a taken one into a
-// leaving one, under which no app is found and none can be configured. The name is free again when all
-// teardowns have run, which is before the completion of `delete`.
+// A name is free, taken, or leaving. `configure` changes a free name to taken. `delete` changes a taken name
+// to leaving. While a name is leaving, no app is found under it, and no app can be configured with it. The
+// name becomes free again when all teardowns have run, before `delete` calls its completion.
 
 import ByteStore
 import Dispatch
@@ -14,7 +14,7 @@ public import Foundation
 /// FirebaseApp.configure()
 /// ```
 ///
-/// A process may have more apps, each with its own name and stores. Misuse traps, see
+/// A process may have more apps, each with its own name and stores. Incorrect calls trap; see
 /// `configure(name:options:)`.
 public final class FirebaseApp: NSObject, Sendable {
   static let defaultName = "__FIRAPP_DEFAULT"
@@ -57,8 +57,8 @@ public final class FirebaseApp: NSObject, Sendable {
 
   /// Configures an app with a copy of the options. The name consists of letters, digits, `-` and `_`.
   ///
-  /// Traps if the name is invalid, if an app with the name exists, or if such an app's `delete` is still
-  /// running.
+  /// Traps if the name is invalid, if an app with this name exists, or if `delete` is still running for an
+  /// app with this name.
   public class func configure(name: String, options: FirebaseOptions) {
     if let problem = problem(name: name) { ProgrammerError.trap(problem) }
     let app = FirebaseApp(name: name, values: options.values)
@@ -89,13 +89,13 @@ public final class FirebaseApp: NSObject, Sendable {
     return apps.isEmpty ? nil : apps
   }
 
-  /// Terminates all instances created from the app, closes its stores and frees its name. Then calls the
-  /// completion with true. If the app was deleted before, has no effect and calls the completion with
+  /// Terminates all instances created from the app, closes their stores and frees the app's name. Then calls
+  /// the completion with true. If the app was deleted before, has no effect and calls the completion with
   /// false.
   ///
   /// All work is done on the calling thread before the call returns. The data on disk stays. The call does
-  /// not wait for a running transaction block, because the block may need the calling thread. Later reads
-  /// and commits of that transaction fail.
+  /// not wait for a running transaction block, because the block may need the calling thread. Later reads and
+  /// commits of that transaction fail.
   public func delete(_ completion: @escaping (Bool) -> Void) {
     let isMine = Self.registry.withLock { registry in
       guard registry.apps[name] === self else { return false }
@@ -120,16 +120,16 @@ public final class FirebaseApp: NSObject, Sendable {
     }
   }
 
-  /// A copy of the options; changing it does not affect the app.
+  /// A copy of the options. Changing the copy does not affect the app.
   public var options: FirebaseOptions { FirebaseOptions(values) }
 
-  /// Stored for this process, without effect: no data is ever collected.
+  /// Stored for the lifetime of the process, but without effect: no data is ever collected.
   public var isDataCollectionDefaultEnabled: Bool {
     get { state.withLock { $0.isDataCollectionDefaultEnabled } }
     set { state.withLock { $0.isDataCollectionDefaultEnabled = newValue } }
   }
 
-  /// Creates an app for a database that is opened by its location. It cannot be found by name.
+  /// Creates an app for a database that is opened by its location. The app cannot be found by its name.
   package static func unregistered(name: String) -> FirebaseApp {
     FirebaseApp(name: name, values: FirebaseOptions.Values())
   }
@@ -147,9 +147,10 @@ public final class FirebaseApp: NSObject, Sendable {
 // MARK: - For higher modules
 
 extension FirebaseApp {
-  /// Registers `body` to run once in `delete`, on its thread and before its completion, in reverse order
-  /// of registration. A teardown may register another one. If the app is already torn down, `body` runs
-  /// at once, so that a late instance does not outlive the app.
+  /// Registers a teardown: `delete` runs `body` once, on the thread of `delete` and before it calls its
+  /// completion. Teardowns run in reverse order of registration. A teardown may register another one. If the
+  /// app is already torn down, `body` runs at once, so that an instance created late does not outlive the
+  /// app.
   @discardableResult
   package func addTeardown(_ body: @escaping @Sendable () -> Void) -> Teardown {
     let (teardown, isTooLate) = state.withLock { state in
@@ -165,7 +166,7 @@ extension FirebaseApp {
   /// Removes a teardown whose work is completely done, so that `delete` does not wait for it. Has no effect
   /// if the teardown has already run.
   package func removeTeardown(_ teardown: Teardown) {
-    // Released outside the lock, with everything that it retains.
+    // The teardown is released outside the lock, together with everything that its closure retains.
     let removed = state.withLock { state in
       state.teardowns.firstIndex { $0.number == teardown }.map { state.teardowns.remove(at: $0) }
     }
@@ -190,14 +191,14 @@ extension FirebaseApp {
 
   package var isDefault: Bool { name == Self.defaultName }
 
-  /// The project id of the options, or the default one.
+  /// The project ID from the options, or the default project ID if the options have none.
   package var projectID: String { values.projectID ?? FirebaseOptions.Values.projectIDDefault }
 
-  /// The bucket of the options, or the default one.
+  /// The bucket from the options, or the default bucket if the options have none.
   package var storageBucket: String {
     values.storageBucket ?? FirebaseOptions.Values.storageBucketDefault
   }
 
-  /// The directory of the options, without copying them.
+  /// The directory from the options. Reading it does not copy the options.
   package var directory: URL? { values.directory }
 }

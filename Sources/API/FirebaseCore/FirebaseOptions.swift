@@ -5,15 +5,15 @@ public import Foundation
 
 /// The settings of a ``FirebaseApp``: its project, and the location of its stores.
 ///
-/// No Firebase project is needed. The original's keys are accepted and stored, most of them without
-/// effect. The project id and the bucket determine where data is stored.
+/// No Firebase project is needed. The keys of Firebase's own options are accepted and stored, but most of
+/// them have no effect. The project ID and the bucket determine where data is stored.
 ///
 /// ```swift
 /// FirebaseApp.configure(options: FirebaseOptions(directory: URL(fileURLWithPath: "/srv/data")))
 /// ```
 ///
-/// Usable from any thread. An app keeps the values with which it was configured; later changes to the
-/// options do not affect it. Two options are equal if all properties are equal.
+/// Options may be used from any thread. An app keeps the values with which it was configured; later changes
+/// to the options do not affect it. Two options objects are equal if all their properties are equal.
 public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   private let guarded: Locked<Values>
 
@@ -21,7 +21,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     guarded = Locked(values)
   }
 
-  /// Creates options as existing code does; neither value has an effect.
+  /// Creates options with the same initializer as Firebase. Neither argument has an effect.
   public init(googleAppID: String, gcmSenderID: String) {
     guarded = Locked(Values(googleAppID: googleAppID, gcmSenderID: gcmSenderID))
   }
@@ -39,7 +39,8 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   /// Returns nil if the file cannot be read or is not a dictionary. Missing keys, and keys whose value is
   /// not a string, keep their defaults. Unknown keys are ignored.
   public init?(contentsOfFile plistPath: String) {
-    // Unsafe only in its signature: the pointer to the format is nil.
+    // The call is unsafe only by its signature, which takes a pointer for the format. The pointer is nil
+    // here.
     guard let data = FileManager.default.contents(atPath: plistPath),
       let plist = try? unsafe PropertyListSerialization.propertyList(from: data, format: nil),
       let dictionary = plist as? [String: Any]
@@ -47,7 +48,8 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     guarded = Locked(Values(propertyList: dictionary))
   }
 
-  /// Reads GoogleService-Info.plist in the main bundle, again with each call. Returns nil if there is none.
+  /// Reads GoogleService-Info.plist from the main bundle; every call reads the file again. Returns nil if the
+  /// bundle has no such file.
   public class func defaultOptions() -> FirebaseOptions? {
     defaultOptions(in: .main)
   }
@@ -68,7 +70,7 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { self[\.gcmSenderID] = newValue }
   }
 
-  /// `dugout` by default. Two projects never share a store.
+  /// The project ID, by default `dugout`. Two projects never share a store.
   public var projectID: String? {
     get { self[\.projectID] }
     set { self[\.projectID] = newValue }

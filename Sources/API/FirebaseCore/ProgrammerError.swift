@@ -2,14 +2,15 @@
 
 import ByteStore
 
-/// Ends a program that violates a rule of the API with an invalid path, an invalid argument or a call in a
+/// Ends a program that violates a rule of the API: it passed an invalid path or argument, or made a call in a
 /// wrong state.
 ///
-/// The original raises an Objective-C exception, which Swift cannot catch, so this traps with the
-/// original's message. An error that a correct program can meet is an `NSError` and never ends here.
+/// Firebase raises an Objective-C exception here, which Swift cannot catch. So this function traps, with
+/// Firebase's message. An error that can occur in a correct program is reported as an `NSError` and never
+/// reaches this function.
 ///
-/// `trap` never returns, so a test observes it in a separate process. The default hook writes the message
-/// to standard error, which is enough for most tests:
+/// `trap` never returns, so a test observes it in a separate process. The default hook writes the message to
+/// standard error, which is enough for most tests:
 ///
 /// ```swift
 /// let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -17,7 +18,7 @@ import ByteStore
 /// }
 /// ```
 ///
-/// A test that needs more than the text replaces the hook first in that closure:
+/// A test that needs more than the message replaces the hook at the start of the closure:
 ///
 /// ```swift
 /// await #expect(processExitsWith: .exitCode(42)) {

@@ -36,7 +36,7 @@ package enum StoreLocation {
 
   // MARK: Names
 
-  /// Encodes any text as one path component. `kind` is for the message of the trap.
+  /// Encodes any text as one path component. The trap message uses `kind` to name the component.
   package static func component(_ kind: String, _ name: String) -> String {
     if name == defaultName { return defaultName }
     if name.isEmpty { return "%" }

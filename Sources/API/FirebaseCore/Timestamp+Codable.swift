@@ -1,14 +1,15 @@
-// Coding of timestamps: as a keyed container, or natively with an encoder that knows them.
+// The coding of timestamps: in a keyed container, or natively if the encoder or decoder supports timestamps.
 
-/// An encoder that stores timestamps natively. A module above implements it.
+/// An encoder that stores timestamps natively. A higher module implements this protocol.
 package protocol TimestampEncoder: Encoder {
-  /// Writes a timestamp as the encoder's whole value.
+  /// Writes the timestamp as the whole value of this encoder.
   func write(_ timestamp: Timestamp)
 }
 
 /// A decoder that reads timestamps natively.
 package protocol TimestampDecoder: Decoder {
-  /// Reads the decoder's whole value. Throws `DecodingError` if it is not a timestamp.
+  /// Reads the whole value of this decoder as a timestamp. Throws `DecodingError` if the value is not a
+  /// timestamp.
   func timestamp() throws -> Timestamp
 }
 
@@ -18,8 +19,8 @@ extension Timestamp: Codable {
     case nanoseconds
   }
 
-  /// Throws `DecodingError.dataCorrupted` outside the years 1 to 9999. It does not trap, because decoded
-  /// data comes from outside.
+  /// Throws `DecodingError.dataCorrupted` for a time outside the years 1 to 9999. The initializer does not
+  /// trap, because decoded data comes from outside the program.
   public convenience init(from decoder: any Decoder) throws {
     if let decoder = decoder as? any TimestampDecoder {
       let timestamp = try decoder.timestamp()

@@ -5,12 +5,12 @@ public import Foundation
 
 /// A point in time between the years 1 and 9999, in nanoseconds, independent of calendars and time zones.
 ///
-/// `time = 1970-01-01T00:00:00Z + seconds + nanoseconds / 1_000_000_000`. The nanoseconds count forward
-/// even before 1970.
+/// `time = 1970-01-01T00:00:00Z + seconds + nanoseconds / 1_000_000_000`. The nanoseconds count forward even
+/// before 1970.
 ///
-/// A document stores whole microseconds, so a value that is read back is rounded down to a multiple of
-/// 1000 nanoseconds. A `Date` is less precise for most times. Equal timestamps give equal dates, but
-/// converting to a date and back need not give the original timestamp.
+/// A document stores whole microseconds, so a timestamp that is read back from a document is rounded down to
+/// a multiple of 1000 nanoseconds. A `Date` is less precise than a timestamp for most times. Equal timestamps
+/// give equal dates, but converting a timestamp to a date and back need not give the original timestamp.
 ///
 /// ```swift
 /// let start = Timestamp(seconds: 1_700_000_000, nanoseconds: 250_000_000)
@@ -37,8 +37,9 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
   public convenience init(date: Date) {
     if let problem = Self.problem(date: date) { ProgrammerError.trap(problem) }
     let interval = date.timeIntervalSince1970
-    // Rounding down borrows a second for a negative fraction. A Date is a Double that counts from 2001,
-    // so near 1970 no fraction is close enough to 1 to be rounded to 1.
+    // Rounding down keeps the fraction non-negative for times before 1970. The subtraction below never rounds
+    // the fraction up to 1: a `Date` is a `Double` that counts from 2001, so dates near 1970 are too coarse
+    // for a fraction that close to 1.
     let whole = interval.rounded(.down)
     self.init(seconds: Int64(whole), nanoseconds: Int32((interval - whole) * 1_000_000_000))
   }

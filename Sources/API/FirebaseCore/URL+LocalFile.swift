@@ -3,8 +3,9 @@
 import Foundation
 
 extension URL {
-  /// Whether the URL is a file or a directory of this machine. False for another scheme or host. Also false
-  /// for a path with a NUL byte, where system calls would truncate it.
+  /// Whether the URL is the path of a file or a directory on this machine. False if the URL has another
+  /// scheme or host. Also false if the path contains a NUL byte, because system calls would truncate the path
+  /// there.
   package var namesLocalFile: Bool {
     isFileURL && ["", "localhost"].contains(host ?? "")
       && !path(percentEncoded: true).contains("%00") && !path.isEmpty

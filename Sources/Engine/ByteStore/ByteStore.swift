@@ -14,23 +14,23 @@
 
 import Synchronization
 
-/// A map from bytes to bytes whose acknowledged commits are never lost. Usable from any thread.
+/// A map from bytes to bytes that never loses an acknowledged commit. It can be used from any thread.
 package final class ByteStore: Sendable {
   package struct Options: Sendable {
-    /// The size of the first log. Each later log is four times as large as the length that the log
-    /// before it reached.
+    /// The size of the first log file. Each later log file is four times as large as the length that the
+    /// previous log reached.
     package var logBytesMin: UInt64 = 64 << 10
     package var logBytesMax: UInt64 = 32 << 20
-    /// The amount of log that starts a flush; it is larger for a large checkpoint
-    /// (`FlushPlan.logBytes`). It limits the replay of an open.
+    /// The number of WAL bytes that starts a flush, which limits how much an open has to replay. A large
+    /// checkpoint raises the number (`FlushPlan.logBytes`).
     package var flushBytes: UInt64 = 64 << 20
     package var segmentBytesMax = 64 << 20
-    /// The budget of the page cache; nil for a share of the machine's memory.
+    /// The budget of the page cache in bytes; nil means a share of the machine's memory.
     package var cacheBytesMax: Int?
     /// Creates the store if the directory has none.
     package var createsIfMissing = true
-    /// Changes nothing in the directory: commits and flushes throw `readOnly`. Other openers are
-    /// excluded all the same.
+    /// Opens the store without changing anything in the directory. Commits and flushes throw `readOnly`. The
+    /// directory is still locked, so other openers are excluded.
     package var isReadOnly = false
     /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
@@ -58,18 +58,18 @@ package final class ByteStore: Sendable {
   package let lock: any DirectoryLock
   private let generation: UInt64
   private let refusesReads = Atomic(false)
-  /// The size of the WAL at the last commit, which a flush has to process.
+  /// The number of WAL bytes that the next flush has to process, as of the last commit.
   let logBytesToFlush = Atomic<UInt64>(0)
-  /// The size of the WAL that starts a flush.
+  /// The number of WAL bytes at which a flush starts.
   let logBytesDue = Atomic<UInt64>(0)
-  /// The size of the commits that are being throttled.
+  /// The total size of the commits that are being throttled.
   let bytesThrottled = Atomic<Int>(0)
   private let hasBegunClosing = Atomic(false)
   let table: SharedKeyDirectory
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
-  /// Contents that are too large for values, in separate files.
+  /// Storage for contents that are too large for values. Each content has its own file.
   package let blobs: BlobStore
   /// The replayed commits that the upper layer has not processed yet.
   let recovered: Locked<Recovered?>
@@ -86,22 +86,23 @@ package final class ByteStore: Sendable {
     var groupWaitPolicy = GroupWaitPolicy()
     var isMaintenanceScheduled = false
     var isFlushScheduled = false
-    /// A thread prepares a recycled log file without holding a lock. The directory is not released
-    /// meanwhile.
+    /// Whether a thread is preparing a recycled log file without holding a lock. The directory is not
+    /// released in the meantime.
     var isPreparingRecycledLog = false
-    /// A flush is running. The directory is not released meanwhile.
+    /// Whether a flush is running. The directory is not released in the meantime.
     var isFlushing = false
     /// The number of running backups. A close ends them early.
     var backupsInProgress = 0
-    /// The last flush, if it failed.
+    /// The last flush if it failed; otherwise nil.
     var failedFlush: FailedFlush?
-    /// A commit needed a checkpoint page that cannot be read.
+    /// Whether a commit needed a checkpoint page that cannot be read.
     var needsLostPage = false
-    /// The number of changes that the upper layer made without a commit, and how many of them the last
-    /// checkpoint contains.
+    /// The number of changes that the upper layer made without a commit. `upperLayerChangesWritten` counts
+    /// those that the last checkpoint contains.
     var upperLayerChanges: UInt64 = 0
     var upperLayerChangesWritten: UInt64 = 0
-    /// The last checkpoint contains only the upper layer's essential pages, because the disk was full.
+    /// Whether the last checkpoint contains only the upper layer's essential pages, because the disk was
+    /// full.
     var lacksUpperLayerPages = false
     /// Segments that a flush could not read, with the errors. Later flushes skip them.
     var damagedSegments: [FileNumber: ByteStoreError] = [:]
@@ -115,18 +116,18 @@ package final class ByteStore: Sendable {
 
     mutating func stopWaitingForGroup() { host = nil }
 
-    /// Wakes the waiting thread if the group is full. The thread that filled it leads if it reaches
-    /// `finish` first.
+    /// Wakes the waiting thread if the group is full. If the thread whose commit filled the group reaches
+    /// `finish` first, that thread leads instead.
     func wakeWaitingLeader() {
       if let host, groupWaitPolicy.isComplete(queue.count) { host.signal.wake() }
     }
 
-    /// Whether no thread leads and none is about to.
+    /// Whether no thread is leading and no thread is about to lead.
     var needsLeader: Bool { !isLeading && (host == nil || groupWaitPolicy.isComplete(queue.count)) }
 
     mutating func stopLeading() {
       isLeading = false
-      // Tickets not yet in `finish()` check for leadership when they get there.
+      // A thread that has not called `finish()` yet checks whether it should lead when it gets there.
       queue.first(where: \.isAwaited)?.signal.wake()
     }
 
@@ -135,9 +136,10 @@ package final class ByteStore: Sendable {
       if hasRotated { groupsAtRotation = groups }
     }
 
-    /// Whether a flush that has waited since group `groupsBefore` may rotate. A commit that waited for a
-    /// group with a rotation should not wait for a second rotation, so one more group comes first. The
-    /// flush yields at most twice, because otherwise it would never run if every group rotates.
+    /// Whether a flush that has been waiting since group `groupsBefore` may rotate the log. A commit that
+    /// waited for a group with a rotation should not have to wait for a second rotation, so one more group
+    /// goes first. The flush yields to at most two groups, because otherwise it would never run if every
+    /// group rotated the log.
     func mayFlushRotate(since groupsBefore: UInt64) -> Bool {
       guard !isLeading else { return false }
       let isTooSoon = groups == groupsAtRotation && groups - groupsBefore < 2
@@ -148,30 +150,31 @@ package final class ByteStore: Sendable {
 
     var hasUpperLayerChanges: Bool { upperLayerChanges != upperLayerChangesWritten }
 
-    /// The reason why writing has ended: the first failure with an unknown outcome, or closing.
+    /// The reason why no more writes are possible: the first failure with an unknown outcome, or a close.
     var end: ByteStoreError?
   }
 
   /// The state that the leader uses: the manifest on disk, and the log if one is open for writing.
   struct Writer {
     var manifest: Manifest
-    /// If false, the manifest is written again before the first log. A power loss could otherwise drop
-    /// the manifest and keep the log.
+    /// Whether the manifest is on stable storage. If not, it is written again before the first log is
+    /// created, because a power loss could otherwise lose the manifest and keep the log.
     var isManifestDurable = true
     var log: LogWriter?
     var recycledLog = RecycledLogState.none
     var reserve = SpaceReserve()
     var reserveGrowth = ReserveGrowth.none
-    /// Files that an open could not delete without space for a manifest. They are deleted after the next
-    /// manifest is written.
+    /// Files that the open could not delete because the disk had no room for a new manifest. They are deleted
+    /// after the next manifest is written.
     var leftovers: [String] = []
-    /// A flush works with the last free space, which no other operation may take.
+    /// Whether a flush is using the last free space, which no other operation may take.
     var isFreeingSpace = false
-    /// The live bytes when a put was refused because the disk was full; nil once there was room.
+    /// The number of live bytes at the moment when a put was refused because the disk was full. It is nil
+    /// again once a put has found room.
     var liveBytesWhenFull: UInt64?
     /// The end of the log at the last maintenance run.
     var endAtLastMaintenance: UInt64 = 0
-    /// The position after the last commit, for the header of the next log.
+    /// The position after the last commit. The header of the next log records it.
     var last: LogHeader.LogEnd
     /// The last commit in the checkpoint.
     var flushedThrough: SequenceNumber
@@ -181,22 +184,23 @@ package final class ByteStore: Sendable {
       manifest.logs.reduce(log?.end ?? lengthOfLastLog) { $0 + ($1.end?.length ?? 0) }
     }
 
-    /// The length of a last log that was not closed cleanly. The manifest does not record its end, but
-    /// the open found it.
+    /// The length of the last log if that log was not closed cleanly. The manifest does not record where such
+    /// a log ends, but the open found its end.
     private var lengthOfLastLog: UInt64 {
       guard let last = manifest.logs.last, last.end == nil, last.fileID == self.last.fileID else { return 0 }
       return self.last.length
     }
   }
 
-  /// The recycled log file. A thread that wants to prepare one sets `inProgress` before it releases the
-  /// writer's lock. Two threads preparing one at once could delete a file that is already in use as a
-  /// log.
+  /// The state of the recycled log file. Before a thread starts to prepare the file, it sets `inProgress` and
+  /// only then releases the writer's lock. If two threads prepared the file at once, one could delete a file
+  /// that is already in use as a log.
   enum RecycledLogState {
     case none
     case inProgress
     case ready(RecycledLog)
-    /// The disk had no room for it. Not retried while the current log is in use.
+    /// The disk had no room for the recycled log file. The preparation is not retried while the current log
+    /// is in use.
     case failed
   }
 
@@ -229,7 +233,7 @@ package final class ByteStore: Sendable {
     logBytesDue.store(bytes, ordering: .relaxed)
   }
 
-  /// Whether this process is a forked child of the one that opened the store.
+  /// Whether this process was forked from the process that opened the store.
   package var isForked: Bool { generation != ProcessGeneration.current }
 
   /// Set when a close begins. Long operations check this regularly and stop.
@@ -246,8 +250,8 @@ package final class ByteStore: Sendable {
 
   // MARK: Reading
 
-  /// Reads the value of a key into `buffer`; returns false if there is none. The buffer can be reused
-  /// for the next read, so that nothing is allocated or copied twice.
+  /// Reads the value of a key into `buffer`; returns false if the key does not exist. The caller can reuse
+  /// the buffer for further reads, which saves an allocation and a copy per read.
   package func read(
     _ key: [UInt8], into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -259,14 +263,15 @@ package final class ByteStore: Sendable {
     try withValue(for: key) { Array(copying: $0) }
   }
 
-  /// The values of several keys. Waits for the disk once for all missing key directory pages.
+  /// Returns the values of several keys. Reads all missing key directory pages together, so that the disk
+  /// latency is paid once.
   package func values(for keys: [[UInt8]]) throws(ByteStoreError) -> [[UInt8]?] {
     try checkReadable()
     table.loadPages(for: keys)
     return try keys.map { key throws(ByteStoreError) in try value(for: key) }
   }
 
-  /// Calls `body` with the borrowed value of a key; returns nil if there is none.
+  /// Calls `body` with the borrowed value of a key; returns nil if the key does not exist.
   package func withValue<Result>(
     for key: [UInt8], _ body: (RawSpan) -> Result
   ) throws(ByteStoreError) -> Result? {
@@ -284,7 +289,7 @@ package final class ByteStore: Sendable {
   /// The last commit that is visible to readers.
   package var lastCommit: SequenceNumber { table.withTable { $0.published } }
 
-  /// The largest stamp of all commits; 0 before the first.
+  /// The largest stamp of all commits; 0 before the first commit.
   package var lastStamp: UInt64 { table.withTable { $0.lastStamp } }
 }
 

@@ -44,10 +44,11 @@ extension RemoteObject {
 }
 
 extension RemoteObject {
-  /// The size limit of all download tokens together, in bytes.
+  /// The maximum total size of an object's download tokens, in bytes.
   private static let tokenBytesMax = 8 << 10
 
-  /// Throws `rejected` if the remote's description exceeds what a record of the object can hold.
+  /// Throws `rejected` if the remote's metadata exceeds the limits of a stored object, or if its MD5 has the
+  /// wrong length.
   func check() throws(BlobRemoteError) {
     do throws(DocumentStoreError) { try attributes.check() } catch { throw refusal(error.description) }
     guard md5.isEmpty || md5.count == 16 else {
@@ -65,7 +66,7 @@ extension RemoteObject {
 }
 
 extension StoredObject {
-  /// Returns the object with the remote's metadata of the same content.
+  /// Returns this object with the metadata of `object`, which is the remote's version with the same content.
   func described(by object: RemoteObject) -> StoredObject {
     let standing = object.standing
     var described = self

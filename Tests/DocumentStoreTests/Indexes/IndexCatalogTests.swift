@@ -1,6 +1,6 @@
 // The index catalog of a checkpoint.
 //
-// Older versions are read, and an impossible catalog leads to a rebuilt index.
+// Catalogs in an older format are still decoded, and an inconsistent catalog leads to a rebuilt index.
 
 import ByteStore
 import Harness
@@ -29,7 +29,7 @@ import Testing
     #expect(read.indexes.map(\.isAutomatic) == [true])
   }
 
-  /// The encoding before use counters were added, byte by byte.
+  /// Returns a catalog, written byte by byte, in the encoding that was used before use counters were added.
   private func former(nested: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: UInt16(1))
@@ -75,7 +75,8 @@ import Testing
     StoredMap([("s", .string(String(repeating: "s", count: 900))), ("n", .integer(Int64(number)))])
   }
 
-  /// A store with long keys, nested names and integers, whose checkpoint has wrong counts.
+  /// Returns a store that has long keys, nested names and integers, and whose checkpoint records wrong
+  /// counts.
   private func machine(_ lie: (inout IndexSet.State) -> Void) throws -> SimulatedStore {
     let machine = try SimulatedStore()
     try machine.store.commit((0..<6).map { .set(path("c", "d\($0)"), fields($0)) })

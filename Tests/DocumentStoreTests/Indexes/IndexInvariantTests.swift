@@ -1,4 +1,4 @@
-// The invariant check, on which campaigns rely, detects every kind of fault.
+// The invariant check detects every kind of fault. Campaigns rely on this check.
 
 import ByteStore
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct IndexInvariantTests {
-  /// A description, the fault, and the expected message.
+  /// A fault to inject into an index, with a description and the expected message.
   struct Fault: CustomTestStringConvertible, Sendable {
     var name: String
     var plant: @Sendable (inout IndexSet.State) -> Void

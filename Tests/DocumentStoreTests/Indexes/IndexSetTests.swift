@@ -98,7 +98,7 @@ struct IndexSetTests {
     try store.makeIndexes(for: query)
     #expect(store.indexList.map(\.entries) == [5000])
     #expect(try store.isReady(query))
-    // A second listener of a query needs no new index.
+    // A second listener on the same query needs no new index.
     let registration = try store.listen(to: query, on: DispatchQueue(label: "dugout.test")) { _ in }
     #expect(store.dropIndex(try index("a")))
     #expect(try !store.isReady(query))
@@ -140,7 +140,8 @@ struct IndexSetTests {
     let definition = try index("a")
     var isAsked = false
     try store.build(definition, isAutomatic: true, reportsProgress: true) { _ in
-      // Simulates another thread that creates the index now, so the query's build finishes last.
+      // Simulates another thread that creates the index at this moment, so that the build for the query
+      // finishes after it.
       if !isAsked {
         isAsked = true
         _ = try? store.createIndex(definition)
@@ -217,7 +218,7 @@ struct IndexSetTests {
     store = try open()
     #expect(store.indexList == list)
     #expect(store.dropIndex(try index("a")))
-    // Ends without closing the store, like the command line tool.
+    // Abandons the store without closing it, as the command line tool does.
     try store.compact()
     store.bytes.abandon()
     store = try open()
@@ -333,8 +334,8 @@ struct IndexSetTests {
 
   // MARK: Long keys
 
-  /// Guards against keys of 753 to 767 bytes in trees. Among truncated keys, these keys broke the order, and
-  /// ranges missed documents.
+  /// Guards against storing keys of 753 to 767 bytes in trees without truncation. Next to truncated keys,
+  /// such keys broke the sort order, and range scans missed documents.
   @Test("have keys of about the greatest length in order")
   func nearlyLongKeys() throws {
     let store = try open()

@@ -11,11 +11,11 @@ import Testing
 @Suite struct LostIndexTests {
   private static let byText = IndexDefinition(unchecked: "c", .collection, [.init(field("s"))])
 
-  /// A store with an index of a megabyte, on a disk that another process filled before the index was built.
+  /// A store with an index of one megabyte, on a disk that another process filled before the index was built.
   private struct Full {
     let machine: SimulatedStore
     static let documents = 2000
-    /// Number of documents that are not deleted.
+    /// The number of documents that remain after the deletions.
     static let kept = 1900
 
     init() throws {
@@ -81,7 +81,7 @@ import Testing
     try full.deleteSome()
     try full.machine.store.compact()
     #expect(full.checkpointBytes < 128 << 10, "the table alone")
-    // In this process, nothing is lost.
+    // The running process still has the index in memory, so nothing is lost yet.
     #expect(full.machine.store.indexList == made)
     try expect(full.machine.store)
 
@@ -222,7 +222,7 @@ import Testing
     let room = full.machine.disk.bytesInUse
     try full.machine.store.close()
     #expect(reserve() == before.reserve && before.reserve > 0)
-    // Only the attempt was written; the reserve was not rewritten.
+    // The close wrote only the failed attempt and did not rewrite the reserve.
     let free = 8192 << 10 - room
     #expect(full.machine.disk.counters.bytesWritten - before.written < free + 64 << 10)
   }

@@ -110,7 +110,7 @@ import Testing
     #expect(throws: DocumentStoreError.self) { try opened.ranks(in: .prefix(Array("item/1".utf8))) }
     #expect(opened.count == 20_000 && before.count == 20_000)
     #expect(opened.invariantBroken() == nil)
-    // The first missing page holds the first leaf.
+    // Page 3, the first of the missing pages, holds the first leaf.
     #expect(good[3].count > 12)
   }
 
@@ -185,8 +185,8 @@ import Testing
     return OrderedIndex(root: floor[0].node)
   }
 
-  /// Calls `body` with a page and a function that opens the index with that page replaced. Returns the
-  /// number of failures.
+  /// Calls `body` with a page and a function that opens the index with that page replaced. Returns how many
+  /// of these opens reported corruption.
   @discardableResult
   private func damage(
     _ page: Int, of index: OrderedIndex, _ body: ([UInt8], ([UInt8]) throws -> Void) throws -> Void

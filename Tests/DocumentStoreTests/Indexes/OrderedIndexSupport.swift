@@ -1,4 +1,4 @@
-// Conveniences for tests of the ordered index, which pass keys as arrays.
+// Conveniences that let tests of the ordered index pass keys as arrays.
 
 import ByteStore
 

@@ -54,13 +54,13 @@ private struct Model: Equatable {
   }
 }
 
-/// Kinds of keys with different difficulties.
+/// Kinds of test keys, each of which stresses a different part of the index.
 private enum Keys: CaseIterable {
-  /// As in an index: a long common prefix, a value, a name.
+  /// Keys like those of a real index: a long common prefix, then a value, then a name.
   case usual
-  /// One to four bytes out of three values: many prefixes of each other, zeros and 0xFF.
+  /// Keys of one to four bytes, each byte being 0, 1 or 0xFF. Many keys are prefixes of others.
   case short
-  /// Long runs of one byte: keys differ late, or only in length.
+  /// Long runs of one byte. The keys differ only near the end, or only in length.
   case runs
   /// Keys of the maximum length.
   case long
@@ -198,7 +198,7 @@ private enum Keys: CaseIterable {
 
   // MARK: Splits, merges and sizes
 
-  /// Ascending inserts leave full leaves.
+  /// Inserts in ascending or descending order leave full leaves.
   @Test(arguments: [false, true])
   func keysInOrderFillTheirLeaves(isDescending: Bool) throws {
     let keys = (0..<20_000).map { number in Array("item/\(1_000_000 + number)/end".utf8) }
@@ -227,7 +227,8 @@ private enum Keys: CaseIterable {
     #expect(index.tree == nil)
   }
 
-  /// A key without the common prefix of its leaf would lengthen all other keys there.
+  /// If a key without the common prefix were added to the leaf, all other keys in that leaf would be stored
+  /// in a longer form.
   @Test func aKeyWithoutTheCommonPrefixGetsItsOwnLeaf() throws {
     let common = [UInt8](repeating: 0x61, count: 600)
     var index = OrderedIndex()
@@ -353,7 +354,7 @@ private enum Keys: CaseIterable {
   @Test func readersOfCopiesAreNotDisturbed() throws {
     var index = OrderedIndex()
     for number in 0..<5000 { try index.insert(Array("key/\(10_000 + number)".utf8), 1) }
-    // Half of the index is on disk when the readers start.
+    // All nodes are on pages when the readers start, so that the readers have to load them.
     let pages = try PagesInMemory(OrderedIndexPages(index))
     index = try OrderedIndex(pages: pages, pagesMax: pages.count)
     let shared = Locked(index)
@@ -381,8 +382,8 @@ private enum Keys: CaseIterable {
     #expect(try shared.withLock { $0 }.entries().allSatisfy { $0.ordinal == 4 })
   }
 
-  /// In each round, the writer gives the keys larger ordinals, from the first key to the last. Therefore the
-  /// ordinals in a copy never increase with the key.
+  /// Checks that the ordinals in a copy never increase with the key. In each round, the writer goes through
+  /// the keys in ascending order and gives each key a larger ordinal than in the previous round.
   private static func look(_ copy: OrderedIndex, _ rng: inout SeededRNG) throws {
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()

@@ -1,4 +1,4 @@
-// The trees of a store that is opened from the WAL alone, and with a WAL after a checkpoint.
+// The index trees of a store that is recovered from the WAL alone, or from a checkpoint and a WAL.
 
 import ByteStore
 import Harness
@@ -16,7 +16,7 @@ import Testing
     ]
   }
 
-  /// A store whose checkpoint has the indexes and no documents.
+  /// A store whose checkpoint contains the indexes but no documents.
   private func emptyStore() throws -> SimulatedStore {
     let machine = try SimulatedStore()
     for definition in try Self.definitions() { try machine.store.createIndex(definition) }
@@ -51,7 +51,8 @@ import Testing
     // Repeated power losses: first without a checkpoint, then with a checkpoint that has documents.
     for round in 0..<6 {
       for _ in 0..<60 {
-        // Many documents are deleted and created again, and get ordinals that other documents had.
+        // Many documents are deleted and created again, and reuse ordinals that previously belonged to other
+        // documents.
         let mutations: [Mutation] = (0..<Int.random(in: 1...6, using: &rng)).map { _ in
           let place = place(&rng)
           return Int.random(in: 0..<4, using: &rng) == 0 ? .delete(place) : .set(place, fields(&rng))
@@ -67,7 +68,8 @@ import Testing
     }
   }
 
-  /// Trees are built from the first keys up to the limit. Later keys are inserted into these trees.
+  /// The trees are built from the first keys, as many as fit within the limit. Later keys are inserted into
+  /// the finished trees.
   @Test(arguments: [0, 1, 1000, 5000, .max]) func recoveredTreesDoNotDependOnTheLimit(bytesMax: Int) throws {
     var rng = SeededRNG(seed: 1)
     func empty() throws -> IndexSet.State {
@@ -122,8 +124,8 @@ import Testing
     }
   }
 
-  /// Keys are sorted before the trees are built. If they were inserted one by one in any order, a third of
-  /// each leaf would stay free.
+  /// Keys are sorted before the trees are built. If the keys were inserted one by one in random order, a
+  /// third of each leaf would stay free.
   @Test func theirKeysAreSortedBeforeThereIsATree() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
@@ -142,8 +144,8 @@ import Testing
     #expect(try recovered.store.invariantBroken() == nil)
   }
 
-  /// There are more changes than one batch decodes, and they change documents in the checkpoint. Each change
-  /// is applied to the right entry.
+  /// The WAL contains more changes than one batch decodes, and these changes affect documents in the
+  /// checkpoint. Each change is applied to the right entry.
   @Test func thousandsOfRecoveredChangesAreApplied() throws {
     var machine = try emptyStore()
     let count = 5000
@@ -155,7 +157,8 @@ import Testing
     func place(_ number: Int) -> DocumentPath { path("other", "d\(number)") }
     try commit { .set(place($0), StoredMap([("n", .integer(Int64($0)))])) }
     try machine.store.compact()
-    // A fifth of the documents is deleted. A tenth is created again, with ordinals that other documents had.
+    // A fifth of the documents is deleted. A tenth is created again, with ordinals that previously belonged
+    // to other documents.
     try commit {
       $0 % 5 == 0 ? .delete(place($0)) : .set(place($0), StoredMap([("n", .integer(Int64(-$0)))]))
     }

@@ -1,4 +1,4 @@
-// The interest filter passes all changes that concern a listener, and few others.
+// The interest filter lets through all changes that concern a listener, and few others.
 
 import ByteStore
 import Dispatch
@@ -30,8 +30,8 @@ import Testing
     var (concerning, heldBack) = (0, 0)
     for step in 0..<8000 {
       if step % 4 == 0 {
-        // Half of the time there are few views, because one view on everything hides the effects of the
-        // others.
+        // Half of the time there are few views. With many views, one that matches everything would hide the
+        // effects of all other views.
         if random.below(step % 1000 < 500 ? 6 : 60) < views.count {
           let view = views.remove(at: random.below(views.count))
           #expect(filter.remove(number: view.number)?.collectionID == view.collectionID)
@@ -97,7 +97,8 @@ import Testing
     #expect(filter.remove(number: 0) != nil)
     #expect(filter.remove(number: 0) == nil)
     for number in 1...100 {
-      // A view on a whole collection leaves no fingerprint that could cause a false positive.
+      // Inserting and removing a view on a whole collection leaves no fingerprint that could cause a false
+      // positive.
       let other = StructuredQuery(.collection(path("other\(number)", "x").parent))
       filter.insert(LiveView(other, number: number).interest, number: number)
       _ = filter.remove(number: number)
@@ -108,8 +109,8 @@ import Testing
     #expect(!mayMatch(&filter, change(nil, document)))
   }
 
-  /// Guards against choosing the less selective of two equalities. All listeners filter by the same kind, and
-  /// each filters by its own room.
+  /// Guards against choosing the less selective of two equality filters. All listeners filter by the same
+  /// `kind`, but each listener filters by a different `room`.
   @Test func theMoreSelectiveEqualityIsInTheFilter() throws {
     var filter = InterestFilter()
     let all = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -176,7 +177,7 @@ import Testing
     #expect(!mayMatch(&filter, try unknown("halls", "b")))
   }
 
-  /// Each document has its own copy of the name in memory, like the documents of users.
+  /// Each document has its own copy of the field name in memory, as documents from users do.
   @Test func aFieldWithALongNameIsFoundInEachDocument() throws {
     var filter = InterestFilter()
     let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -346,7 +347,7 @@ import Testing
     #expect(publications.timeIfQueueIsEmpty == moment(3))
   }
 
-  /// Commits of the store's own keys have no document changes.
+  /// Commits that change only the store's own keys contain no document changes.
   @Test func aCommitWithoutChangesDoesNotNotify() throws {
     try observe(5)
     publish(
@@ -359,8 +360,8 @@ import Testing
     #expect(follower.calls.withLock { $0 } == 0)
   }
 
-  /// A new listener may run its query before the probed commit is visible, so the commit must be queued for
-  /// it.
+  /// A new listener may run its query before the probed commit is visible. Therefore, the commit must be
+  /// queued for that listener.
   @Test func aCommitProbedBeforeANewListenerIsQueued() throws {
     try observe(5)
     let early = effects(6)
@@ -372,8 +373,8 @@ import Testing
     #expect(takenNumbers() == [2])
   }
 
-  /// A commit does not wait while a listener is being added. Such a commit skips the filter and concerns
-  /// every listener.
+  /// A commit does not wait while a listener is being added. Instead, the commit skips the filter and
+  /// notifies every listener.
   @Test func concurrentRegistrationsMissNoCommit() throws {
     try observe(5)
     let others = try (1000..<1400).map { number in

@@ -40,7 +40,7 @@ import Testing
 
   private func query(_ random: inout SeededRandom) throws -> StructuredQuery {
     var query = StructuredQuery(.collection(rooms))
-    // A third of the names occur in no document.
+    // One path in three consists of names that occur in no document.
     let names = random.oneIn(3) ? ["x\(random.below(50))"] : ["a", "b", "c", "d", "e"]
     let path = try StoredFieldPath((0...random.below(3)).map { _ in names[random.below(names.count)] })
     let value = StoredValue.integer(Int64(random.below(6)))
@@ -89,13 +89,13 @@ import Testing
       found += answer.count
     }
     #expect(found > 1000)
-    // The matcher keeps nothing of removed views.
+    // The matcher keeps no trace of removed views.
     for view in views { matcher.remove(view) }
     #expect(matcher.views(concernedBy: change(fields(&random), fields(&random))).isEmpty)
   }
 
-  /// Guards against a cost per view. With thousands of listeners, each on its own field, a commit must not
-  /// probe all of these fields.
+  /// Guards against a commit cost that grows with the number of views. With thousands of listeners, each on
+  /// its own field, a commit must not probe all of these fields.
   @Test func aChangeCostsTheSameWithFieldsForThousandsOfViews() throws {
     func time(_ views: Int) throws -> Duration {
       var matcher = LiveMatcher()

@@ -14,8 +14,8 @@ import Testing
 
   init() throws { store = try SimulatedStore().store }
 
-  /// Records the received states as text, such as "a1 b2: +a@0 +b@1": documents, then changes with their old
-  /// and new indexes.
+  /// Records each received state as text, such as "a1 b2: +a@0 +b@1". The documents come first, followed by
+  /// the changes with their old and new indexes.
   private final class Told: Sendable {
     private let states = Locked<[String]>([])
 
@@ -67,7 +67,7 @@ import Testing
     return try limit.map { try query.limited(to: $0) } ?? query
   }
 
-  /// Registers a listener. Returns the recorder of its states, and the registration.
+  /// Registers a listener. Returns the registration and a recorder of the states that the listener receives.
   private func listen(_ query: StructuredQuery) throws -> (Told, LiveRegistration) {
     let told = Told()
     return (told, try store.listen(to: query, on: queue, told.handler()))
@@ -132,7 +132,8 @@ import Testing
     #expect(last.take() == [])
   }
 
-  /// Guards against a lookup by entry address: new entries had reused the addresses of freed entries.
+  /// Guards against looking up entries by their address. New entries can reuse the addresses of freed
+  /// entries.
   @Test(arguments: [StructuredQuery.Limit.first(3), .last(3)])
   func aLimitFollowsEveryOneOfManyChanges(limit: StructuredQuery.Limit) throws {
     let query = try byNumber(limit)

@@ -16,7 +16,7 @@ import Testing
     var random = SeededRandom(seed: seed)
     let ranges = LiveRanges<Owner>()
     var owners: [Owner] = []
-    // Many keys differ only after their first eight bytes.
+    // Many keys are equal in their first eight bytes and differ only in later bytes.
     func key() -> [UInt8] {
       Array(repeating: 0xFF, count: [0, 7, 8, 9][random.below(4)])
         + random.bytes(random.below(3)).map { $0 & 0x1F }

@@ -121,7 +121,8 @@ import Testing
 
   // MARK: Loading
 
-  /// Delivers each answer too late: after more commits than a view's backlog holds.
+  /// A source that delivers each query result too late, after more commits than the backlog of a view can
+  /// hold.
   private final class BusySource: LiveSource {
     let publications = Publications()
     let answers = Locked((slow: 0, atOnce: 0))
@@ -181,7 +182,8 @@ import Testing
     func runInBackground(_ body: @escaping @Sendable () -> Void) { body() }
   }
 
-  /// Returns nil from `answerWithoutWaiting`, and loads the view again in the middle of its fourth answer.
+  /// A source that returns nil from `answerWithoutWaiting`. In the middle of its fourth query, it lets the
+  /// view start another load.
   private final class TwiceLoadingSource: LiveSource {
     let publications = Publications()
     let answers = Locked(0)

@@ -1,6 +1,6 @@
 // The number of views that a commit visits.
 //
-// A commit does not visit a view if the view's conditions or window exclude the changed documents.
+// A commit does not visit a view whose conditions or window exclude the changed documents.
 
 import ByteStore
 import CAllocations
@@ -32,7 +32,7 @@ import Testing
     return told
   }
 
-  /// Number of views that `body` visits.
+  /// Returns the number of views that `body` visits.
   private func visits(_ body: () throws -> Void) rethrows -> Int {
     let before = store.live.visitCount
     try body()
@@ -93,7 +93,8 @@ import Testing
       .set(path("rooms", id), StoredMap([("kind", .string("message")), ("user", .integer(user))]))
     }
     #expect(try visits { try store.commit([message("a", 17)]) } == 0)
-    // The first view was registered under the common condition, because no other view existed then.
+    // The first view was registered under the condition that all views have in common, because no other view
+    // existed at that time.
     #expect(try visits { try store.commit([message("b", 18)]) } == 2)
     let read = StoredMap([
       ("kind", .string("message")), ("readers", .array([.integer(5), .integer(7), .integer(8)])),
@@ -125,7 +126,7 @@ import Testing
     #expect(try visits { try store.commit([set("m1003", 1)]) } == 1, "the end is within")
   }
 
-  /// In this order, documents without the field sort like null.
+  /// In the order of this query, documents without the field sort like documents whose field is null.
   @Test func aMissingFieldIsFoundWhereNullIs() throws {
     var order = OrderBy(field("rank"))
     order.missing = .asNull
@@ -192,7 +193,7 @@ import Testing
     for page in pages { #expect(page.withLock { $0.count } == 3) }
   }
 
-  /// A window that contains all matches has no end. When the window becomes too large, it is cut and has an
+  /// A window that contains all matches has no end. A window that becomes too large is cut, and then has an
   /// end.
   @Test func anExceededLimitStopsVisitsAfterItsEnd() throws {
     let few = path("few", "x").parent

@@ -4,8 +4,8 @@ import Testing
 
 @testable import DocumentStore
 
-/// Compares a store's query results with brute force. `campaign queries`, an optimized build, compares many
-/// more queries.
+/// Compares a store's query results with those of a brute-force evaluation. `campaign queries`, which runs an
+/// optimized build, compares many more queries.
 @Suite("Answers of a store")
 struct QueryAnswerTests {
   @Test(
@@ -37,8 +37,8 @@ struct QueryAnswerTests {
     #expect(store.indexList.isEmpty)
   }
 
-  /// Guards against a wrong page start. A field that an `in` filter fixes was dropped from a cursor but
-  /// kept in the keys, so a page repeated the last document of the previous one.
+  /// Guards against a page that starts at the wrong document. If a field that an `in` filter fixes is dropped
+  /// from the cursor but kept in the index keys, a page repeats the last document of the previous page.
   @Test("begin behind a document, though a field orders twice")
   func repeatedOrder() throws {
     let directory = TemporaryDirectory()
@@ -79,7 +79,7 @@ struct QueryAnswerTests {
     #expect(try transaction.documents(either.where("n", .equal, 1)).map(\.path.id) == ["a"])
   }
 
-  /// A query run pins a snapshot; a leaked run would keep files and old versions forever.
+  /// A query run pins a snapshot. A leaked run would therefore keep files and old versions forever.
   @Test("leave nothing of their carrying out behind")
   func releaseAll() throws {
     let directory = TemporaryDirectory()

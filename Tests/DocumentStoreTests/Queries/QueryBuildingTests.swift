@@ -19,7 +19,7 @@ import Testing
         == "Invalid Query. A non-empty array is required for '\(list.name)' filters.")
   }
 
-  /// Pairs that conflict, in either order; all other pairs are allowed.
+  /// Pairs of operators that conflict, in either order. All other pairs are allowed.
   @Test func operatorsConflictAsTheTableSays() throws {
     let conflicts: [FieldFilter.Operator: Set<FieldFilter.Operator>] = [
       .notEqual: [.notEqual, .notIn], .notIn: [.notIn, .notEqual, .isIn, .arrayContainsAny],

@@ -27,7 +27,7 @@ extension StoredValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
 }
 
 extension StructuredQuery {
-  /// The documents of `c`.
+  /// A query for all documents of `c`.
   static var ofC: StructuredQuery { StructuredQuery(.collection(path("c", "x").parent)) }
 
   static var ofGroupC: StructuredQuery { StructuredQuery(.collectionGroup("c")) }

@@ -82,8 +82,8 @@ import Testing
         == "The query has 101 filters, orders and names in the parent's path, and the limit is 100.")
   }
 
-  /// Guards against derived queries that exceed the limits. Sums, and listeners with a limit to the last
-  /// documents, make implied orders explicit.
+  /// Guards against derived queries that exceed the limits. The store makes implied orders explicit when it
+  /// computes sums, and when a listener is limited to the last documents.
   @Test func derivedQueriesStayWithinTheLimits() throws {
     let directory = TemporaryDirectory()
     let store = try DocumentStore.open(directory.path)

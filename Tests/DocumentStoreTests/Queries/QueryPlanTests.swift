@@ -105,8 +105,8 @@ struct QueryPlanTests {
     return try IndexDefinition("c", .collection, fields)
   }
 
-  /// Guards against an unused declaration: `c(a, n desc)` must serve the query whose names descend with
-  /// `n`.
+  /// Guards against an unused declaration. A query that orders by `n` descending also orders names
+  /// descending, and `c(a, n desc)` must serve this query.
   @Test("are the indexes that were declared for them, in both directions")
   func declaredIndexes() throws {
     let store = try open()
@@ -159,7 +159,7 @@ struct QueryPlanTests {
       let definition = try declared(fields)
       #expect("\(definition)" == text)
     }
-    // This query orders names in the other direction than `n`.
+    // This query orders names in the opposite direction to `n`.
     let store = try open()
     try expectPlan(
       store, try .ofC.order("a").order("n", .descending).order(.documentID),

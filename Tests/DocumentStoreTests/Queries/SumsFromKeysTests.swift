@@ -66,7 +66,7 @@ struct SumsFromKeysTests {
     // This query returns the same documents in another order.
     let ordered = try StructuredQuery.ofC.where("g", .equal, "even").order("n", .descending)
     #expect(try fromKeys(ordered, store) == [20, 390.0, 19.5])
-    // No index has an order by the other field.
+    // No index contains `m`, the second field of this order.
     let other = try StructuredQuery.ofC.where("g", .equal, "even").order("g").order("m")
     #expect(try fromKeys(other, store) == nil)
   }

@@ -46,8 +46,8 @@ import Testing
     try bytes.close()
 
     let names = ["the shape \(id)"]
-    // An open reads the catalog but no context. The first document was written before its shape was
-    // created.
+    // Opening the store reads the checkpoint's catalog but not the context of a log file. The first document
+    // was written before its shape was created.
     let lost = names + (isFlushed ? [] : (1..<12).map { "c/d\($0)" }.sorted())
     #expect(try DocumentStore.check(directory.path).undecodable.names.sorted() == lost.sorted())
     store = try open(directory)

@@ -37,7 +37,8 @@ import Testing
     let record = try Self.record(fields, shapes)
     let whole = Self.walk(record, shapes.table)
     #expect(whole.isWhole && whole.steps.count == 3)
-    // Replace each field's tag by an invalid one; the fields before it are still found.
+    // The tag of each field in turn is replaced by an invalid tag. The fields before that field are still
+    // found.
     var found: [Int] = []
     for index in record.indices {
       var damaged = record

@@ -16,7 +16,7 @@ import Testing
   }
 
   private enum Fault {
-    /// Nested too deep: fields beside the nest can be read.
+    /// One value is nested too deeply. The fields outside that value can still be read.
     case deep
     /// No valid record at all: no field can be read.
     case garbage
@@ -56,7 +56,8 @@ import Testing
 
   // MARK: Snapshots and transactions
 
-  /// Guards against queries that fail in a snapshot or a transaction although the store can run them.
+  /// Guards against queries that fail in a snapshot or a transaction although the same queries succeed on the
+  /// store.
   @Test func snapshotsAndTransactionsDoWithoutSuchAnIndexAsWell() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .deep)

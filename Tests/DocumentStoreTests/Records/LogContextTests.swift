@@ -15,7 +15,7 @@ import Testing
     DocumentPath(unchecked: ["things", "\(number)"])
   }
 
-  /// Documents whose numbers have equal remainders have equal shapes.
+  /// Documents whose numbers have the same remainder modulo `shapes` have the same shapes.
   private static func fields(_ number: Int) -> StoredMap {
     let name = "field\(number % shapes)"
     return StoredMap([
@@ -35,8 +35,8 @@ import Testing
 
   private static let perLog = 4 * shapes
 
-  /// Each opening starts a log file with four commits. Only the commits in the first log file define the
-  /// shapes.
+  /// Each time the store is opened, it starts a log file, which then receives four commits. Only the commits
+  /// in the first log file define the shapes.
   private func fill(_ directory: TemporaryDirectory, logs: Int, closes: Bool) throws {
     for log in 0..<logs {
       let store = try open(directory)
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// Guards against losing later documents together with a log file, because only the lost file defined their
-  /// shapes. The salvaged store must be able to read the remaining documents.
+  /// Guards against the loss of later documents when a log file is lost that alone defined their shapes. The
+  /// salvaged store must be able to read all documents of the remaining log files.
   @Test(arguments: 0..<4, [true, false])
   func afterTheLossOfALogTheDocumentsOfAllOthersAreThere(lost: Int, closes: Bool) throws {
     let directory = TemporaryDirectory()
@@ -87,8 +87,8 @@ import Testing
     ])
   }
 
-  /// Commits are in progress while the log file fills up, so the definitions of a shape go to both sides of
-  /// the rotation.
+  /// Commits are in progress while a log file fills up. Therefore, some definitions of a shape are in the old
+  /// log file and others are in the new one.
   @Test func aLogFileThatBeginsBetweenPendingCommitsHasTheirShapes() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)

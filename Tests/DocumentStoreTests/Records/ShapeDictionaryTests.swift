@@ -205,7 +205,7 @@ import Testing
     #expect(map.dictionary { $0.stored } == dictionary)
   }
 
-  /// Swift treats both names as equal. The dictionary must not change once the map has a shape.
+  /// Swift treats both names as equal. The dictionary must stay the same when the map gets a shape.
   @Test func ofCanonicallyEquivalentNamesTheLastWinsInADictionary() throws {
     let fields = StoredMap([("e\u{301}", .integer(1)), ("\u{E9}", .integer(2)), ("a", .integer(3))])
     #expect(fields.count == 3)
@@ -236,7 +236,7 @@ import Testing
       let isAccepted = (try? DocumentRecord(path: place, record: bytes, table)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
       if isAccepted { accepted += 1 }
-      // A view may show invalid values, but nothing beyond the bytes.
+      // A view may return invalid values, but it must not read beyond the end of the bytes.
       let isWhole = walk(bytes, table)
       if isAccepted { #expect(isWhole, "seed \(seed), round \(round): \(bytes.hexadecimal)") }
       _ = nextShape(bytes, table)

@@ -1,4 +1,4 @@
-// Shapes in a store: after crashes, refused commits, backups and losses.
+// Shapes in a store: after crashes, rejected commits, backups and losses.
 
 import ByteStore
 import Harness
@@ -91,7 +91,7 @@ import Testing
   @Test func concurrentCommitsDoNotRelyOnEachOthersShapes() throws {
     var machine = try SimulatedStore()
     let inProgress = try (0..<4).map { try machine.store.begin([.set(room($0), fields($0))]) }
-    // Finishing only the last commit would complete all of them.
+    // Each commit is finished separately, although finishing the last one would complete all four.
     for commit in inProgress.reversed() { try machine.store.finish(commit) }
     try expectAll(machine.store, 0..<4)
     machine = try machine.afterPowerLoss()
@@ -120,7 +120,8 @@ import Testing
 
   // MARK: Losses
 
-  /// A store with these entries, whose checkpoint has no document store pages, as after a salvage.
+  /// A store that contains the given entries and whose checkpoint has no document store pages, as after a
+  /// salvage.
   private func store(
     _ directory: TemporaryDirectory, _ entries: [(key: [UInt8], value: [UInt8])]
   ) throws -> DocumentStore {
@@ -166,7 +167,7 @@ import Testing
     let dictionary = ShapeDictionary()
     dictionary.begin(from: 5)
     let store = try store(directory, try records(dictionary))
-    // This document is encoded without a shape, because its names occurred for the first time.
+    // This document is encoded without a shape, because its names had not occurred before.
     #expect(try store.document(at: room(0))?.fields == fields(0))
     for number in 0..<3 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
@@ -186,8 +187,8 @@ import Testing
     for number in 3..<6 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
     }
-    // Id 5 was the shape of the rooms, and id 6 the shape of the nested places. Id 6 is reused, because an
-    // unreadable room does not show that it uses this id.
+    // Id 5 was the shape of the rooms, and id 6 was the shape of the nested places. Id 6 is reused, because
+    // the record of a room that cannot be read does not reveal that it uses id 6.
     #expect(shapes(store) == Array(repeating: nil, count: 6) + [["x"]])
     try expectDamaged()
     try store.close()

@@ -1,4 +1,5 @@
-// Listings of a collection with undecodable records: with long names, and with many such records.
+// Listings of a collection that contains undecodable records: records with long names, and a large number of
+// records.
 
 import ByteStore
 import Harness
@@ -24,7 +25,7 @@ import Testing
     return try open(directory)
   }
 
-  /// Guards against decoding whole documents to order names that trees store truncated.
+  /// Guards against decoding whole documents only to sort names that the index trees store truncated.
   @Test func aLongNameIsListedThoughItsRecordCannotBeDecoded() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)

@@ -27,7 +27,7 @@ import Testing
         let inner = StoredValue.pendingTimestamp(.epoch, previous: nil)
         return whole(StoredMap([("n", .integer(n)), ("at", .pendingTimestamp(.epoch, previous: inner))]))
       case .missingShape:
-        // Form 1, a time, and a map of shape 5000.
+        // A record in form 1: a time, and a map that uses shape 5000.
         var bytes: [UInt8] = [1] + [UInt8](repeating: 0, count: 8)
         bytes.append(varint: UInt64(5001 * 4))
         return bytes + [3]
@@ -111,8 +111,8 @@ import Testing
     try store.close()
   }
 
-  /// Guards against two errors: a query fails because its index cannot be built, or an older index silently
-  /// leaves out the document.
+  /// Guards against two errors: a query that fails because its index cannot be built, and an older index that
+  /// silently leaves out the document.
   @Test(arguments: Fault.allCases, [false, true])
   func queriesOfACollectionFailOnlyIfTheyNeedSuchARecord(fault: Fault, isIndexed: Bool) throws {
     let directory = TemporaryDirectory()
@@ -175,8 +175,8 @@ import Testing
 
   // MARK: Repair
 
-  /// Guards against merged findings. Two undecodable records at equal offsets of two commits are two
-  /// findings, and check, salvage and backup must agree.
+  /// Guards against merged findings. Two undecodable records at equal offsets in two different commits must
+  /// be reported as two findings. Check, salvage and backup must agree.
   @Test(arguments: Fault.allCases, [false, true])
   func checkSalvageAndBackupNameTheSameDocuments(fault: Fault, flushed: Bool) throws {
     let directory = TemporaryDirectory()

@@ -1,4 +1,4 @@
-// Writes to a document whose record has an unreadable head, so that its times are lost.
+// Writes to a document whose record has an unreadable head, so that the times of the document are lost.
 
 import ByteStore
 import Harness

@@ -1,4 +1,4 @@
-// Histories with deleted and recreated documents, which only commit times can order.
+// Histories with deleted and recreated documents, whose order only the commit times determine.
 //
 // Each history has one read that contradicts this order.
 
@@ -9,7 +9,7 @@ import Testing
 @Suite struct ClaimedOrderTests {
   private typealias Transaction = RecordedTransaction
 
-  /// Document 1 is created at 1, deleted at 2, and created again at 3.
+  /// Document 1 is created at time 1, deleted at time 2, and created again at time 3.
   private let comesAndGoes = [
     Transaction(appends: [.init(1, 10)], outcome: .committed(1)),
     Transaction(appends: [.init(1, 0, isRemoval: true)], outcome: .committed(2)),
@@ -30,7 +30,7 @@ import Testing
     #expect(violation(Transaction(items: [.init(1, [])], outcome: .committed(2))) == nil)
   }
 
-  /// The read looks as if the deletion had left a part of the list.
+  /// The read looks as if part of the list had survived the deletion.
   @Test func aListThatSurvivesADeletionIsDetected() {
     #expect(violation(Transaction(items: [.init(1, [10, 11])])) != nil)
   }
@@ -42,7 +42,7 @@ import Testing
     #expect(violation(phantom)?.hasPrefix("at 4: ") == true)
   }
 
-  /// Each read was correct at some time, but there is no time for both.
+  /// Each read was correct at some time, but at no time were both reads correct.
   @Test func readsFromTwoTimesAreDetected() {
     let history =
       comesAndGoes + [

@@ -13,7 +13,7 @@ import Testing
 struct ForcedOverlapTests {
   private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
 
-  /// Number of times two points were reached together, in either order.
+  /// Returns how often two points were reached together, in either order.
   private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: ThreadOverlap) -> Int {
     let counts = meetings.counts
     let pairs: Set = [
@@ -23,7 +23,8 @@ struct ForcedOverlapTests {
     return pairs.reduce(0) { $0 + counts[$1, default: 0] }
   }
 
-  /// Maximum number of runs to reach all pairs. The scheduler decides which pairs a run reaches.
+  /// The maximum number of runs within which all pairs must be reached. The scheduler decides which pairs a
+  /// run reaches.
   private static let runsMax = 60
 
   @Test("transactions: every history has an order")
@@ -72,7 +73,7 @@ struct ForcedOverlapTests {
     let query = try StructuredQuery(.collection(CollectionPath(unchecked: ["things"])))
       .ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .descending)).limited(to: .first(5))
     let queue = DispatchQueue(label: "listeners")
-    /// The last state of each listener that is not removed.
+    /// The last state that each listener received. Listeners that are removed are left out.
     let heard = Locked<[String: [StoredDocument]]>([:])
     let failures = Locked<[String]>([])
     let attempt: @Sendable (() throws -> Void) -> Void = { body in

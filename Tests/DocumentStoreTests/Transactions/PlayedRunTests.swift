@@ -1,4 +1,5 @@
-// Runs whose threads are scheduled by a random source. A seed repeats a run, and every point is reached.
+// Runs whose threads are scheduled by a random source. Running a seed again repeats the run, and the runs
+// together reach every point.
 
 import ByteStore
 import DocumentStore

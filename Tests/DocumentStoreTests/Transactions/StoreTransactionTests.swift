@@ -26,7 +26,8 @@ import Testing
       .filtered(by: .field(field("n"), .greaterThanOrEqual, .integer(number)))
   }
 
-  /// Returns the commit result of a transaction that runs `read`, and commits after `change` is committed.
+  /// Runs `read` in a transaction, commits `change` outside it, and then commits the transaction. Returns the
+  /// result of the transaction's commit.
   private func outcome(
     _ read: (StoreTransaction) throws -> Void, then change: [Mutation]
   ) throws -> DocumentStoreError? {

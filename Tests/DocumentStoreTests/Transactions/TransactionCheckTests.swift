@@ -23,7 +23,8 @@ import Testing
     CommitHistory.Change(number: number, key: change(document, nil).key, after: after)
   }
 
-  /// A read of an absent document, and a query for `n` of at most ten without a result.
+  /// The reads of a transaction: an absent document, and a query for documents whose `n` is at most ten. The
+  /// query result is empty.
   private func reads() throws -> TransactionReads {
     var reads = TransactionReads(floor: 1)
     reads.add(path("rooms", "m5"), nil)
@@ -66,7 +67,7 @@ import Testing
     var check = TransactionCheck(try reads())
     check.lookAhead { (history.copy, []) }
     #expect(check.decide(history.copy, pending: []) != nil)
-    // These commits complete in a different order than they began.
+    // These commits complete in a different order from the order in which they began.
     _ = history.add(3, [change(5, nil)])
     _ = history.add(2, [change(5, document(5, at: 2))])
     #expect(check.decide(history.copy, pending: []) == nil)
@@ -84,8 +85,8 @@ import Testing
     #expect(check.decide(history.copy, pending: []) == nil)
   }
 
-  /// Guards against a pending deletion that hides an existing document: the deletion was refused, and the
-  /// transaction committed.
+  /// Guards against a pending deletion that hides an existing document. If the deletion then fails, the
+  /// transaction would commit although the document exists.
   @Test func aPendingStateHidesNoCompletedOne() throws {
     var history = CommitHistory()
     history.keep(from: 1)
@@ -100,7 +101,8 @@ import Testing
     #expect(check.decide(CommitHistory().copy, pending: [pending(3, 6, nil)]) == nil)
   }
 
-  /// An open transaction does not keep all later changes. Beyond the limit, the transaction is retried.
+  /// An open transaction does not make the history keep all later changes. If the changes exceed the limit,
+  /// the transaction is retried.
   @Test func theHistoryKeepsToItsBytes() throws {
     var history = CommitHistory()
     history.keep(from: 1)

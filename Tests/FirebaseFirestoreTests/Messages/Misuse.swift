@@ -214,7 +214,7 @@ struct Misuse: Sendable {
       _ = $0.collection("a").whereField("n", notIn: [1]).whereFilter(
         .orFilter([.whereField("m", isEqualTo: 1), .whereField("m", arrayContainsAny: [2])]))
     },
-    // This check also applies beyond the maximum number of parts of a query.
+    // This check also applies to a query that exceeds the maximum number of parts.
     Misuse("Invalid Query. You cannot use 'notIn' filters with 'notEqual' filters.") {
       let query = $0.collection("a").whereField("n", isNotEqualTo: 1)
       _ = (0..<200).reduce(query) { query, n in query.whereField("m", isEqualTo: n) }

@@ -28,7 +28,8 @@ package struct BlobCampaign {
     }
   }
 
-  /// `rule` is switched off, to prove that the campaign fails then.
+  /// Runs the campaign for about `states` states. If `rule` is given, that rule of the engine is switched
+  /// off, to prove that the campaign then fails.
   package static func run(
     states: Int, seed: UInt64, breaking rule: Rule? = nil, stopsAtFirst: Bool = false
   ) -> Summary {
@@ -122,10 +123,10 @@ package struct BlobCampaign {
 
 /// The allowed states of each object.
 struct BlobExpectation {
-  /// The allowed contents by name, as numbers; nil means that the object may be absent. A missing name
-  /// must be absent.
+  /// The allowed contents of each name, as numbers; nil means that the object may be absent. An object whose
+  /// name is not listed must be absent.
   var objects: [String: Set<Int?>] = [:]
-  /// Staged parts that are acknowledged to survive and were not resumed.
+  /// Staged parts whose survival was acknowledged and that were not resumed.
   var parts: [StagedNumber: BlobPart] = [:]
 }
 

@@ -32,7 +32,8 @@ final class BlobLife {
   private var open: [String: Set<Int?>] = [:]
   /// Staged parts that have to survive.
   private var parts: [StagedNumber: BlobPart] = [:]
-  /// The allowed states, from the given disk call until that of the next entry.
+  /// The allowed states over time. Each entry applies from its disk call until the disk call of the next
+  /// entry.
   private var moments: [(call: Int, expected: BlobExpectation)] = []
   private(set) var problem: String?
 
@@ -48,7 +49,7 @@ final class BlobLife {
     self.rule = rule
   }
 
-  /// Returns the states allowed after a crash before this call.
+  /// Returns the states that are allowed after a crash before the given disk call.
   func candidates(at call: Int) -> BlobExpectation {
     moments.last { $0.call <= call }?.expected ?? BlobExpectation()
   }
@@ -113,7 +114,8 @@ final class BlobLife {
       if wasThere != (acknowledged[step.name] != nil), open[step.name] == nil {
         problem = "a delete of \(step.name) did not know whether it was there"
       }
-      // A poisoned store deletes nothing that it does not show, but the next open may show it again.
+      // A poisoned store does not delete an object that it does not show, but the next open may show that
+      // object again.
       if wasThere || open[step.name] == nil { settle(step.name, nil) }
     case .update:
       _ = try objects.update(path) { $0.contentType = "text/\(step.content)" }
@@ -180,7 +182,7 @@ final class BlobLife {
 
   /// Checks that a failed step has changed nothing, unless its outcome is unknown.
   private func failed(_ step: BlobWorkload.Step, _ error: DocumentStoreError) {
-    // A failed close leaves an unusable store.
+    // After a failed close, the store is unusable.
     if case .outcomeUnknown = error, let outcome = step.outcome {
       open[step.name, default: []].insert(outcome)
     }
@@ -191,7 +193,8 @@ final class BlobLife {
 extension BlobWorkload.Step {
   var bytes: [UInt8] { BlobWorkload.content(content) }
 
-  /// The object's state after the step; nil if the step does not change it.
+  /// The object's content after the step, where `.some(nil)` means that the object is absent. Nil if the step
+  /// does not change the object.
   fileprivate var outcome: Int?? {
     switch kind {
     case .put: .some(content)

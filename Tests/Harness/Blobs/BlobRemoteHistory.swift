@@ -2,15 +2,16 @@
 //
 // The history has changes on- and offline, cancellations, sweeps, a connection that breaks, and crashes.
 //
-//   1. steps    random ones; between them the client does a part of its work
-//   2. settle   the connection is restored, nothing is held, and all pending changes are sent; each watcher
-//               was called exactly once
-//   3. compare  each local object with the remote's and with the allowed states: content and attributes; no
-//               staged content is left
-//   4. sweep    then a record refers to each file, and the remote has no upload except the abandoned ones
+// 1. steps    random steps; between the steps, the client does a part of its work
+// 2. settle   the connection is restored, no change is held back, and all pending changes are sent; each
+//    watcher was called exactly once
+// 3. compare  each local object with the object on the remote and with the allowed states: content and
+//    attributes; no staged content is left
+// 4. sweep    afterwards, a record refers to each file, and the remote has no upload except the abandoned
+//    ones
 //
-// A cancelled change may have been executed by the remote. An object may therefore have the result of the
-// last change that was not cancelled, or of a cancelled one after it.
+// The remote may have executed a change although it was cancelled. An object may therefore have the result of
+// the last change that was not cancelled, or the result of a cancelled change that followed.
 
 import ByteStore
 import DocumentStore
@@ -19,7 +20,7 @@ import ObjectSync
 import OfflineSync
 
 final class BlobRemoteHistory: @unchecked Sendable {
-  // Unchecked, because a history runs on one thread.
+  // The `Sendable` conformance is unchecked, because a history runs on one thread.
 
   typealias Kind = BlobRemoteCampaign.Kind
 
@@ -29,7 +30,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private static let refused = "refused"
   /// Only other clients write this object.
   private static let foreign = "foreign"
-  /// The last of the contents has two of the remote's pieces.
+  /// The number of contents that a history uses. The last of these contents spans two of the remote's pieces.
   private static let contentCount = 6
   private static let patience: Int64 = 20_000_000
 
@@ -44,8 +45,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let what: What
     /// Nil as long as it is unknown whether the change was queued.
     var number: Int64?
-    /// Whether the change was no longer pending when a process started. A later change may then have its
-    /// number.
+    /// Whether the change was no longer pending when a process started. In this case, a later change may
+    /// reuse its number.
     var isSettled = false
     var cancels = 0
     /// The number of cancellations that certainly came too late.
@@ -74,7 +75,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
   private var disk = SimulatedDisk()
   private var life: UInt64 = 0
-  /// Whether every disk call from some point on fails, until the process is killed.
+  /// Whether all disk calls fail from some call on, until the process is killed.
   private var isDoomed = false
   /// The changes of each name, in order.
   private var changes: [String: [Change]] = [:]
@@ -234,7 +235,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
     }
   }
 
-  /// Counts a piece as resumed if the remote has sent no bytes for it.
+  /// A request for the content of an object. Its progress callback counts a piece as resumed if the remote
+  /// has sent no bytes for that piece.
   private var wanted: BlobSync.FetchRequest {
     BlobSync.FetchRequest(fetchesContent: true, patience: Self.patience) { [weak self] _, _ in
       guard let self else { return }
@@ -243,7 +245,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
     }
   }
 
-  /// Stops the remote after a part of a content, until the process or the patience of the search ends.
+  /// Lets the remote stop sending in the middle of a content. The download stays stalled until the process
+  /// ends or the search times out.
   private func stallDownload(_ client: inout Client) throws {
     note(.stalledDownloads)
     try writeAtTheRemote(Self.contentCount - 1)
@@ -305,12 +308,13 @@ final class BlobRemoteHistory: @unchecked Sendable {
     return try self.content(name, client) == bytes ? nil : "\(name) is not here once it was put"
   }
 
-  /// The client tells the remote at once, if it is reachable.
+  /// If the remote is reachable, the client ends the session on the remote at once, so the session must not
+  /// remain there.
   private func noteAbandonedSession(_ session: String) {
     if remote.isReachable, !isDoomed { abandonedSessions.remove(session) }
   }
 
-  /// Returns false if `body` finds nothing to change.
+  /// Queues a change by calling `body`. Returns false if `body` finds nothing to change.
   private func queue(
     _ what: Change.What, _ name: String, _ client: Client,
     _ body: (ObjectPath, BlobSync.Watcher) throws -> Bool
@@ -382,10 +386,10 @@ final class BlobRemoteHistory: @unchecked Sendable {
       if let problem = try problem(of: name, client) { return problem }
     }
     if let problem = completionProblem { return problem }
-    // All objects are stored as the remote has them.
+    // By now, every object is stored exactly as on the remote, so no part of a content may be left.
     let left = try client.store.objects.arrivals().count
     guard left == 0 else { return "\(left) parts of contents are left that nobody will go on with" }
-    // A pack that is still being filled would be skipped.
+    // The sweep would skip a pack that is still being filled.
     try restart(&client, .kill)
     try client.store.objects.sweep(.everything)
     if let leak = try BlobJudge.leak(in: client.store) { return leak }

@@ -39,7 +39,8 @@ struct BlobWorkload: Sendable {
 
   static func content(_ number: Int) -> [UInt8] { contents[number] }
 
-  /// Empty, small, packed, compressible, and in a file of its own with one or several chunks.
+  /// The contents are empty, small, packed, compressible, or stored in a separate file with one or several
+  /// chunks.
   static let contents: [[UInt8]] = [0, 100, 1500, 1990, 5000, 300_000, 700_000].enumerated().map {
     number, size in
     var random = SeededRandom(seed: UInt64(number) &+ 77)

@@ -1,27 +1,29 @@
 // One call of `backup`, and the allowed states of its directory from then on.
 //
-// Invariant (P17): once the call has returned, the directory opens with exactly the state that the store
-// had at the call, whatever crash follows. Before that, or after a failure, it opens with that state, or
-// is refused as no store or as an unfinished backup. It is never damaged.
+// Invariant (P17): once the call has returned, the directory opens with exactly the state that the store had
+// at the time of the call. This holds for every crash that follows. Before the call returns, or after it
+// fails, there are two allowed outcomes. Either the directory opens with that state, or the open is refused
+// because the directory contains no store or an unfinished backup. The directory is never damaged.
 
 internal import ByteStore
 
 struct BackupAttempt: Sendable {
-  /// The last commit of the store at the call.
+  /// The number of the store's last commit at the time of the call.
   var sequence: Int
   var point: Oracle.Point
   /// The number of disk calls before the backup.
   var beganAt: Int
   var completedAt: Int?
 
-  /// The attempt as known at a crash before the given call.
+  /// Returns the attempt as far as it had progressed at a crash before the given disk call.
   func asKnown(at operation: Int) -> BackupAttempt {
     var attempt = self
     if let completedAt, completedAt > operation { attempt.completedAt = nil }
     return attempt
   }
 
-  /// The attempt as the next life knows it.
+  /// The attempt for use in the next life, with its disk calls marked as earlier than every call of that
+  /// life.
   var afterCrash: BackupAttempt {
     var attempt = self
     attempt.beganAt = -1
@@ -46,9 +48,9 @@ struct BackupAttempt: Sendable {
     }
     defer { store.abandon() }
     let found = Int(store.lastCommit.value)
-    // After a power loss, new commits may reuse the numbers of lost ones, so two attempts can have one
-    // number. The directory may have either state, unless one attempt was finished: a finished backup is
-    // never replaced.
+    // After a power loss, new commits may reuse the numbers of lost commits. Therefore, two attempts can have
+    // the same commit number, and the directory may have the state of either attempt. If one of them was
+    // finished, only its state is allowed, because a finished backup is never replaced.
     var candidates = attempts.filter { $0.sequence == found }
     let finished = candidates.filter { $0.completedAt != nil }
     if !finished.isEmpty { candidates = finished }

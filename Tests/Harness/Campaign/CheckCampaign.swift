@@ -1,7 +1,9 @@
-// Runs a check after every kind of crash: the state after a crash is no damage (docs/reliability.md, P8).
+// Runs a check after every kind of crash. A check must not report the state after a crash as damage
+// (docs/reliability.md, P8).
 //
 // Workloads, crashes and faults are those of the crash campaign. For each resulting state, the check must
-// find nothing, count the keys of a state that an open may show, and change nothing.
+// find nothing and change nothing. The number of keys that it counts must match a state that an open may
+// show.
 
 internal import ByteStore
 internal import StoreTools

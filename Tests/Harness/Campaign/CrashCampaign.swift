@@ -75,8 +75,8 @@ package struct CrashCampaign {
     self.setting = setting
   }
 
-  /// A short campaign samples a few workloads, a long one explores each exhaustively. One in five
-  /// workloads fills its disk.
+  /// A short campaign samples a few workloads, and a long campaign explores each workload exhaustively. One
+  /// in five workloads fills its disk.
   private var statesPerWorkload: Int { statesMax / max(5, statesMax / 10_000) }
   private var secondCrashesMax: Int { max(6, statesPerWorkload / 100) }
 
@@ -262,7 +262,7 @@ package struct CrashCampaign {
 
   // MARK: Living and judging
 
-  /// Runs one life, which is one state. Returns nil if it has a finding.
+  /// Runs one life, which counts as one state. Returns nil if the life produced a finding.
   private mutating func live(
     _ leg: Scenario.Leg, on image: DiskImage, _ oracle: Oracle, after scenario: Scenario? = nil,
     in exploration: Exploration
@@ -273,7 +273,8 @@ package struct CrashCampaign {
     let result = Result { () throws(Finding) in try life.run() }
     note(life)
     guard case .failure(let finding) = result else { return life }
-    // The scenario ends with the life of the finding. A final life that only opens is part of every scenario.
+    // The scenario ends with the life that produced the finding. Every scenario already includes a final life
+    // that only opens the store.
     if !leg.steps.isEmpty || leg.fault != nil { scenario.legs.append(leg) }
     report(finding, scenario, exploration)
     return nil
@@ -292,15 +293,15 @@ package struct CrashCampaign {
     }
     let expected = first.oracle.expectation(at: operation, after: crash)
     guard recovery.commit == expected.required, recovery.commit < expected.points.count - 1 else { return }
-    // Commits of one group begin together, so their unsynced bytes cannot be attributed to single commits
-    // from outside.
+    // Commits of one group begin together. Therefore, it is not visible from outside which unsynced bytes
+    // belong to which commit.
     let isOfOneGroup =
       expected.points[recovery.commit].beganAt == expected.points[recovery.commit + 1].beganAt
     guard !isOfOneGroup else { return }
     // Bytes that were unsynced before the lost commits began belong to other commits.
     let earlier = first.image(before: expected.points[recovery.commit + 1].beganAt)
     for path in before.paths where path.contains("/log-") {
-      // A log that no manifest names is removed, and contained nothing.
+      // A log file that no manifest names contained nothing, and recovery removes it.
       guard recovery.image.contents(of: path) != nil else { continue }
       let isNamed = before.unsyncedBytes(of: path, since: earlier, survivingIn: image).allSatisfy { range in
         recovery.report.losses.contains { loss in

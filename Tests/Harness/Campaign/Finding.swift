@@ -9,7 +9,7 @@ package struct Finding: Error, Sendable, CustomStringConvertible {
     case ghost = "resurrected deletes and other ghosts"
     /// P2: the contents do not match any prefix of the commits.
     case tornBatch = "torn batches"
-    /// An error such as `corrupted` for a disk that a crash can leave.
+    /// An error such as `corrupted` for a disk state that a crash can leave.
     case falseAlarm = "false alarms"
     /// P7: the report omits dropped bytes, or names a loss that did not occur.
     case wrongReport = "wrong recovery reports"

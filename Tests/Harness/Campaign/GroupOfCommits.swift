@@ -2,7 +2,7 @@
 
 internal import ByteStore
 
-/// Started once, by the first thread that gets there.
+/// A group that is started only once, by the first thread that calls one of the two start methods.
 final class GroupOfCommits: Sendable {
   private struct State {
     var threads: [WorkerThread] = []
@@ -33,7 +33,8 @@ final class GroupOfCommits: Sendable {
     }
   }
 
-  /// Runs the commits one by one, if no commit was in progress that they could queue behind.
+  /// Runs the commits one by one. This happens if no other commit was in progress behind which these commits
+  /// could queue.
   func commitOneByOne() {
     startAll { index in
       while state.withLock({ $0.results[index] == nil }) { WorkerThread.yield() }

@@ -1,11 +1,12 @@
 // A deterministic scheduler for background jobs.
 //
-// In production a job runs on another thread. Here it advances step by step, interleaved at random with
+// In production a job runs on another thread. Here a job advances step by step, interleaved at random with
 // calls, their steps, and the steps of other jobs.
 //
-//   - One thread runs at a time: the caller's thread hands the turn to a job, and gets it back when the job
-//     pauses or ends. Therefore a seed reproduces a run.
-//   - A job only gets a turn if it does not have to wait for a paused thread, because nothing would wake it.
+// - One thread runs at a time: the caller's thread hands the turn to a job, and gets it back when the job
+//   pauses or ends. Therefore a seed reproduces a run.
+// - A job gets a turn only if it does not have to wait for a paused thread. Such a wait would never end,
+//   because the paused thread would not be resumed.
 
 internal import ByteStore
 
@@ -20,7 +21,7 @@ final class JobScheduler: BackgroundSimulator {
     var overlaps = 0
   }
 
-  /// Mutable state, protected by the lock of the enclosing state.
+  /// A background job. Its mutable state is protected by the lock of the enclosing scheduler's state.
   private final class Job {
     /// A `held` job has begun and would have to wait for a commit.
     enum Phase { case waiting, begun, held, ended }
@@ -53,7 +54,7 @@ final class JobScheduler: BackgroundSimulator {
     func canAdvance(_ job: Job) -> Bool {
       guard job.phase != .held else { return !occupations.contains(.commit) }
       guard job.phase == .waiting, job.kind != .recycledLog else { return true }
-      // Both kinds of job wait for a commit in progress, and a flush also waits for another flush.
+      // The two remaining kinds of job wait for a commit in progress. A flush also waits for another flush.
       let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
       return !occupations.contains(.commit)
         && (job.kind != .flush || !isFlushing && !occupations.contains(.flush))
@@ -84,7 +85,8 @@ final class JobScheduler: BackgroundSimulator {
     while state.withLock({ $0.random.below(4) < $0.eagerness }), advance(where: { _ in true }) {}
   }
 
-  /// Runs the caller's operation `body`. Jobs that would have to wait for it do not start meanwhile.
+  /// Runs the caller's operation `body`. Jobs that would have to wait for this operation do not start until
+  /// it has ended.
   @discardableResult
   func during<Result>(_ occupation: Occupation, _ body: () -> Result) -> Result {
     state.withLock { $0.occupations.append(occupation) }
@@ -97,8 +99,8 @@ final class JobScheduler: BackgroundSimulator {
     while advance(where: { $0.kind == .flush && $0.hasBegun }) {}
   }
 
-  /// Finishes the jobs that a close waits for: those that have begun, and spare files. Other jobs may
-  /// start after it.
+  /// Finishes the jobs that a close waits for: jobs that have begun, and jobs that prepare a recycled log
+  /// file. Other jobs may start after the close.
   func finishBeforeClose() {
     runSome()
     while advance(where: { $0.hasBegun || $0.kind == .recycledLog }) {}
@@ -168,8 +170,8 @@ final class JobScheduler: BackgroundSimulator {
 
   enum Side { case caller, job }
 
-  /// Within a job, returns the turn to the caller; in the caller, runs some jobs. Returns the side that
-  /// called.
+  /// If called within a job, returns the turn to the caller. If called by the caller, runs some jobs. Returns
+  /// the side that made the call.
   @discardableResult
   func pause() -> Side { pause(in: .begun) }
 

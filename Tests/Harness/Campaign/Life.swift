@@ -22,9 +22,10 @@ struct LifePlan: Sendable {
 
 /// The settings that all lives of a campaign share.
 struct Setting: Sendable {
-  /// Counts the commits that wait behind the current one, which makes group commit deterministic.
+  /// Counts the commits that are queued while another commit is in progress. With this count, a campaign can
+  /// make group commit deterministic.
   var commitsWaiting: CommitsWaiting?
-  /// The rule that the engine breaks, to prove that the campaign detects it.
+  /// The rule that the engine breaks deliberately, to prove that the campaign detects the violation.
   var brokenRule: Rule?
 }
 
@@ -36,7 +37,7 @@ struct Life {
 
   let disk: SimulatedDisk
   private(set) var oracle: Oracle
-  /// The recovery of the first successful open.
+  /// The recovery by the first successful open of this life.
   private(set) var recovery: Recovery?
   private let plan: LifePlan
   private let platform: Platform
@@ -46,12 +47,13 @@ struct Life {
   private let scheduler: JobScheduler?
   /// The last commit of the store when it was opened.
   private var openedAt = 0
-  /// The disk after that open.
+  /// The disk right after the store was last opened.
   private var imageWhenOpened: DiskImage?
-  /// Whether maintenance met a fault, which no caller has seen.
+  /// Whether maintenance, a flush or a background job met a fault. The fault may have poisoned the writer
+  /// although no commit has failed yet.
   private var mayBePoisoned = false
-  /// Whether a put was acknowledged in this life, so that the reserve exists. Before that, a power loss
-  /// may have removed the reserve, and another file may have taken its space.
+  /// Whether a put was acknowledged in this life, so that the reserve file exists. Before the first such put,
+  /// the reserve may be missing: a power loss may have removed it, and another file may have used its space.
   private var hasReserve = false
   private static let otherFile = "other"
 
@@ -79,7 +81,7 @@ struct Life {
     var image: DiskImage
   }
 
-  /// Returns the disk before the given call, or at the end of the life.
+  /// Returns the disk as it was before the given call, or at the end of the life if there is no such call.
   func image(before operation: Int) -> DiskImage {
     let history = disk.history
     return operation < history.count ? history[operation].image : disk.image
@@ -94,7 +96,7 @@ struct Life {
 
   private mutating func resume() throws(Finding) {
     if plan.seed % 8 == 0 { try openConcurrently() }
-    // Without further calls, a process still runs its background jobs until it dies.
+    // Even if the caller does nothing more, a process runs its background jobs until it dies.
     defer { scheduler?.finishAll() }
     for step in plan.steps {
       guard let store else { return }
@@ -110,8 +112,8 @@ struct Life {
   }
 
   private func giveSpace() {
-    // The removal is synced first, because file systems do not reuse space while a power loss could
-    // restore the file.
+    // The removal is synced before the space is used again. File systems do not reuse the space of a removed
+    // file while a power loss could still restore that file.
     guard let directory = try? disk.openDirectory("/") else { return }
     try? directory.remove(Self.otherFile)
     try? directory.sync()
@@ -199,12 +201,13 @@ struct Life {
     }
   }
 
-  /// No log that existed when the store was opened has been written since.
+  /// Checks that the engine has not written to any log that existed when the store was opened.
   private func checkOldLogs() throws(Finding) {
     guard let before = imageWhenOpened else { return }
     let after = disk.image
     for path in before.paths where path.hasPrefix("\(Self.path)/log-") {
-      // A different file under that name is a different log.
+      // If the directory entry now refers to a different file, that file is a different log with the same
+      // name.
       guard after.entry(at: path) == before.entry(at: path),
         after.contents(of: path) != before.contents(of: path)
       else { continue }
@@ -214,8 +217,8 @@ struct Life {
 
   // MARK: A full disk
 
-  /// Whether every failure was caused by lack of space and the reserve exists, so that operations which
-  /// free space must succeed (C11).
+  /// Whether lack of space is the only possible cause of failures and the reserve exists. In that case,
+  /// operations that free space must succeed (C11).
   private var mustSucceedWithReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
 
   private func takeSpace() {
@@ -263,8 +266,8 @@ struct Life {
     }
   }
 
-  /// Runs maintenance, after which everything acknowledged is durable. If it fails, the next commit
-  /// reports that.
+  /// Runs maintenance, after which every acknowledged commit is durable. If maintenance fails, the next
+  /// commit reports the failure.
   private mutating func maintain(_ store: ByteStore) {
     let faults = disk.counters.faults
     store.performMaintenance()
@@ -283,7 +286,7 @@ struct Life {
     }
   }
 
-  /// Commits between the steps of a flush must be as durable as any others.
+  /// Flushes the store. Commits between the steps of the flush must be as durable as any other commits.
   private mutating func flush(
     _ scope: ByteStore.FlushScope, during edits: [Edit], _ store: ByteStore
   ) throws(Finding) {
@@ -294,7 +297,7 @@ struct Life {
     let flush = { Result { () throws(ByteStoreError) in try store.flush(scope) } }
     let result = scheduler?.during(.flush, flush) ?? flush()
     let unknown = try record(interlude.finish(), after: last)
-    // Work after the manifest may fail without a failure of the flush.
+    // Work after the write of the manifest may fail even though the flush succeeds.
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     switch result {
     case .success:
@@ -303,8 +306,8 @@ struct Life {
       switch error {
       case .system, .outcomeUnknown:
         try requireFault("a flush failed with \(error)")
-        // Commits between the steps may use up the space that the flush was about to use; the next flush
-        // gets it.
+        // Commits between the steps may use up the space that the flush needs. Such a flush may fail even
+        // though the reserve exists; the next flush gets the space.
         if edits.isEmpty { try requireNoReserve("a flush failed with \(error)") }
       default: throw Finding(.dishonest, "a flush failed with \(error)")
       }
@@ -318,8 +321,8 @@ struct Life {
     try compare(with: store)
   }
 
-  /// The backup must have the state at the call, whatever is committed meanwhile, and those commits must
-  /// be as durable as any others.
+  /// Backs up the store. The backup must contain the state at the time of the call, even if other commits
+  /// follow during the backup. Those commits must be as durable as any others.
   private mutating func backUp(
     _ store: ByteStore, to directory: String, during edits: [Edit]
   ) throws(Finding) {
@@ -345,8 +348,8 @@ struct Life {
     try compare(with: store)
   }
 
-  /// Reports the commits made meanwhile to the oracle. Returns the first commit with an unknown outcome,
-  /// or nil.
+  /// Reports to the oracle the commits that ran during a flush or a backup. Returns the first commit with an
+  /// unknown outcome, or nil.
   private mutating func record(
     _ commits: [Interlude.Commit], after last: Int
   ) throws(Finding) -> Edit? {
@@ -403,11 +406,11 @@ struct Life {
     }
   }
 
-  /// One commit runs; while it waits for its sync, the others queue up in order.
+  /// Runs the first commit. While it waits for its sync, the other commits queue up in order.
   private mutating func commitAtOnce(_ edits: [Edit], to store: ByteStore) throws(Finding) {
     guard plan.setting.commitsWaiting != nil || plan.fault == nil, !plan.schedulesJobs else {
-      // Without access to the queue, the first commit of a failed group is unknown, and so is the order
-      // in which the group's threads submit their jobs.
+      // If the queue cannot be observed, it is not known which commit of a failed group came first. If jobs
+      // are scheduled, the order in which the group's threads submit their jobs is not known either.
       for edit in edits where self.store === store { try commit(edit, to: store) }
       return
     }
@@ -467,8 +470,8 @@ struct Life {
     }
   }
 
-  /// After an unknown outcome, the writer must refuse everything until the next open, and readers must
-  /// still work (C4).
+  /// Checks that after an unknown outcome the writer refuses every commit until the next open, and that reads
+  /// still work (C4). Then reopens the store.
   private mutating func resume(after edit: Edit, in store: ByteStore) throws(Finding) {
     try compare(with: store)
     if case .acknowledged = try Self.outcome(of: edit, in: store) {
@@ -483,7 +486,7 @@ struct Life {
     throw Finding(.dishonest, "\(what) without a fault")
   }
 
-  /// The open store must show exactly the commits that it acknowledged.
+  /// Checks that the open store shows exactly the commits that it acknowledged.
   private func compare(with store: ByteStore) throws(Finding) {
     let points = oracle.expectation(at: operations, after: .kill).points
     let acknowledged = oracle.acknowledged
@@ -497,7 +500,8 @@ struct Life {
     }
   }
 
-  /// Accepts a failed read after a fault. Damage is never accepted, because a crash leaves none.
+  /// Accepts a failed read after a fault. Reports of damaged data are never accepted, because a crash does
+  /// not damage a store.
   private var excuse: Excuse {
     let disk = disk
     return { error in

@@ -1,26 +1,27 @@
-// The reference model of the crash campaigns: the expected contents after every commit, for every disk call.
+// The reference model of the crash campaigns: the expected contents of the store after every commit, and the
+// commits that may or must be visible after a crash at any disk call.
 
 internal import ByteStore
 
-/// Records for each disk call which commits were acknowledged before it and which had begun.
+/// Records for each disk call which commits had been acknowledged before the call and which had begun.
 ///
-/// Law: a store that opens after a crash at a call has the contents after a prefix of the commits. The
-/// prefix contains every acknowledged commit and none that had not begun (P1 to P3). After a power loss,
-/// only commits with an acknowledged sync count as acknowledged.
+/// Law: after a crash at a given call, the reopened store has the contents that result from a prefix of the
+/// commits. The prefix contains every acknowledged commit and no commit that had not begun (P1 to P3). After
+/// a power loss, only commits with an acknowledged sync count as acknowledged.
 struct Oracle: Sendable {
-  /// The store after a commit.
+  /// The expected state of the store after one commit.
   struct Point: Sendable {
     var contents: Contents
     var stamp: UInt64
     /// The number of disk calls when the commit began and when it was acknowledged.
     var beganAt: Int
     var acknowledgedAt: Int?
-    /// The number of disk calls when a sync that covers it was acknowledged.
+    /// The number of disk calls when a sync that covers the commit was acknowledged.
     var durableAt: Int?
   }
 
-  /// The commits as known from one open to the next, starting with the empty store. An open determines
-  /// the outcome of commits in progress; earlier ones stay.
+  /// The commits as they are known between one open and the next, starting with the empty store. An open
+  /// determines the outcome of the commits that were in progress; earlier commits do not change.
   private struct Era: Sendable {
     var start: Int
     var points: [Point]
@@ -60,8 +61,8 @@ struct Oracle: Sendable {
   /// Removes the commits after `sequence`, which did not reach the disk.
   mutating func forget(after sequence: Int) { points.removeLast(points.count - 1 - sequence) }
 
-  /// Records that the store was opened with the commits up to `sequence`, which must not disappear any
-  /// more (P5).
+  /// Records that the store was opened and showed the commits up to `sequence`. From then on, these commits
+  /// must not disappear (P5).
   mutating func record(at sequence: Int, operation: Int) {
     eras.append(Era(start: operation, points: Array(points[...sequence])))
     for index in points.indices where points[index].acknowledgedAt == nil {
@@ -86,7 +87,8 @@ struct Oracle: Sendable {
     var points: [Point]
     /// The last commit that must exist.
     var required: Int
-    /// The last commit that a power loss after a mere kill must not remove.
+    /// The last durable commit. If this crash is only a kill, a power loss in the next life must not remove
+    /// this commit.
     var durable: Int
     var backups: [String: [BackupAttempt]]
   }
@@ -184,7 +186,7 @@ extension Oracle.Point {
   func compare(
     withState state: some ReadableState, at sequence: Int, _ excuse: Excuse
   ) throws(Finding) {
-    // Sorted, so that equal runs report equal findings.
+    // The keys are sorted, so that equal runs report equal findings.
     for (key, value) in contents.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let found: [UInt8]?
       do throws(ByteStoreError) {
@@ -206,7 +208,7 @@ extension Oracle.Point {
     }
   }
 
-  /// Reads twice, because a fault that strikes once must not strike the second time.
+  /// Reads the value, and retries once after a system error, because a one-time fault must not occur again.
   private static func value(
     for key: [UInt8], in state: some ReadableState
   ) throws(ByteStoreError) -> [UInt8]? {

@@ -1,8 +1,10 @@
-// A layer above the store that repeats bytes in each log, so that crashes and faults strike contexts, too.
+// A layer above the store that adds a context of repeated bytes to each log, so that crashes and faults also
+// strike contexts.
 
 internal import ByteStore
 
-/// No commit of a campaign uses this key. If it appears, a context was taken for a commit.
+/// No commit of a campaign uses this key. If the key appears in the store, recovery has mistaken a context
+/// for a commit.
 struct RepeatedContext: UpperLayer, CheckpointPages {
   let bytes: Int
 

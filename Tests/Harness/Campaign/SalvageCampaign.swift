@@ -1,10 +1,12 @@
 // Injects crashes and faults into the salvage of a damaged store (docs/reliability.md, P8).
 //
-//   1. damage    a specimen in a way that a check detects
-//   2. expect    the keys and values of an undisturbed salvage
-//   3. disturb   salvage again with a crash before some call with any survivors, a second crash in the
-//                salvage that follows, or a fault; sometimes open the store in between and write to it
-//   4. compare   after a final undisturbed salvage, the keys and values are those of step 2
+//   1. Damage a sample store in a way that a check detects.
+//   2. Salvage it without disturbances, and record the keys and values.
+//   3. Salvage the damaged store again, and disturb the salvage by a fault, or by a crash before some call
+//      with any of the unsynced writes surviving. Repeat this up to two times with the resulting disk. In
+//      between, sometimes open the store and write to it.
+//   4. Salvage a last time without disturbances. The keys and values must be those of step 2 and those
+//      written in step 3.
 
 internal import ByteStore
 internal import StoreTools
@@ -20,7 +22,7 @@ package struct SalvageCampaign {
     package var failures = 0
     package var firstFailure: String?
     package var damages = 0
-    /// Counts by the outcome of the last salvage.
+    /// The numbers of states by the outcome of the last salvage.
     package var outcomes: [String: Int] = [:]
 
     package var description: String {
@@ -81,7 +83,7 @@ package struct SalvageCampaign {
 
   private struct Expected {
     var contents: Contents
-    /// The number of disk calls of the salvage.
+    /// The number of disk calls in the undisturbed salvage.
     var calls: Int
   }
 
@@ -148,7 +150,7 @@ package struct SalvageCampaign {
     let disk = SimulatedDisk(image, options: options)
     _ = try Self.salvage(disk, random.next())
     let history = disk.history
-    // The last calls replace the manifest, so crashes there are more frequent.
+    // The last calls replace the manifest, so half of the crashes are chosen among these calls.
     let back = random.oneIn(2) ? random.below(min(40, history.count + 1)) : random.below(history.count + 1)
     let call = history.count - back
     let moment = call < history.count ? history[call].image : disk.image
@@ -174,7 +176,7 @@ package struct SalvageCampaign {
     return disk.image(after: crash)
   }
 
-  /// Runs a salvage, which only a disk fault may end.
+  /// Runs a salvage. Only a disk fault may make it fail; in that case, returns nil.
   private static func salvage(_ disk: SimulatedDisk, _ seed: UInt64) throws(Finding) -> SalvageReport? {
     do throws(ByteStoreError) {
       return try ByteStore.salvage(Life.path, platform: disk.platform(seed: seed))
@@ -184,7 +186,7 @@ package struct SalvageCampaign {
     }
   }
 
-  /// Simulates an app that opens the store and writes to it, if it opens.
+  /// Simulates an app that opens the store and writes to it if the open succeeds.
   private mutating func write(
     _ image: DiskImage, _ contents: inout Contents, _ random: inout SeededRandom
   ) -> DiskImage {

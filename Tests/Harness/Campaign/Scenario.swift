@@ -6,7 +6,7 @@ package struct Scenario: Sendable {
   struct Leg: Sendable {
     var steps: [Workload.Step]
     var fault: FaultPlan?
-    /// The life ends before this call, or at its own end if it has fewer calls.
+    /// The number of the call before which the life ends. A life with fewer calls ends after its last step.
     var crashAt: Int
     var crash: Crash
     var seed: UInt64
@@ -24,7 +24,7 @@ package struct Scenario: Sendable {
 
   package var stepCount: Int { legs.reduce(0) { $0 + $1.steps.count } }
 
-  /// Runs all lives, and a final one that only opens the store after the last crash.
+  /// Runs all lives, and then a final life that only opens the store after the last crash.
   func run(_ setting: Setting, recordsTrace: Bool = false) -> Outcome {
     var outcome = Outcome()
     var image = DiskImage()

@@ -1,7 +1,7 @@
 // Shrinks a failing scenario: fewer steps, fewer operations, and an adjusted crash.
 
-/// Removes everything that the failure does not need. Removing a step moves all later calls, so each
-/// attempt tries the crash and the fault of a life at every call.
+/// Removes everything that is not needed to reproduce the failure. Removing a step changes the numbers of all
+/// later calls. Each attempt therefore tries every call of a life as the place of its crash or fault.
 struct ScenarioShrinker {
   private static let runsMax = 20_000
   private static let runsPerAttemptMax = 2_000
@@ -18,7 +18,8 @@ struct ScenarioShrinker {
   }
 
   mutating func shrunk() -> Scenario {
-    // Findings that the campaign made by more than running the lives do not appear here.
+    // Some findings need more than running the lives of a scenario. Such a finding does not reproduce here,
+    // so its scenario is returned unchanged.
     var isSmaller = run(best).finding?.kind == kind
     while isSmaller, runs < Self.runsMax {
       isSmaller = false
@@ -66,7 +67,7 @@ struct ScenarioShrinker {
     }
   }
 
-  /// Searches for calls at which the scenario's crashes and faults cause an equal kind of failure.
+  /// Searches for a call at which the crash or the fault of one life causes the same kind of failure.
   private mutating func failing(_ scenario: Scenario) -> Scenario? {
     let first = run(scenario)
     if first.finding?.kind == kind { return scenario }

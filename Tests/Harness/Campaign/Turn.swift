@@ -1,6 +1,6 @@
 // Exclusive access to something that exists once per process.
 
-/// An asynchronous mutex: waiters get it in order of arrival and do not block a thread.
+/// An asynchronous mutex. Waiting tasks get the mutex in order of arrival and do not block a thread.
 package actor Turn {
   /// Serializes the use of the default app and its stores.
   package static let defaultApp = Turn()
@@ -20,7 +20,7 @@ package actor Turn {
     if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
   }
 
-  /// Holds it while `body` runs.
+  /// Holds the mutex while `body` runs.
   nonisolated package func during(_ body: @Sendable () async throws -> Void) async throws {
     await take()
     let result: Result<Void, any Error>

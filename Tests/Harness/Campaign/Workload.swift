@@ -5,12 +5,13 @@ internal import ByteStore
 struct Workload: Sendable {
   enum Step: Sendable {
     case commit(Edit)
-    /// Commits from one thread each; all but the first queue up behind it and become one group.
+    /// Commits from one thread each. All but the first commit queue up while the first is in progress, and
+    /// become one group.
     case group([Edit])
     case maintain
-    /// A flush, with commits between its steps in this order.
+    /// A flush. The given commits run in this order between its steps.
     case flush(ByteStore.FlushScope, during: [Edit])
-    /// A backup, with commits between its steps.
+    /// A backup. The given commits run in this order between its steps.
     case backup(to: String, during: [Edit])
     /// Takes a snapshot and keeps it until the store is reopened.
     case snapshot
@@ -26,18 +27,18 @@ struct Workload: Sendable {
   var shortensTransfers: Bool
   /// Whether maintenance also runs in the background, scheduled at random.
   var schedulesJobs: Bool
-  /// The size of the disk, if the workload fills it.
+  /// The size of the disk if the workload fills it, and nil otherwise.
   var capacity: Int?
   var steps: [Step]
 
-  /// Creates the first life of a store. With `fillsDisk`, the disk becomes full.
+  /// Creates the first life of a store. If `fillsDisk` is true, the disk becomes full during the life.
   init(seed: UInt64, fillsDisk: Bool = false) {
     var random = SeededRandom(seed: seed)
     logBytes = [16 << 10, 16 << 10, 32 << 10, 64 << 10][random.below(4)]
     flushBytes = [24 << 10, 64 << 10, 1 << 30][random.below(3)]
     shortensTransfers = random.oneIn(3)
     schedulesJobs = !fillsDisk && random.oneIn(3)
-    // Small limits, because nothing else triggers background jobs.
+    // The limits are small, because only reaching them triggers background jobs.
     if schedulesJobs {
       logBytes = 16 << 10
       flushBytes = [8 << 10, 24 << 10, 48 << 10][random.below(3)]
@@ -47,7 +48,7 @@ struct Workload: Sendable {
   }
 
   private mutating func fillDisk(_ random: inout SeededRandom) {
-    // A smaller log would hold a single small commit, and the reserve suffices for few logs.
+    // A smaller log would hold only a single small commit, and the reserve suffices for only a few logs.
     logBytes = 64 << 10
     capacity = (600 + 4 * random.below(200)) << 10
     steps = Self.onFullDisk(steps, &random)
@@ -55,7 +56,8 @@ struct Workload: Sendable {
     steps.insert(.takeSpace, at: 1 + random.below(steps.count))
   }
 
-  /// Adds steps that take and free space, and replaces backups, which the reserve does not cover.
+  /// Replaces backups, which the reserve does not cover, with steps that take or free space. Adds removals
+  /// after some of the other steps.
   static func onFullDisk(_ steps: [Step], _ random: inout SeededRandom) -> [Step] {
     var number: UInt64 = 500
     return steps.flatMap { step -> [Step] in
@@ -67,7 +69,7 @@ struct Workload: Sendable {
     }
   }
 
-  /// Creates the steps after a recovery. `life` keeps the stamps distinct.
+  /// Creates the steps of a life after a recovery. `life` makes the stamps differ from those of other lives.
   static func sequel(life: Int, seed: UInt64) -> [Step] {
     var random = SeededRandom(seed: seed)
     return steps(1 + random.below(3), firstStamp: UInt64(1000 * life), &random)

@@ -1,12 +1,13 @@
-// Records the disk calls that commits wait for, with their times.
+// Records the disk calls that commits wait for, and the times of these calls. A call belongs to a group or to
+// a rotation:
 //
-//   a group     the writes and syncs of a log by committing threads
-//   a rotation  the calls of a thread that starts a new log or replaces the manifest, in a commit or a
-//               flush: from the first call that names one of these files to the sync of the directory that
-//               has the manifest's name
+//   - A group consists of the writes and syncs of a log by committing threads.
+//   - A rotation consists of the calls of a thread that starts a new log or replaces the manifest, in a
+//     commit or a flush. It begins with the first call that names one of these files. It ends with the sync
+//     of the directory after the manifest has its final name.
 //
-// Other writes of a flush do not count. Neither does filling a log or the reserve during a rotation,
-// because that could be done in advance.
+// Other writes of a flush do not count. Neither do the writes that fill a log or the reserve during a
+// rotation, because they could be done in advance.
 
 package struct BlockingCalls {
   package struct Call: Sendable {
@@ -31,12 +32,13 @@ package struct BlockingCalls {
     package var endsGroup: Bool { isSync && !isOfRotation }
   }
 
-  /// More calls than can end during one commit.
+  /// The number of most recent calls to keep. It is larger than the number of calls that can end during one
+  /// commit.
   private static let kept = 4096
 
   private var calls: [Call] = []
   private var callers: Set<UInt> = []
-  /// The threads in a rotation, and whether their manifest has its final name.
+  /// The threads that are in a rotation. The value is true once the thread's manifest has its final name.
   private var rotations: [UInt: Bool] = [:]
 
   mutating func follow(_ thread: UInt) { callers.insert(thread) }
@@ -54,7 +56,7 @@ package struct BlockingCalls {
     at end: ContinuousClock.Instant
   ) {
     let turn = rotations[thread]
-    // A log created from the recycled file is written under that file's name.
+    // A log that is created from the recycled file is still written under the name of the recycled file.
     let isLog = kind == "log" || kind == "SPARE"
     let counts =
       turn == nil
@@ -67,9 +69,9 @@ package struct BlockingCalls {
     if isSync, kind == "directory", turn == true { rotations[thread] = nil }
   }
 
-  /// Returns the calls that may have delayed a commit from `start` to `end`: calls of the group in
-  /// progress, of the next group, to which the commit belongs, and of rotations before it. Later calls
-  /// did not delay it.
+  /// Returns the calls that may have delayed a commit that ran from `start` to `end`. These are the calls of
+  /// the group in progress at `start`, of the next group, to which the commit belongs, and of rotations
+  /// before the end of that group. Later calls did not delay the commit.
   func ended(since start: ContinuousClock.Instant, until end: ContinuousClock.Instant) -> BlockedTime {
     let first = calls.lastIndex { $0.end <= start }.map { $0 + 1 } ?? 0
     var groups = 0
@@ -82,7 +84,7 @@ package struct BlockingCalls {
   }
 }
 
-/// The disk calls during a commit.
+/// The disk calls that may have delayed one commit.
 package struct BlockedTime: Sendable {
   package let start: ContinuousClock.Instant
   package let calls: [BlockingCalls.Call]

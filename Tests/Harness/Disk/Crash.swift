@@ -1,13 +1,13 @@
-// The ends of a run, and the disk that the next run finds (docs/reliability.md, F1 and F2).
+// The ways in which a run can end, and the disk that the next run finds (docs/reliability.md, F1 and F2).
 //
 // A power loss may leave:
-//   - of the writes since the last sync of a file, any subset, in any order, cut at sectors;
-//   - a size between the durable one and the end of the farthest such write, with zeros or garbage
-//     where no write survived;
-//   - of the changes since the last sync of a directory, any subset, applied in their original order.
-//     A rename survives as one step. A journal permits less, because it keeps a prefix. This also covers
-//     file systems without a journal, which write directory blocks one by one; the order of two
-//     surviving changes is kept, because both end in the same block;
+//   - any subset of the writes to a file since its last sync, in any order, cut at sectors;
+//   - a file size between the durable size and the end of the farthest such write. Where no write survived,
+//     the file contains zeros or garbage;
+//   - any subset of the changes to a directory since its last sync, applied in their original order. A rename
+//     survives as one step. A journaling file system permits less, because it keeps a prefix of the changes.
+//     The subset also covers file systems without a journal, which write directory blocks one by one. The
+//     order of two surviving changes is kept, because both are in the same block;
 //   - names without contents: a new name may refer to a file whose bytes are lost.
 
 package enum Crash: Hashable, Sendable, CustomStringConvertible {
@@ -78,7 +78,7 @@ extension DiskImage.File {
 }
 
 extension PagedBytes {
-  /// Extends the file with unwritten space: zeros, garbage, or the old bytes of another file.
+  /// Extends the file with space that was never written: zeros, garbage, or the old bytes of another file.
   fileprivate mutating func fill(
     to newSize: Int, _ random: inout SeededRandom, others: [DiskImage.File]
   ) {

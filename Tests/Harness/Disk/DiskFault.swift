@@ -2,7 +2,8 @@
 
 import Libc
 
-/// A failed sync follows F4, unless it was interrupted: the bytes that it had to write are lost.
+/// The kinds of faults. A failed sync loses the bytes that it had to write (F4), unless the sync was
+/// interrupted.
 package enum DiskFault: String, CaseIterable, Sendable {
   /// The call transfers only a part of the bytes.
   case short
@@ -54,7 +55,7 @@ package struct FaultPlan: Sendable, CustomStringConvertible {
   /// Whether every later call that the fault can strike fails, too. A sticky interruption strikes every
   /// other call, because otherwise a retry loop would never end.
   package var isSticky: Bool
-  /// How many times it has struck.
+  /// The number of times that the fault has struck.
   package private(set) var count = 0
   private var skipsNext = false
 
@@ -67,7 +68,7 @@ package struct FaultPlan: Sendable, CustomStringConvertible {
   /// Whether the fault can still strike.
   package var isActive: Bool { isSticky || count == 0 }
 
-  /// Whether this call fails; must be asked once for each call.
+  /// Returns whether this call fails. Must be called exactly once for each disk call.
   mutating func strikes(_ operation: DiskOperation, number: Int) -> Bool {
     guard isActive, number >= self.operation, fault.strikes(operation) else { return false }
     if skipsNext {

@@ -28,10 +28,10 @@ package struct DiskImage: Sendable {
     var live = PagedBytes()
     var durable = PagedBytes()
     var pending: [PendingWrite] = []
-    /// Whether a sync failed, so that `live` shows bytes that no sync will write.
+    /// Whether a sync has failed. If so, `live` may contain bytes that no later sync writes.
     var hasDropped = false
 
-    /// The durable bytes after a successful sync.
+    /// The bytes that would be durable after a successful sync.
     var synced: PagedBytes {
       guard hasDropped else { return live }
       return pending.reduce(into: durable) { $0.take($1.range, from: $1.after) }
@@ -66,7 +66,7 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// A change of a directory, which is atomic: a rename removes the old name and adds the new one in one
+  /// An atomic change of a directory. For example, a rename removes the old name and adds the new name in one
   /// step.
   enum NameChange: Sendable {
     case add(String, Entry)
@@ -90,7 +90,8 @@ package struct DiskImage: Sendable {
 
   var files: [File] = []
   var directories = [Directory()]
-  /// The lock files that a living process holds, each with the number of the lock operation.
+  /// The locks that a living process holds, by file number. The value is the number of the lock operation. A
+  /// lock on a directory has the complement of the directory's number.
   var locked: [Int: Int] = [:]
   private var locksTaken = 0
   /// Increases with every change of `live`, `durable` or `pending`.
@@ -144,8 +145,8 @@ package struct DiskImage: Sendable {
     directories[directory].sync()
   }
 
-  /// A failed sync: some of the pending bytes are written and the others are dropped, but reads still
-  /// show them.
+  /// Applies a failed sync. Some of the pending bytes become durable and the others are dropped, but reads
+  /// still return the dropped bytes.
   mutating func failToSyncFile(_ file: Int, _ random: inout SeededRandom) {
     guard !files[file].pending.isEmpty else { return }
     version += 1
@@ -165,7 +166,7 @@ package struct DiskImage: Sendable {
     directories[directory].pending = []
   }
 
-  /// Returns the number of the lock operation, or nil if the lock is held.
+  /// Locks the file. Returns the number of the lock operation, or nil if the lock is already held.
   mutating func lock(_ file: Int) -> Int? {
     guard locked[file] == nil else { return nil }
     locksTaken += 1
@@ -186,7 +187,7 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// Whether a power loss now would change nothing that readers see.
+  /// Whether a power loss at this point would change nothing that readers see.
   package var isAllDurable: Bool {
     files.allSatisfy { $0.pending.isEmpty && !$0.hasDropped }
       && directories.allSatisfy { $0.pending.isEmpty && $0.live == $0.durable }
@@ -205,7 +206,7 @@ package struct DiskImage: Sendable {
     return paths(in: Self.root, "").sorted()
   }
 
-  /// The size of all named files, in whole pages.
+  /// The total size of all named files, each rounded up to whole pages.
   var bytesInUse: Int {
     directories.reduce(0) { sum, directory in
       directory.live.values.reduce(sum) { sum, entry in
@@ -215,14 +216,14 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// Returns the visible bytes of a file; nil if there is none with this name.
+  /// Returns the visible bytes of the file at this path; nil if there is no such file.
   package func contents(of path: String) -> PagedBytes? {
     guard case .file(let file) = entry(at: path) else { return nil }
     return files[file].live
   }
 
-  /// Returns the ranges where `survivor` has bytes of this file that were written after `earlier` and
-  /// never synced, and that are neither zero nor previously durable.
+  /// Returns the ranges of this file that were written after `earlier` and never synced, if `survivor` has
+  /// bytes there that are neither all zero nor the durable ones.
   package func unsyncedBytes(
     of path: String, since earlier: DiskImage, survivingIn survivor: DiskImage
   ) -> [Range<Int>] {
@@ -239,7 +240,7 @@ package struct DiskImage: Sendable {
 extension DiskImage {
   // MARK: Tampering
 
-  /// Replaces or creates a file, durably, as an external program could.
+  /// Replaces or creates a file, as an external program could. The change is durable at once.
   package mutating func replace(_ path: String, with contents: PagedBytes) {
     version += 1
     if case .file(let file) = entry(at: path) {
@@ -250,7 +251,8 @@ extension DiskImage {
     }
   }
 
-  /// Replaces the path by an entry that is not a file of a store, durably.
+  /// Replaces the entry at this path with an entry that is not a file of a store. The change is durable at
+  /// once.
   package mutating func plant(_ kind: EntryKind, at path: String) {
     version += 1
     switch kind {
@@ -264,7 +266,7 @@ extension DiskImage {
     }
   }
 
-  /// Returns the kind of the entry with this name; nil if there is none.
+  /// Returns the kind of the entry at this path; nil if there is no entry.
   package func kind(of path: String) -> EntryKind? { entry(at: path)?.kind }
 
   package mutating func delete(_ path: String) {

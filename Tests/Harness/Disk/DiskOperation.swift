@@ -1,4 +1,4 @@
-// The calls that a simulated disk serves, which crash points, faults and traces refer to.
+// The calls that a simulated disk serves. Crash points, faults and traces refer to these calls.
 
 package enum DiskOperation: String, CaseIterable, Sendable {
   case makeDirectory, openDirectory, list, durability, lock

@@ -1,4 +1,4 @@
-// A file's bytes in copy-on-write pages, so that an image of a disk costs only its changes.
+// A file's bytes in copy-on-write pages, so that an image of a disk takes memory only for changed pages.
 
 import Libc
 
@@ -19,7 +19,7 @@ package struct PagedBytes: Sendable, Equatable {
 
   package var bytes: [UInt8] { bytes(in: 0..<size) }
 
-  /// Returns the existing bytes of `range`.
+  /// Returns the bytes in the part of `range` that exists.
   package func bytes(in range: Range<Int>) -> [UInt8] {
     // Empty arrays share storage across the process, and initializing it would count as a data race.
     guard !range.isEmpty else { return [] }

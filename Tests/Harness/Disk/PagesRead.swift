@@ -1,6 +1,7 @@
-// Counts the reads that would wait for the disk with a cold page cache. Prefetched pages arrive together.
+// Counts the reads that would wait for the disk with a cold page cache. A read that waits also brings all
+// pages into the cache that were prefetched before.
 
-/// A page cache that keeps each page once it was read.
+/// A page cache that keeps every page after its first read.
 struct PagesRead {
   private struct Page: Hashable {
     let file: String

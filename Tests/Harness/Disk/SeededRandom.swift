@@ -12,7 +12,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     state = (next(), next(), next(), next())
   }
 
-  /// Derives the seed of a part, so that each part can be reproduced alone.
+  /// Derives the seed of one part of a run, so that this part can be reproduced alone.
   package static func seed(_ seed: UInt64, _ parts: UInt64...) -> UInt64 {
     parts.reduce(mixed(seed)) { mixed($0 ^ mixed($1 &+ 0x9E37_79B9_7F4A_7C15)) }
   }

@@ -4,9 +4,10 @@ package import ByteStore
 import Libc
 
 extension SimulatedDisk: FileSystem {
-  /// Creates missing directories of the path, and syncs each parent in any case, because an earlier call
-  /// may have died between creation and sync. If the sync fails, an empty directory is removed, so that
-  /// the next call creates it again instead of relying on a name that the failed sync dropped (F4).
+  /// Creates all missing directories of the path. Also syncs the parents of directories that exist, because
+  /// an earlier call may have died between the creation and the sync. If a sync fails, the directory is
+  /// removed if it is empty. The next call then creates the directory again, instead of relying on a name
+  /// that the failed sync dropped (F4).
   package func createDirectory(_ path: String) throws(SystemFailure) {
     var parent = "/"
     for name in path.split(separator: "/").map(String.init) {
@@ -95,7 +96,7 @@ private final class SimulatedDirectory: OpenDirectory {
     try disk.perform(
       .rename, path(of: name), .name(newName),
       failing: { state, fault in
-        // The caller of a failed rename does not know whether it took place.
+        // If a rename fails, its caller does not know whether the rename took place.
         guard fault == .inputOutput, state.random.oneIn(2) else { return }
         try? rename(name, to: newName, &state)
       },
@@ -161,7 +162,8 @@ private final class SimulatedDirectory: OpenDirectory {
       if state.image.locked[~directory] == nil, let kind = entry?.kind, kind != .file {
         throw SystemFailure(.lock, path, EINVAL, kind)
       }
-      // The lock of the directory itself, which has no file number, for openers that may not create a file.
+      // Every lock is a lock on the directory itself, because some openers may not create a file. A directory
+      // has no file number, so `~directory` identifies the lock.
       guard let holding = state.image.lock(~directory) else { return .held(by: nil) }
       if access == .readAndWrite, let name, entry == nil {
         _ = state.image.addFile(name, in: directory)

@@ -1,20 +1,20 @@
 // An in-memory disk that loses unsynced bytes and injects faults (docs/reliability.md, T2).
 //
-// Every call has three steps: record the disk before the call, so that each call is a crash point; ask
-// the fault plan; execute the call or fail. The run after a crash uses a new disk created from an image,
-// so the dead process's open files are unreachable.
+// Every call has three steps: record the disk before the call, so that each call is a crash point; consult
+// the fault plan; execute the call or fail. The run after a crash uses a new disk that is created from an
+// image. The files that the dead process had open are therefore unreachable.
 
 package import ByteStore
 import Libc
 
-/// Usable from any thread. Equal images, seeds and calls give equal answers and traces.
+/// Usable from any thread. The same image, seed and calls always give the same results and traces.
 package final class SimulatedDisk: Sendable {
   package struct Options: Sendable {
     package var seed: UInt64 = 0
     package var fault: FaultPlan?
-    /// Whether some reads and writes transfer only a part, without a fault.
+    /// Whether some reads and writes transfer only a part of the bytes even without a fault.
     package var shortensTransfers = false
-    /// The reported file system, and those mounted below given directories.
+    /// The file system that is reported for all directories, except those below `mounts`.
     package var durability = DurabilityReport(fileSystem: "simulated", medium: .device, sync: .fdatasync)
     package var mounts: [String: DurabilityReport] = [:]
     package var recordsTrace = false
@@ -22,12 +22,13 @@ package final class SimulatedDisk: Sendable {
     package var unreadable: Unreadable?
     /// A write that the device stores incorrectly without reporting it.
     package var garbling: Garbling?
-    /// The capacity for all named files in whole pages. Beyond it, writes are short and then fail, and no
-    /// file can be created.
+    /// The capacity of the disk, in which every named file counts with whole pages. A write that exceeds the
+    /// capacity transfers only the part that fits, and fails if nothing fits. On a full disk no file can be
+    /// created.
     package var capacity: Int?
     /// Whether to keep the disk before every call.
     package var recordsHistory = false
-    /// More calls than this mean that the caller loops.
+    /// The maximum number of calls. A caller that exceeds this number is in an endless loop.
     package var operationsMax = 1_000_000
 
     package init() {}
@@ -52,9 +53,9 @@ package final class SimulatedDisk: Sendable {
   }
 
   package struct Garbling: Sendable {
-    /// A part of the file's path.
+    /// A part of the path of the files to garble.
     package var name: String
-    /// The number of the write to such files, from 0.
+    /// The number of the write to garble, counted from 0 among the writes to such files.
     package var number: Int
     /// The number of the flipped bit within that write, modulo its size.
     package var bit: Int
@@ -132,7 +133,8 @@ package final class SimulatedDisk: Sendable {
   /// Replaces the fault plan from now on.
   package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
 
-  /// Fails the next call that `fault` can strike, or all of them from then on.
+  /// Fails the next call that `fault` can strike and, if `isSticky` is true, all later calls that it can
+  /// strike.
   package func failNext(_ fault: DiskFault, isSticky: Bool = false) {
     state.withLock { state in
       state.fault = FaultPlan(fault, at: state.counters.operations, isSticky: isSticky)
@@ -142,8 +144,9 @@ package final class SimulatedDisk: Sendable {
   /// Whether the fault can still strike.
   package var hasFaultAhead: Bool { state.withLock { $0.fault?.isActive ?? false } }
 
-  /// Runs `action` once before the next file sync, on its thread. Nil removes an action that has not run;
-  /// otherwise the disk retains it, with all objects that it refers to.
+  /// Runs `action` once before the next file sync, on the thread that calls the sync. Passing nil removes an
+  /// action that has not run yet. Until an action has run or was removed, the disk retains it and all objects
+  /// that it refers to.
   package func beforeNextSync(_ action: (@Sendable () -> Void)?) {
     // The old action is released outside the lock, because it may hold the last reference to a store,
     // whose deinitializer releases a lock on this disk.
@@ -159,8 +162,8 @@ package final class SimulatedDisk: Sendable {
 
   // MARK: Calls
 
-  /// Executes one call. `failing` applies the effect of a failed call; `body` receives whether to
-  /// transfer only a part.
+  /// Executes one call. `failing` applies the effects that a failed call may still have. `body` executes a
+  /// call that does not fail, and is passed whether to transfer only a part of the bytes.
   func perform<Result>(
     _ operation: DiskOperation, _ path: String, _ detail: TraceEntry.Detail = .none,
     failing: (inout State, DiskFault) -> Void = { _, _ in },
@@ -185,8 +188,8 @@ package final class SimulatedDisk: Sendable {
     }
   }
 
-  /// Returns how many of `count` bytes at `offset` of a file fit on the disk. Zero is a failure and
-  /// counts as a fault.
+  /// Returns how many of `count` bytes at `offset` of a file fit on the disk. If none fit, throws an error,
+  /// which counts as a fault.
   func room(
     for count: Int, at offset: Int, ofFile file: Int, _ path: String, _ state: inout State
   ) throws(SystemFailure) -> Int {
@@ -209,7 +212,7 @@ package final class SimulatedDisk: Sendable {
     throw SystemFailure(.create, path, ENOSPC)
   }
 
-  /// Garbles a write to a file after the fact, without an error for the caller.
+  /// Flips a bit of a completed write if this is the write to garble. The caller of the write gets no error.
   func garble(_ path: String, _ range: Range<Int>, ofFile file: Int, _ state: inout State) {
     guard let garbling = state.garbling, path.contains(garbling.name), !range.isEmpty else { return }
     guard garbling.number == 0 else {
@@ -223,7 +226,7 @@ package final class SimulatedDisk: Sendable {
     [byte].withUnsafeBytes { state.image.write($0, at: place, in: file) }
   }
 
-  /// Accesses the disk's state, which is no call and cannot fail.
+  /// Accesses the state of the disk. The access does not count as a disk call and cannot fail.
   func withState<Result>(_ body: (inout State) -> Result) -> Result { state.withLock { body(&$0) } }
 
   private func begin(_ operation: DiskOperation, _ state: inout State) -> DiskFault? {
@@ -259,7 +262,7 @@ package final class SimulatedDisk: Sendable {
 }
 
 extension SystemFailure {
-  /// Names the call as the real file system does.
+  /// Creates a failure that names the call as the real file system does.
   init(_ operation: DiskOperation, _ path: String, _ code: Int32, _ found: EntryKind? = nil) {
     let name =
       switch operation {

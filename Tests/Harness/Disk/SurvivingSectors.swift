@@ -1,7 +1,8 @@
-// The sectors of unsynced writes that reach the medium in a power loss, and their order.
+// The sectors of unsynced writes that reach the medium despite a power loss, and the order in which they
+// reach it.
 
-/// A random subset of writes, cut at sectors. For each write it contains nothing, everything, a prefix as
-/// in an interrupted write, or randomly chosen sectors.
+/// A random subset of writes, cut at sectors. For each write, the subset contains nothing, the whole write, a
+/// prefix as after an interruption, or randomly chosen sectors.
 struct SurvivingSectors {
   static let sectorBytes = 512
 

@@ -1,8 +1,9 @@
-// A real directory for tests, which is removed afterwards.
+// A real directory for tests, which is removed after the test.
 
 import Foundation
 
-/// A path in the temporary directory that does not exist yet. What is there goes with this object.
+/// A path in the temporary directory that does not exist yet. The file or directory at this path is removed
+/// when this object is released.
 package final class TemporaryDirectory {
   package let path: String
 
@@ -28,7 +29,7 @@ package final class TemporaryDirectory {
     try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
   }
 
-  /// Every file and its bytes.
+  /// Returns the bytes of every file in the directory, by file name.
   package func contents() throws -> [String: [UInt8]] {
     try Dictionary(uniqueKeysWithValues: names.map { ($0, try read($0)) })
   }

@@ -5,11 +5,12 @@ import Libc
 
 package final class WatchedFileSystem: FileSystem {
   package struct Counters: Sendable {
-    /// By the file name before the number: log, segment, checkpoint, MANIFEST, SPARE.
+    /// The numbers of bytes written, by the part of the file name before the number: log, segment,
+    /// checkpoint, MANIFEST, SPARE.
     package var bytesWritten: [String: UInt64] = [:]
     package var syncs = 0
-    /// The number of reads since `countWaits()` that would wait for the disk if the page cache was empty
-    /// then.
+    /// The number of reads since `countWaits()` that would have waited for the disk if the page cache had
+    /// been empty at that call.
     package var waitsForReads = 0
 
     package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
@@ -19,7 +20,7 @@ package final class WatchedFileSystem: FileSystem {
     var counters = Counters()
     /// Nil unless waits are counted.
     var pages: PagesRead?
-    /// The time in syncs of each thread.
+    /// The total time that each thread has spent in syncs.
     var timeInSyncs: [UInt: Duration] = [:]
     var blocking = BlockingCalls()
     var beforeNextRead: (@Sendable () -> Void)?
@@ -42,12 +43,12 @@ package final class WatchedFileSystem: FileSystem {
   /// Starts counting waits, which takes memory for each page that is read.
   package func countWaits() { state.withLock { $0.pages = PagesRead() } }
 
-  /// Runs `action` once before the next read of a file, on its thread.
+  /// Runs `action` once before the next read of a file, on the reading thread.
   package func beforeNextRead(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeNextRead = action }
   }
 
-  /// Runs `action` once before the next directory listing, on its thread.
+  /// Runs `action` once before the next directory listing, on the listing thread.
   package func beforeNextNames(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeNextNames = action }
   }
@@ -84,17 +85,17 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.timeInSyncs[Self.thisThread, default: .zero] }
   }
 
-  /// Counts the writes and syncs of the calling thread as calls that commits wait for, from now on.
+  /// From now on, counts the writes and syncs of the calling thread as calls that commits wait for.
   package func followThisThread() { state.withLock { $0.blocking.follow(Self.thisThread) } }
 
-  /// Returns the calls that a commit within that time may have waited for (`BlockingCalls`).
+  /// Returns the calls that may have delayed a commit that ran from `start` to `end` (`BlockingCalls`).
   package func blocked(
     since start: ContinuousClock.Instant, until end: ContinuousClock.Instant
   ) -> BlockedTime {
     state.withLock { $0.blocking.ended(since: start, until: end) }
   }
 
-  /// Names a file, which may begin a rotation.
+  /// Runs `body`, which gives a file a name. This call may begin a rotation.
   fileprivate func name<Result>(
     _ kind: String, isManifestInPlace: Bool = false, _ body: () throws(SystemFailure) -> Result
   ) throws(SystemFailure) -> Result {

@@ -1,6 +1,7 @@
-// Fuzzes the files of contents: a pack, and a file of one content, with or without corrected checksums.
+// Fuzzes the files that hold the bytes of contents: a pack, and a file with a single content. The checksums
+// are either corrected or left wrong.
 //
-// Whatever the files contain, a read must return the content whose digest is in the record, or an error
+// Whatever the files contain, a read must return the content whose digest is in the record, or throw an error
 // that names the file.
 
 internal import ByteStore
@@ -47,7 +48,7 @@ struct BlobTarget: FuzzTarget {
     return options
   }
 
-  /// The first byte selects the file, and whether its checksums are corrected.
+  /// In each input, the first byte selects the file and whether the checksums of the file are corrected.
   var seeds: [[UInt8]] {
     paths.indices.flatMap { index in
       [UInt8(2 * index), UInt8(2 * index + 1)].map { [$0] + (image.contents(of: paths[index])?.bytes ?? []) }
@@ -123,8 +124,8 @@ struct BlobTarget: FuzzTarget {
   }
 }
 
-/// Fuzzes `check` and `salvage` with any file of a store. Each must end with a report or a typed error,
-/// and a salvaged store must work.
+/// Fuzzes `check` and `salvage` with a forged version of any file of a store. Both operations must end with a
+/// report or a typed error, and a salvaged store must work.
 struct SalvageTarget: FuzzTarget {
   static let name = "salvage"
   private static let bytesMax = 48 << 10
@@ -136,7 +137,8 @@ struct SalvageTarget: FuzzTarget {
     paths = [SampleStore.manifest] + store.paths("log") + store.paths("segment") + store.paths("checkpoint")
   }
 
-  /// The first byte selects the file, and whether the checksum of a manifest is corrected.
+  /// In each input, the first byte selects the file and, if the file is a manifest, whether its checksum is
+  /// corrected.
   var seeds: [[UInt8]] {
     paths.enumerated().map { [UInt8($0.offset)] + store.bytes(of: $0.element).prefix(Self.bytesMax) }
   }
@@ -174,7 +176,7 @@ struct SalvageTarget: FuzzTarget {
       try salvaged.flush()
       try salvaged.close()
     } catch {
-      // A forged manifest may leave no number for another file.
+      // A forged manifest may use up all file numbers, so that the store cannot create another file.
       if case .system(let failure) = error, failure.operation.hasPrefix("numbering") {
         return answers.joined(separator: "; ")
       }

@@ -67,16 +67,18 @@ struct CheckpointTarget: FuzzTarget {
 struct ForgedCheckpoint {
   enum Change: UInt8 {
     case set, copy, exclusiveOr, add
-    /// Like the changes above, at a word that is not zero.
+    /// Like the changes in the first line, but applied to a word that is not zero.
     case setUsed, setUsedLow, setUsedHigh, copyUsed
     case header
     case insertPage, removePage
     case zeroPage
-    /// Fills a page with the maximum number of slots, which have equal leading bits.
+    /// Fills a page up to the maximum number of slots. The added slots have the same leading bits as an
+    /// existing slot.
     case fillPage
   }
 
-  /// Number, log length, sequence, stamp, keys, ordinals, depth, number of regions, pages of two regions.
+  /// The offsets and sizes of header fields: number, log length, sequence, stamp, keys, ordinals, depth,
+  /// number of regions, and the page counts of two regions.
   static let fields = [
     (48, 8), (88, 8), (96, 8), (104, 8), (112, 8), (120, 8), (128, 4), (12, 4), (144, 8), (160, 8),
   ]
@@ -162,7 +164,7 @@ struct ForgedCheckpoint {
     update(region, used[number % used.count], body)
   }
 
-  /// Copies to the first free words, so that nothing is overwritten.
+  /// Copies a word that is not zero to the first word that is zero, so that nothing is overwritten.
   private mutating func copyUsed(to region: Int, _ word: Int, from source: Int, _ number: Int) {
     let source = source % regions.count
     let used = used(source)
@@ -214,7 +216,7 @@ struct ForgedCheckpoint {
     }
   }
 
-  /// A page, identified by its region.
+  /// A page, identified by its region and its position in the region.
   struct Page {
     let region: Int
     let page: Int

@@ -2,8 +2,10 @@
 //
 // All checksums are valid.
 //
-//   input := place:u8 bytes      the value of a key, by its position among all keys; higher positions are
-//                                payloads of pages of an index or of the index catalog
+//   input := place:u8 bytes
+//
+// The bytes replace the value of a key, which `place` selects by its position among all keys. Higher
+// positions select pages of an index or of the index catalog, whose payload the bytes replace.
 
 internal import ByteStore
 internal import DocumentStore
@@ -40,7 +42,7 @@ struct DocumentsTarget: FuzzTarget {
     let made = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
     guard let made else { return "too large" }
     let answer = DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
-    // The open failed early, so nothing was tested.
+    // If the open fails because the store is locked, nothing was tested.
     guard !answer.contains("in use by another opener") else {
       throw FuzzFinding("the store of the sample is still locked")
     }
@@ -56,8 +58,8 @@ struct DocumentsTarget: FuzzTarget {
     return options
   }
 
-  /// Creates a store with indexes, a consumer that has not read everything, a time to live, long keys and
-  /// nested names. All commits but the last ones are flushed.
+  /// Creates a store with indexes, a consumer that has not read everything, a time to live, long index keys
+  /// and nested documents. All commits except the last one are flushed.
   private static func sample(_ seed: UInt64) throws(DocumentStoreError) -> DiskImage {
     let disk = SimulatedDisk()
     let store = try DocumentStore.open(directory, options: options(), platform: disk.platform(seed: seed))
@@ -114,7 +116,8 @@ struct DocumentsTarget: FuzzTarget {
     return (try ByteStore.open(directory, options: options, platform: disk.platform(seed: seed)), disk)
   }
 
-  /// Returns the disk after a valid commit of the forged value; nil if no commit can hold it.
+  /// Returns the disk after a valid commit of the forged value; nil if the commit fails, for example because
+  /// the value is too large.
   private func image(with value: [UInt8], at place: Int) -> DiskImage? {
     do throws(ByteStoreError) {
       let (store, disk) = try Self.open(image, seed)
@@ -122,7 +125,7 @@ struct DocumentsTarget: FuzzTarget {
       var batch = Batch(stamp: store.lastStamp &+ 1)
       try batch.put(value, for: entries[place].key)
       try store.commit(batch)
-      // Releases the lock of the writing process.
+      // The kill releases the lock of the process that wrote the value.
       return disk.image.after(.kill)
     } catch {
       return nil
@@ -138,8 +141,7 @@ struct DocumentsTarget: FuzzTarget {
   }
 }
 
-/// Runs typical operations on a document store. Each may return a result or throw a store error, and
-/// nothing else.
+/// Runs typical operations on a document store. Each operation must return a result or throw a store error.
 struct DocumentsExercise {
   private var answers: [String] = []
 

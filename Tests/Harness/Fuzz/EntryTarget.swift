@@ -1,8 +1,10 @@
-// Fuzzes one segment entry, in a page with a valid checksum, at a location in the key directory.
+// Fuzzes one segment entry. The page that contains the entry has a valid checksum, and the key directory
+// refers to the entry.
 //
 //   input := flags:u8 plainBytes:u32 stored
 //
-// Flag 1 marks the entry as compressed. The store must decode it like an independent decoder.
+// Flag 1 marks the entry as compressed. The store must decode the entry exactly as an independent decoder
+// does.
 
 internal import ByteStore
 
@@ -47,7 +49,7 @@ struct EntryTarget: FuzzTarget {
     }
   }
 
-  /// The entries of the first page, and two uncompressed ones.
+  /// Two uncompressed entries, and the entries of the first page.
   var seeds: [[UInt8]] {
     var seeds: [[UInt8]] = [[0, 3, 0, 0, 0, 1, 65, 66], [0, 0, 0, 0, 0]]
     let page = Array(segment[dataStart..<dataStart + 8184])
@@ -97,7 +99,7 @@ struct EntryTarget: FuzzTarget {
     return image
   }
 
-  /// Returns nil if the entry is refused.
+  /// Returns the first entry, or nil if the store refuses it.
   private func firstEntry(
     of image: DiskImage
   ) throws(FuzzFinding) -> (key: [UInt8], value: [UInt8])? {
@@ -124,8 +126,8 @@ struct EntryTarget: FuzzTarget {
   }
 }
 
-/// A decoder of the LZ4 block format, written from its specification. Slow, and independent of the
-/// engine's decoder.
+/// A decoder of the LZ4 block format, written from the specification of the format. The decoder is slow, but
+/// independent of the engine's decoder.
 enum ReferenceLZ4 {
   static func decode(_ block: [UInt8], plainBytes: Int, _ dictionary: [UInt8]) -> [UInt8]? {
     var output = dictionary

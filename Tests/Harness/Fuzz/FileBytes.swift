@@ -1,4 +1,4 @@
-// Access to integers and checksums in file bytes, for forging files.
+// Access to integers and checksums in the bytes of a file, which forging a file requires.
 
 internal import ByteStore
 
@@ -19,14 +19,14 @@ extension [UInt8] {
     replaceSubrange(offset..<offset + bytes.count, with: bytes)
   }
 
-  /// Returns the checksum of a range at `offset` of the file `id`.
+  /// Returns the checksum of a range that is stored at `offset` of the file `id`.
   func checksum(of range: Range<Int>, file id: RandomID, offset: UInt64) -> UInt32 {
     var checksum = Checksum(file: id, offset: offset)
     checksum.update(rawSpan.extracting(range))
     return checksum.value
   }
 
-  /// Returns the checksum of a header, which is always at the start.
+  /// Returns the checksum of a header, which is always at the start of the file.
   func checksum(ofHeader range: Range<Int>) -> UInt32 {
     var checksum = Checksum()
     checksum.update(rawSpan.extracting(range))
@@ -49,14 +49,14 @@ enum ForgedManifest {
     return bytes
   }
 
-  /// Returns the manifest with another size of the checkpoint's file.
+  /// Returns the manifest with another recorded size of the checkpoint file.
   static func withCheckpoint(of size: Int, _ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     bytes.set(UInt64(size), at: bytes.count - 12)
     return withCorrectChecksums(bytes)
   }
 
-  /// Returns the manifest with other counts for the segment with this id.
+  /// Returns the manifest with another page count and file size for the segment with this id.
   static func withSegment(_ id: RandomID, pages: UInt32, size: Int, _ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     let first = headBytes + logBytes * Int(bytes.word32(at: 12))

@@ -1,15 +1,15 @@
-// In-process mutation fuzzing (docs/reliability.md, T6). Inputs with new answers join the corpus.
+// In-process mutation fuzzing (docs/reliability.md, T6). An input with a new outcome is added to the corpus.
 //
-// The corpus starts with the inputs that a folder keeps.
+// The corpus starts with the seeds of the target and the inputs that are stored in a folder.
 
 package struct FuzzCampaign {
   package struct Summary: Sendable {
     package var inputs = 0
-    /// The distinct answers with their counts.
+    /// The distinct outcomes, and how many inputs had each.
     package var answers: [String: Int] = [:]
     package var finding: String?
     package var findingInput: [UInt8]?
-    /// The inputs that were the first with their answer.
+    /// The inputs that were the first to have their outcome.
     package var kept: [[UInt8]] = []
   }
 
@@ -53,7 +53,8 @@ package struct FuzzCampaign {
 }
 
 extension String {
-  /// Removes words with digits: an answer counts as new if its text differs, not if a count or an id does.
+  /// Removes words with digits. An outcome therefore counts as new only if its text differs, and not if only
+  /// a count or an id differs.
   var withoutNumbers: String {
     split(separator: " ").filter { !$0.contains(where: \.isNumber) }.joined(separator: " ")
   }

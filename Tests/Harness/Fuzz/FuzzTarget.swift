@@ -16,7 +16,8 @@ package struct FuzzFinding: Error, CustomStringConvertible {
   package init(_ description: String) { self.description = description }
 }
 
-/// Mutates inputs, randomly as decay would, and with values that an attacker would choose.
+/// Mutates inputs, both at random, as decay of the medium would, and with values that an attacker would
+/// choose.
 struct ByteMutator {
   var random: SeededRandom
 
@@ -48,7 +49,7 @@ struct ByteMutator {
     }
   }
 
-  /// Overwrites a length or a count with an extreme value.
+  /// Overwrites a few bytes with an extreme value of a length or a count.
   private mutating func overwrite(_ bytes: inout [UInt8], _ at: Int) {
     let word = Self.interesting[random.below(Self.interesting.count)]
     for index in 0..<[1, 2, 4, 8][random.below(4)] where at + index < bytes.count {

@@ -25,7 +25,7 @@ struct RecordTarget: FuzzTarget {
     seeds = documents.flatMap { [$0.record, $0.record(shapes: Self.shapes)] }
   }
 
-  /// The shapes of the maps below.
+  /// The shapes of the maps in the seeds.
   private static let shapes = [
     [
       "array", "boolean", "bytes", "double", "geoPoint", "integer", "map", "null", "reference", "string",

@@ -50,8 +50,8 @@ struct SampleStore {
     }
   }
 
-  /// Creates a store with enough keys for several key directory pages of each kind. It has no log, so that
-  /// everything depends on the checkpoint.
+  /// Creates a store with enough keys for several pages of each kind in the key directory. The store has no
+  /// log, so that all its contents depend on the checkpoint.
   static func wide(seed: UInt64) -> SampleStore {
     SampleStore(seed: seed, compactsAfterwards: true) { history, _ throws(ByteStoreError) in
       try history.commit((0..<1200).map { .put(key: key($0), value: [UInt8(truncatingIfNeeded: $0)]) })
@@ -63,7 +63,7 @@ struct SampleStore {
 
   static func key(_ number: Int) -> [UInt8] { Array("key\(number)".utf8) }
 
-  /// Half of the value is compressible.
+  /// Returns a value of which about half is compressible.
   private static func value(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
     Array(repeatElement("value of \(number % 5), ", count: 12).joined().utf8)
       + random.bytes(random.below(300))
@@ -126,7 +126,7 @@ struct SampleStore {
 
   func bytes(of path: String) -> [UInt8] { image.contents(of: path)?.bytes ?? [] }
 
-  /// Returns the files of a kind, for instance "segment".
+  /// Returns the paths of all files of a kind, for instance "segment".
   func paths(_ kind: String) -> [String] { image.paths.filter { $0.contains("/\(kind)-") } }
 
   func image(with bytes: [UInt8], in path: String) -> DiskImage {

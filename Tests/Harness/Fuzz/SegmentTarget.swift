@@ -1,10 +1,12 @@
-// Fuzzes segments. An input is a list of changes to a valid one:
+// Fuzzes segments. An input is a list of changes to a valid segment:
 //
 //   input  := flags:u8 change*
+//
 //   change := page:u8 offset:u16 how:u8 byte{how & 15}
 //
-// Flag 1 corrects the checksums, flag 2 makes the manifest agree with the header; the other flags select
-// the segment. A high half of `how` of 14 truncates the file there, and 15 zeroes the rest of the page.
+// Flag 1 corrects the checksums, flag 2 makes the manifest agree with the header; the other flags select the
+// segment. The upper four bits of `how` select the kind of change: 14 truncates the file at the offset, 15
+// zeroes the rest of the page, and any other number overwrites bytes.
 
 internal import ByteStore
 
@@ -77,7 +79,7 @@ enum ForgedSegment {
   static let pageBytes = 8192
   static let headerBytes = 160
 
-  /// Corrects every checksum, whatever the header says.
+  /// Corrects every checksum, even if fields of the header are forged.
   static func withCorrectChecksums(_ segment: [UInt8], id: RandomID) -> [UInt8] {
     guard segment.count >= pageBytes else { return segment }
     var bytes = segment

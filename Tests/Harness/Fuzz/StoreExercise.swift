@@ -1,12 +1,12 @@
-// Runs typical operations on a damaged store. Each must return a result or throw a store error.
+// Runs typical operations on a damaged store. Each operation must return a result or throw a store error.
 //
-// A trap, an endless loop, or a wrong result that a checksum could detect is a failure.
+// A trap, an endless loop, or a wrong result that a checksum could have detected is a failure.
 
 internal import ByteStore
 
 struct StoreExercise {
   enum Trust {
-    /// Checksums were not changed, so every read is correct or refused.
+    /// Checksums were not changed, so every read must either return the correct value or fail.
     case checksums
     /// Checksums were forged, so any result is acceptable.
     case nothing
@@ -55,8 +55,8 @@ struct StoreExercise {
       opened = try ByteStore.open(SampleStore.directory, options: SampleStore.options, platform: platform)
     }
     guard let store = opened, trust == .checksums else { return opened }
-    // Bytes that no later frame confirms may look like an unfinished commit. The report names this
-    // damage, and the remaining checks are skipped.
+    // Bytes at the end of the log that no later frame confirms may look like an unfinished commit. The report
+    // lists such damage as a loss, and the remaining checks are skipped.
     guard store.recoveryReport.losses.isEmpty else { return nil }
     try step("check") { () throws(ByteStoreError) in try store.checkInvariants() }
     return store
@@ -64,7 +64,7 @@ struct StoreExercise {
 
   private mutating func readAll(_ store: ByteStore) throws(FuzzFinding) {
     var refusals = 0
-    // Reads a sample of many keys.
+    // If the store has many keys, reads only a sample of them.
     let step = contents.count / Self.readsMax + 1
     let keys = contents.keys.sorted { $0.lexicographicallyPrecedes($1) }
     for key in stride(from: 0, to: keys.count, by: step).map({ keys[$0] }) {
@@ -99,7 +99,8 @@ struct StoreExercise {
     if trust == .checksums, let wrong { throw FuzzFinding("\(name(wrong)) is handed over wrongly") }
   }
 
-  /// Adds and removes keys, in one commit and in single ones; changes one, and removes and restores one.
+  /// Adds and removes keys, both in one commit and in single commits. Also changes a key, and removes a key
+  /// and puts it again.
   private mutating func commit(to store: ByteStore) throws(FuzzFinding) {
     let keys = contents.keys.sorted { $0.lexicographicallyPrecedes($1) }
     let round = UInt8(truncatingIfNeeded: contents.count)
@@ -141,7 +142,7 @@ struct StoreExercise {
     }
   }
 
-  /// The disk has no faults, so every error must blame the bytes.
+  /// The disk has no faults, so every error must name the damaged bytes as its cause.
   private func check(_ error: ByteStoreError) throws(FuzzFinding) {
     switch error {
     case .corrupted, .foreignFile, .newerFormat, .notAStore, .noStore, .tooLarge: return

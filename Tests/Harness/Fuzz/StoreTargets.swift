@@ -3,8 +3,8 @@
 internal import ByteStore
 
 extension SampleStore {
-  /// Opens the store with other bytes in one file. If it opens, it must accept a commit and return all
-  /// contents after another open.
+  /// Opens the store with other bytes in one file. If the open succeeds, the store must accept a commit, and
+  /// a second open must show that commit and all other contents.
   func open(with bytes: [UInt8], in path: String) throws(FuzzFinding) -> String {
     let platform = SimulatedDisk(image(with: bytes, in: path)).platform(seed: seed)
     let store: ByteStore
@@ -27,7 +27,8 @@ extension SampleStore {
       else { throw ByteStoreError.closed(directory: "the second open shows another store") }
       try again.close()
     } catch {
-      // A forged manifest may leave no number for another log; reading still works.
+      // A forged manifest may use up all file numbers, so that the store cannot create another log. Reads
+      // still work.
       if case .system(let failure) = error, failure.operation == "numbering a log" {
         return "opened, without a number for a log"
       }
@@ -37,8 +38,8 @@ extension SampleStore {
   }
 }
 
-/// Fuzzes the manifest, with a corrected checksum, of a store with only a log or of one with segments and
-/// a checkpoint.
+/// Fuzzes the manifest of a store that has only a log, and that of a store with segments and a checkpoint.
+/// The checksum of each forged manifest is corrected.
 struct ManifestTarget: FuzzTarget {
   static let name = "manifest"
   private let store: SampleStore
@@ -51,7 +52,7 @@ struct ManifestTarget: FuzzTarget {
 
   var seeds: [[UInt8]] { [store, flushed].map { $0.bytes(of: SampleStore.manifest) } }
 
-  /// The store's id in the input selects the store.
+  /// The store id in the input selects which of the two stores gets the manifest.
   func run(_ input: [UInt8]) throws(FuzzFinding) -> String {
     let manifest = ForgedManifest.withCorrectChecksums(input)
     let id = Array(flushed.bytes(of: SampleStore.manifest)[16..<32])
@@ -63,7 +64,7 @@ struct ManifestTarget: FuzzTarget {
   }
 }
 
-/// Fuzzes the frames of a log, with corrected checksums of the first two.
+/// Fuzzes the frames of a log. The checksums of the first two frames are corrected.
 struct FrameTarget: FuzzTarget {
   static let name = "frame"
   private static let frameBytesMax = 1024
@@ -77,7 +78,7 @@ struct FrameTarget: FuzzTarget {
     fileID = log.id(at: 16)
   }
 
-  /// The starts of the first pages: the input is the first frame.
+  /// The starts of the first pages with frames. Each input replaces the first frame.
   var seeds: [[UInt8]] {
     stride(from: 4096, to: 4 * 4096, by: 4096).map { Array(log[$0..<$0 + Self.frameBytesMax]) }
   }

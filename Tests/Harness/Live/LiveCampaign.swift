@@ -1,10 +1,10 @@
 // Random commits from eight threads under thousands of live queries (docs/reliability.md, T5 and P13).
 //
-// Every state that a listener received must equal its query's result after one of the commits, in commit
-// order, according to a naive evaluator. After every round of eight commits this is compared for the
-// affected listeners and for ten others per commit, and every thousand commits for all listeners. The
-// campaign also has bursts of commits, listeners that are added and removed, handlers that commit and
-// listen, and dropped indexes.
+// Every state that a listener received must equal the result of its query after one of the commits, according
+// to a naive evaluator, and the states must be in commit order. After every round of eight commits, the
+// campaign checks the affected listeners and ten others per commit. Every thousand commits, it checks all
+// listeners. The campaign also has bursts of commits, listeners that are added and removed, handlers that
+// commit and listen, and dropped indexes.
 
 package import DocumentStore
 
@@ -14,7 +14,7 @@ package struct LiveCampaign {
     case removed
     case modified
     case moved
-    /// A state with several changed documents, possibly from several commits.
+    /// A state in which several documents have changed, possibly by several commits.
     case severalChanges
     case concerned
     case others

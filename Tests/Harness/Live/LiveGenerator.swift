@@ -34,7 +34,7 @@ struct LiveGenerator {
 
   private mutating func kindValue() -> StoredValue { .string("k\(random.below(100))") }
 
-  /// A value that many documents share.
+  /// Returns one of a few values, so that many documents share each value.
   private mutating func partValue() -> StoredValue { .integer(Int64(random.below(4))) }
 
   private mutating func tagValue() -> StoredValue { .integer(Int64(random.below(60))) }
@@ -96,7 +96,8 @@ struct LiveGenerator {
 
   private mutating func side() -> Cursor.Side { random.oneIn(2) ? .before : .after }
 
-  /// Adds an order by one field, two fields or the names, and cursors with up to as many values.
+  /// Adds to the query an order by one field, two fields or the names. Some queries also get cursors, with at
+  /// most one value per order.
   private mutating func ordered(_ query: StructuredQuery) throws -> StructuredQuery {
     let start = Int64(random.below(200))
     switch random.below(8) {

@@ -7,7 +7,7 @@ package import DocumentStore
 package final class LiveMirror: Sendable {
   private struct State {
     var documents: [StoredDocument] = []
-    /// The states since the last comparison.
+    /// The states that the listener received since the last comparison.
     var states: [[StoredDocument]] = []
     var isTold = false
     var compared = 0
@@ -21,7 +21,7 @@ package final class LiveMirror: Sendable {
   private let also: @Sendable () -> Void
   private let state = Locked(State())
 
-  /// The handler calls `also` after each state.
+  /// Creates a copy for a listener to `query`. The handler calls `also` after each result that it receives.
   package init(
     _ query: StructuredQuery, isSlow: Bool = false, _ also: @escaping @Sendable () -> Void = {}
   ) {
@@ -54,7 +54,8 @@ package final class LiveMirror: Sendable {
   }
 
   package func remove() {
-    // The registration retains the handler.
+    // The registration retains the handler, which retains this object. Removing the registration breaks this
+    // cycle.
     let registration = state.withLock { state in
       defer { state.registration = nil }
       return state.registration
@@ -114,8 +115,8 @@ package final class LiveMirror: Sendable {
     return nil
   }
 
-  /// Compares the states received since the last call with these results in order. Returns the
-  /// difference, or nil.
+  /// Compares the states received since the last call with `answers`, the expected results in commit order.
+  /// Returns a description of the first difference, or nil.
   package func difference(from answers: [some BidirectionalCollection<StoredDocument>]) -> String? {
     state.withLock { state in
       defer { state.states = [] }
@@ -136,7 +137,7 @@ package final class LiveMirror: Sendable {
     }
   }
 
-  /// The number of compared states.
+  /// The number of received states that were compared so far.
   package var comparedStates: Int { state.withLock { $0.compared } }
 
   private static func names(_ documents: [StoredDocument]) -> String {

@@ -4,10 +4,11 @@ import ByteStore
 import DocumentStore
 
 extension LiveRun {
-  /// The number of unaffected listeners to compare, per commit.
+  /// The number of randomly chosen listeners to compare for each commit, in addition to the affected ones.
   private static let othersPerCommit = 10
 
-  /// Returns the commits of the round in order, each with its changes.
+  /// Applies the commits of the round to the model, in commit order. Returns the changes of each commit that
+  /// has any.
   func replay() -> [[NaiveModel.Change]] {
     state.withLock { state in
       let commits = state.commits.sorted { $0.time < $1.time }
@@ -61,8 +62,8 @@ extension LiveRun {
   }
 }
 
-/// Numbers for the scopes of queries. A change outside a query's scope cannot affect it, so most queries
-/// can be skipped.
+/// Numbers the scopes of queries. A change outside the scope of a query cannot affect its result, so most
+/// queries can be skipped.
 struct LiveScopes {
   private let numbers = Locked([String: Int]())
 
@@ -80,7 +81,7 @@ struct LiveScopes {
     }
   }
 
-  /// Returns the scopes that contain one of the documents.
+  /// Returns the numbers of the scopes that contain at least one of the documents.
   func numbers(around paths: [DocumentPath]) -> Set<Int> {
     numbers.withLock { numbers in
       Set(paths.flatMap(Self.names).compactMap { numbers[$0] })

@@ -1,11 +1,11 @@
 // One run of the live query campaign: rounds of commits, each followed by a comparison.
 //
-//   1. commit     eight threads at once, and handlers that commit, remove and listen
-//   2. drain      until the queues have delivered everything
-//   3. replay     the round's commits in the order of their times in a naive model: for each affected
-//                 listener and ten others, the result after each commit (NaiveAnswer)
-//   4. compare    each received state is the result after a commit, none is older than its predecessor, and
-//                 the last one is current; all listeners every thousand commits
+//   1. Commit from eight threads at once, while handlers commit, and add and remove listeners.
+//   2. Wait until the queues have delivered everything.
+//   3. Apply the commits of the round to a naive model, in the order of their commit times. For each affected
+//      listener and ten others per commit, record the expected result after each commit (NaiveAnswer).
+//   4. Compare. Each received state must be the expected result after some commit, no state may be older than
+//      the one before it, and the last state must be current. Every thousand commits, compare all listeners.
 
 import ByteStore
 import Dispatch
@@ -18,7 +18,8 @@ final class LiveRun: Sendable {
 
   let store: DocumentStore
   let seed: UInt64
-  /// Handlers of one listener never run concurrently, even on the last queue.
+  /// The queues on which the handlers run. The last queue is concurrent, but even there the handlers of one
+  /// listener never run concurrently.
   let queues: [DispatchQueue]
   let scopes = LiveScopes()
   let state: Locked<State>
@@ -26,7 +27,7 @@ final class LiveRun: Sendable {
   struct State {
     var places: [ListenerUnderTest] = []
     var world = NaiveModel([])
-    /// The commits of this round.
+    /// The commits since the last replay.
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var summary = LiveCampaign.Summary()
   }
@@ -57,10 +58,11 @@ final class LiveRun: Sendable {
   }
 
   private func place(_ query: StructuredQuery, at number: Int) throws(DocumentStoreError) {
-    // Some handlers perform operations.
+    // The handlers of some listeners perform operations themselves.
     let acts = number % 97 == 5
     let mirror = LiveMirror(query, isSlow: number % 17 == 0) { [self] in if acts { act(number) } }
-    // Commits of this round may be in its first state, or come later.
+    // The listener's first state may already contain commits of this round, or the listener may receive them
+    // later.
     let answer = state.withLock { NaiveAnswer(query, of: $0.world) }
     state.withLock { state in
       let place = ListenerUnderTest(
@@ -144,7 +146,7 @@ final class LiveRun: Sendable {
     state.withLock { $0.commits.append((time, mutations)) }
   }
 
-  /// Replaces a listener that belongs to the task.
+  /// Replaces one of the listeners that only this task replaces.
   private func replaceListener(_ task: Int, _ world: inout LiveGenerator) throws {
     let places = state.withLock { $0.places }
     let number = world.random.below(places.count / Self.tasks) * Self.tasks + task
@@ -183,7 +185,7 @@ final class LiveRun: Sendable {
     }
   }
 
-  /// Waits until the queues have delivered everything, including the consequences.
+  /// Waits until the queues have delivered everything, including the results of commits that handlers made.
   private func drain() {
     var commits = -1
     while commits != state.withLock({ $0.commits.count }) {

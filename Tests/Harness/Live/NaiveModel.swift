@@ -2,9 +2,9 @@
 
 import DocumentStore
 
-/// The state of a document after a commit. An object, so that thousands of results share it.
+/// One version of a document after a commit. It is an object, so that thousands of results can share it.
 final class NaiveState: Sendable {
-  /// The document's number, for fast comparison instead of its path.
+  /// The document's number. Comparing numbers is faster than comparing paths.
   let number: Int
   let document: StoredDocument
 
@@ -32,7 +32,7 @@ struct NaiveModel {
     }
   }
 
-  /// The state of each document.
+  /// The current version of each document.
   var states: [NaiveState] { documents.map { path, document in NaiveState(numbers[path] ?? -1, document) } }
 
   /// Applies a commit and returns its changes.
@@ -94,15 +94,16 @@ struct NaiveModel {
   }
 }
 
-/// The result of one query after each commit, by the naive evaluator alone. Only changed documents are
-/// evaluated.
+/// The result of one query after each commit, according to the naive evaluator alone. After the first result,
+/// only changed documents are evaluated.
 struct NaiveAnswer {
   typealias Documents = LazyMapSequence<ArraySlice<NaiveState>, StoredDocument>
 
   private let evaluator: NaiveEvaluator
   private let limit: StructuredQuery.Limit?
   private var matching: [NaiveState]
-  /// The numbers of the matching documents, because most changes affect others.
+  /// The numbers of the matching documents. Most changes affect other documents and can be skipped after one
+  /// lookup.
   private var numbers: Set<Int>
   private var shown: ArraySlice<NaiveState> = []
 
@@ -118,8 +119,8 @@ struct NaiveAnswer {
 
   var documents: Documents { shown.lazy.map(\.document) }
 
-  /// Applies the changes of a commit. Returns nil if none affects a matching document, and otherwise
-  /// whether the result changed.
+  /// Applies the changes of a commit. Returns nil if no change affects a document that matches or matched.
+  /// Otherwise returns whether the result changed.
   mutating func take(_ changes: [NaiveModel.Change]) -> Bool? {
     var isConcerned = false
     for change in changes {
@@ -153,7 +154,7 @@ struct NaiveAnswer {
     numbers.insert(state.number)
   }
 
-  /// Compared by identity, because every commit creates new states.
+  /// Results are compared by the identity of their objects, because every commit creates new objects.
   private mutating func settle() -> Bool {
     let before = shown
     shown = cut()

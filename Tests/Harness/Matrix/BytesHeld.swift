@@ -1,9 +1,9 @@
-// Searches for bytes in files. Values of specimens are random, so that a match is not a coincidence.
+// A search for byte sequences in files. The values in specimens are random, so a match is not a coincidence.
 
 import Libc
 
 extension [UInt8] {
-  /// Whether this array contains another, non-empty one.
+  /// Returns whether this array contains the given array, which must not be empty.
   func holds(_ value: [UInt8]) -> Bool {
     withUnsafeBytes { bytes in
       value.withUnsafeBytes { value in

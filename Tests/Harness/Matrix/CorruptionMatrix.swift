@@ -1,10 +1,12 @@
-// Damages every file in every way, which the store must detect (docs/reliability.md, T4).
+// Damages every file in every way, and checks that the store detects the damage (docs/reliability.md, T4).
 //
-//   1. stores    never closed, idle, closed, with one log and with several
-//   2. damage    every bit, every length, ranges zeroed or unreadable, pages at other positions or from other
-//                files, files swapped, replaced, duplicated, deleted, older
-//   3. judge     an error that names the damage; or every commit; or a reported loss of the final group
-//                after an unclean stop. Anything else is harm
+//   1. Create stores that were never closed, that were idle, and that were closed, with one log and with
+//      several.
+//   2. Damage a store: flip every bit; truncate to every length; zero ranges or make them unreadable; replace
+//      pages by pages from other positions or other files; swap, replace, duplicate or delete files, or
+//      replace them by older versions.
+//   3. Judge the result. Acceptable are an error that names the damage, a store with every commit, and, after
+//      an unclean stop, a reported loss of the final group. Anything else is harm.
 
 package import ByteStore
 
@@ -13,8 +15,8 @@ package struct CorruptionMatrix {
     case all
     /// Flips this many random bits of each store.
     case random(Int)
-    /// Every bit of this many bytes of each kind of file, or of all bytes if it has fewer, and then this
-    /// many random bits of each store.
+    /// Flips every bit of this many bytes of each kind of file, or of all bytes if the files have fewer. Then
+    /// flips this many random bits of each store.
     case eachKind(bytes: Int, thenRandom: Int)
   }
 
@@ -25,8 +27,8 @@ package struct CorruptionMatrix {
   private let stopsAtFirst: Bool
   private var summary = MatrixSummary()
 
-  /// `breaking` switches off a rule of the engine, which the matrix should detect; with `stopsAtFirst`,
-  /// it stops then.
+  /// Runs the matrix. `breaking` switches off a rule of the engine; the matrix should then report harm. With
+  /// `stopsAtFirst`, the run stops at the first harm.
   package static func run(
     flips: Flips, seed: UInt64, breaking rule: Rule? = nil, stopsAtFirst: Bool = false
   ) -> MatrixSummary {
@@ -56,7 +58,7 @@ package struct CorruptionMatrix {
 
   private mutating func judge(_ damage: FileDamage, _ specimen: Specimen) {
     var (verdict, time) = timed(damage, specimen)
-    // A busy machine may delay one run, so a slow case is repeated.
+    // A busy machine may delay a run, so a slow case is run once more.
     if time >= Self.slowestAllowed { (verdict, time) = timed(damage, specimen) }
     summary.slowestOpen = max(summary.slowestOpen, time)
     switch verdict {
@@ -139,7 +141,7 @@ package struct CorruptionMatrix {
 }
 
 extension FileDamage {
-  /// Whether the error is the device's own and names the file.
+  /// Returns whether the error is a read error of the device that names the damaged file.
   func explains(_ cause: SystemFailure) -> Bool {
     cause.path == unreadable?.path && cause.operation.contains("read")
   }

@@ -4,13 +4,13 @@ internal import ByteStore
 
 /// A disk image with one kind of damage.
 struct FileDamage: Sendable {
-  /// The damaged part, by which the summary counts.
+  /// The part of the store that is damaged. The summary counts by part.
   enum Part: String, CaseIterable, Sendable {
     case manifest
     case logHeader = "log header"
     case logFrames = "log frames"
     case log = "whole log"
-    /// A file name that stores use, but that no file of this store has.
+    /// A file name that a store may use, but that no file of this store has.
     case name = "free name"
     case segment
     case checkpoint
@@ -18,17 +18,17 @@ struct FileDamage: Sendable {
 
   enum Kind: String, CaseIterable, Sendable {
     case flipped, zeroed, truncated, appended, swapped, replaced, duplicated, deleted, older
-    /// Pages moved to another position of their file.
+    /// Pages that were moved to another position in their file.
     case misplaced
-    /// The last commit, moved to another position that the reader examines.
+    /// The last commit, which was moved to another position that the reader examines.
     case moved
-    /// Pages from another store's file at the same position.
+    /// Pages that were replaced by those at the same position of another store's file.
     case spliced
-    /// Pages from another file of this store at the same position.
+    /// Pages that were replaced by those at the same position of another file of this store.
     case mixed
     /// Bytes that the device cannot read.
     case unreadable
-    /// A directory, link, pipe, socket or device has the name.
+    /// A directory, link, pipe, socket or device that occupies the name of a file.
     case taken
   }
 
@@ -36,18 +36,19 @@ struct FileDamage: Sendable {
   var kind: Kind
   var text: String
   var image: DiskImage
-  /// Whether only the end of a log is missing and no record tells where it ended, which a crash can
-  /// cause, too (C9).
+  /// Whether only the end of a log is missing and no record says where the log ended. A crash can have the
+  /// same effect (C9).
   var looksUnwritten = false
-  /// Whether the damage extends from a frame to the header of the last one. No frame remains that
-  /// confirms the lost ones, but the report must name the remaining bytes.
+  /// Whether the damage extends from the start of a frame into the header of the last frame. No later frame
+  /// remains that confirms the lost ones, but the report must mention the bytes that remain.
   var coversLastHeader = false
-  /// Whether even a full set of commits is harm, because one of them is not at its position (P6).
+  /// Whether the result counts as harm even if the store has every commit, because one commit is not at its
+  /// position (P6).
   var movesCommit = false
   /// The range of the image that the device cannot read.
   var unreadable: SimulatedDisk.Unreadable?
 
-  /// The damaged disk, for a new process.
+  /// A disk with this damage, for a new process.
   var disk: SimulatedDisk {
     var options = SimulatedDisk.Options()
     options.unreadable = unreadable
@@ -58,14 +59,15 @@ struct FileDamage: Sendable {
 extension FileDamage {
   // MARK: All
 
-  /// Calls `visit` with one damaged disk after the other: every kind of damage, and the requested number
+  /// Calls `visit` with one damaged disk after another, for every kind of damage and for the requested number
   /// of flipped bits.
   static func forEach(
     in specimen: Specimen, _ other: Specimen, _ flips: CorruptionMatrix.Flips, _ random: inout SeededRandom,
     _ visit: (FileDamage) -> Void
   ) {
     flip(specimen, flips, &random, visit)
-    // The steps between zeroed ranges and between lengths.
+    // The distances between the starts of zeroed ranges, and between the lengths to which files are
+    // truncated.
     let steps: (zeros: Int, lengths: Int)
     if case .all = flips { steps = (64, 1) } else { steps = (512, 512) }
     for path in specimen.paths {
@@ -113,12 +115,12 @@ extension FileDamage {
     }
   }
 
-  /// The number of specimens that have the rarest part.
+  /// The number of specimens that contain the part that occurs in the fewest specimens.
   private static let specimensWithPart = 3
 
   /// Returns offsets in every part of a file. Their number is chosen so that all specimens together have
-  /// `bytes` offsets of each part. Used blocks come first, spread over the file. A manifest is shorter
-  /// and contributes all of its bytes.
+  /// `bytes` offsets of each part. Used blocks, spread over the file, come before unused blocks. A manifest
+  /// has fewer bytes, and all of them are returned.
   static func bytesOfEachPart(of path: String, in specimen: Specimen, bytes: Int) -> [Int] {
     let contents = specimen.contents(of: path)
     let blocks = stride(from: 0, to: contents.size, by: frameAlignment)
@@ -156,7 +158,7 @@ extension FileDamage {
 
   // MARK: Ranges
 
-  /// Zeroes ranges of a file, or truncates it.
+  /// Returns the damages that zero a range of a file or truncate the file.
   static func ranges(of path: String, in specimen: Specimen, step: Int) -> [FileDamage] {
     zeroed(path, in: specimen, step: step)
       + lengths(of: path, in: specimen, step: step).map { truncate(path, to: $0, in: specimen) }
@@ -201,7 +203,7 @@ extension FileDamage {
 
   // MARK: Pages
 
-  /// Makes a sector of each page unreadable, and the whole file.
+  /// Returns the damages that make a sector of a page or the whole file unreadable.
   static func unreadable(_ path: String, in specimen: Specimen) -> [FileDamage] {
     let size = specimen.contents(of: path).size
     let sectors = stride(from: 0, to: size, by: pageBytes).map { $0..<min($0 + 512, size) }
@@ -212,8 +214,8 @@ extension FileDamage {
     }
   }
 
-  /// Moves pages of a segment or a checkpoint within the file, to other files of the store, and to the
-  /// equally named file of another store.
+  /// Returns the damages that replace pages of a segment or a checkpoint by pages from elsewhere: from the
+  /// same file, from other files of the store, and from the file with this name in another store.
   static func pagesElsewhere(of path: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
     let own = specimen.contents(of: path)
     let part = wholePart(path)
@@ -259,8 +261,8 @@ extension FileDamage {
       }
   }
 
-  /// Moves the last commit of an open log directly after the previous one, where a commit of that group
-  /// would be.
+  /// Moves the last commit of an open log to the position directly after the previous commit, where a further
+  /// commit of the previous commit's group would be.
   static func moved(in specimen: Specimen) -> [FileDamage] {
     guard let log = specimen.logs.last, specimen.isOpenLog(log), specimen.unvouched > 0 else { return [] }
     var contents = specimen.contents(of: log)
@@ -304,7 +306,7 @@ extension FileDamage {
     } + swapped(in: specimen) + taken(in: specimen)
   }
 
-  /// Other entries occupy the names of existing and possible files.
+  /// Returns the damages that put an entry of another kind at the name of an existing or a possible file.
   private static func taken(in specimen: Specimen) -> [FileDamage] {
     let free = [
       "LOCK", "MANIFEST.new", "SPARE", "RESERVE", "BACKUP", "log-0000000099", "segment-0000000099",
@@ -362,7 +364,7 @@ extension FileDamage {
     }
   }
 
-  /// Replaces a file by another one of the store, or by the equally named file of another store.
+  /// Replaces a file by another file of the store, or by the file with this name in another store.
   private static func replaced(
     _ path: String, in specimen: Specimen, _ other: Specimen
   ) -> [FileDamage] {
@@ -390,7 +392,7 @@ extension FileDamage {
     }
   }
 
-  /// Replaces a file by an earlier version of it, as a restored copy would.
+  /// Replaces a file by an earlier version of it, as a restored backup copy would.
   private static func older(_ path: String, in specimen: Specimen) -> [FileDamage] {
     var seen: Set<[UInt8]> = [specimen.contents(of: path).bytes]
     return specimen.earlier.enumerated().compactMap { moment, image in
@@ -416,11 +418,12 @@ extension Specimen {
     return image
   }
 
-  /// Whether this is the last log of a store that was not closed, whose end only the log itself records.
+  /// Returns whether this is the last log of a store that was not closed. Only the log itself records the end
+  /// of such a log.
   func isOpenLog(_ path: String) -> Bool { isUnclean && path == logs.last }
 
-  /// Returns the start of the last group of a log. In specimens each group has one frame at the start of
-  /// a page.
+  /// Returns the start of the last group of a log. In specimens, each group has a single frame, which starts
+  /// at the start of a page.
   func lastFrame(of log: String) -> Int? {
     let contents = contents(of: log)
     return stride(from: FileDamage.pageBytes, to: contents.size, by: FileDamage.pageBytes).reversed()

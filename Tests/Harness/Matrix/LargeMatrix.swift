@@ -1,9 +1,11 @@
 // Flips random bits of a large store, one at a time (docs/reliability.md, G2).
 //
-//   1. flip     any bit of any file
-//   2. open     and read the keys whose first read examines that block, and one that examines other blocks
-//   3. judge    an error that names the damage, or correct values; the other key must be readable in any case
-//   4. check    at times; it has to find everything that an open or a read detected
+//   1. Flip any bit of any file.
+//   2. Open the store. Read the keys whose first read examines the block with this bit, and one key whose
+//      first read examines only other blocks.
+//   3. Judge the result. Acceptable are an error that names the damage, and correct values. The one other key
+//      must be readable in any case.
+//   4. For some of the flips, run a check, which must detect everything that an open or a read detected.
 //
 // A flip in a block that neither an open nor any read examines is harmless, and counts as unread.
 
@@ -13,7 +15,7 @@ import StoreTools
 package struct LargeMatrix {
   package struct Summary: Sendable {
     fileprivate(set) var rows: [FileDamage.Part: MatrixSummary.Counts] = [:]
-    /// The size of all files.
+    /// The total size of all files.
     package fileprivate(set) var bytes = 0
     package fileprivate(set) var keys = 0
     package fileprivate(set) var unread = 0
@@ -33,7 +35,7 @@ package struct LargeMatrix {
   private var random: SeededRandom
   private var summary = Summary()
 
-  /// `breaking` switches off a rule of the engine, which this should detect.
+  /// Runs the matrix. `breaking` switches off a rule of the engine; the matrix should then report harm.
   package static func run(
     flips: Int, bytes: Int = 64 << 20, flipsPerCheck: Int = 5000, seed: UInt64,
     breaking rule: Rule? = nil
@@ -100,7 +102,8 @@ package struct LargeMatrix {
 
   // MARK: Judging
 
-  /// Whether an open or a read reports the damage; damage that they miss is harm.
+  /// Returns whether an open or a read reports the damage. Throws if a read returns a wrong value, which is
+  /// harm.
   private mutating func isNoticed(
     in image: DiskImage, _ path: String, _ offset: Int, _ readers: [Int]
   ) throws(Finding) -> Bool {
@@ -120,7 +123,8 @@ package struct LargeMatrix {
     var isNoticed = false
     for number in readers where try !isRight(number, in: store) { isNoticed = true }
     let stranger = random.below(specimen.keys)
-    // For a block with many readers, some are unknown.
+    // If a block has the maximum number of recorded readers, further keys may read it, so the other key
+    // proves nothing.
     if readers.count < LargeSpecimen.readersMax, !readers.contains(stranger),
       try !isRight(stranger, in: store)
     {
@@ -129,7 +133,7 @@ package struct LargeMatrix {
     return isNoticed
   }
 
-  /// Returns false if the read reports damage.
+  /// Returns whether the value of a key is read correctly; false if the read reports damage.
   private func isRight(_ number: Int, in store: ByteStore) throws(Finding) -> Bool {
     let found: [UInt8]?
     do throws(ByteStoreError) {

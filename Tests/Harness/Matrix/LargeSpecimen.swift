@@ -1,14 +1,15 @@
-// A closed store too large to be read in full for each damage, with a map of the blocks that reads examine.
+// A closed store that is too large to be read in full after each damage, with a map of the blocks that reads
+// examine.
 //
-//   1. fill     commits with flushes in between, until the segments have the requested size
-//   2. change   some keys and remove some, with flushes, so that segments have dead entries
-//   3. log      one more commit and a close, so that the log is not empty
-//   4. map      for each key, the blocks of each file that its first read after an open examines
+//   1. Fill the store by commits with flushes in between, until the segments have the requested size.
+//   2. Change some keys and remove some, with flushes, so that the segments have dead entries.
+//   3. Commit once more and close the store, so that the log is not empty.
+//   4. For each key, record the blocks of each file that the first read of the key after an open examines.
 
 internal import ByteStore
 
 struct LargeSpecimen: Sendable {
-  /// The granularity of the map.
+  /// The size of the blocks of the map.
   static let blockBytes = 4096
   /// The maximum number of keys recorded for each block.
   static let readersMax = 4
@@ -18,16 +19,16 @@ struct LargeSpecimen: Sendable {
   let sizes: [Int]
   /// The blocks that an open examines.
   private let ofOpen: [String: Set<Int>]
-  /// For each block of each file, keys whose first read examines it.
+  /// For each block of each file, some of the keys whose first read examines the block.
   private let readers: [String: [[Int32]]]
-  /// For each key, the last commit that put it; 0 if it was removed.
+  /// For each key, the number of the last commit that put it; 0 if the key was removed.
   private let versions: [UInt32]
   private let seed: UInt64
 
   static var options: ByteStore.Options {
     var options = ByteStore.Options()
     options.maintenance = .manual
-    // A small log, because flips in its unused space show nothing.
+    // The log is small, because a flipped bit in unused space of a log has no effect.
     options.logBytesMax = 1 << 20
     options.segmentBytesMax = 8 << 20
     options.cacheBytesMax = 1 << 20
@@ -66,7 +67,7 @@ struct LargeSpecimen: Sendable {
   var bytes: Int { sizes.reduce(0, +) }
   var keys: Int { versions.count }
 
-  /// Returns keys whose first read examines the block of a byte, at most four.
+  /// Returns up to four keys whose first read examines the block that contains the byte at `offset`.
   func readers(of path: String, at offset: Int) -> [Int] {
     readers[path]?[offset / Self.blockBytes].map { Int($0) } ?? []
   }
@@ -75,14 +76,14 @@ struct LargeSpecimen: Sendable {
     ofOpen[path]?.contains(offset / Self.blockBytes) ?? false
   }
 
-  /// Returns nil if the key was removed.
+  /// Returns the current value of a key, or nil if the key was removed.
   func value(_ number: Int) -> [UInt8]? {
     versions[number] == 0 ? nil : Self.value(number, version: versions[number], seed: seed)
   }
 
   static func key(_ number: Int) -> [UInt8] { Array("collection/document-\(number)".utf8) }
 
-  /// A third of the value is compressible.
+  /// Returns a value of which about a third is compressible.
   private static func value(_ number: Int, version: UInt32, seed: UInt64) -> [UInt8] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(number), UInt64(version)))
     let bytes = [100, 2000, 6000, 10_000][random.below(4)]
@@ -90,7 +91,7 @@ struct LargeSpecimen: Sendable {
       + [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: bytes / 3)
   }
 
-  /// Returns the blocks that an open, and then a read of `key`, read from the disk.
+  /// Returns the blocks that are read from the disk by an open and a subsequent read of `key`.
   private static func blocks(
     in image: DiskImage, key: [UInt8]?
   ) throws(ByteStoreError) -> [String: Set<Int>] {
@@ -164,7 +165,7 @@ struct LargeSpecimen: Sendable {
       _ = try store.commit(batch)
     }
 
-    /// The image without the files that were deleted meanwhile.
+    /// The disk image without the contents of deleted files.
     var image: DiskImage {
       let full = disk.image
       var slim = DiskImage()

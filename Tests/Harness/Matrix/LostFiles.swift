@@ -1,13 +1,14 @@
-// Removes whole files from document stores, and checks the others (docs/reliability.md, P8).
+// Removes whole files from document stores, and checks the remaining files (docs/reliability.md, P8).
 //
-//   1. store     with many shapes, several logs and flushes between them; each document version has random
-//                bytes that identify the files containing it
-//   2. loss      of each file, and of pairs
-//   3. open      fails, or each document is unchanged, or its read fails because of the damage
-//   4. salvage   the store opens, a check finds it sound, a second salvage finds nothing to do, and each
-//                document is a committed version
-//   5. compare   everything in the remaining files is present. If one file is lost, every record can be
-//                decoded; if two are lost, undecodable records are counted and named
+//   1. Create a store with many shapes and several logs, with flushes in between. Each document version
+//      contains random bytes that identify the files containing this version.
+//   2. Remove each file, and some pairs of files.
+//   3. Open the store. Either the open fails, or each document is unchanged, or the read of a document fails
+//      because of the damage.
+//   4. Salvage the store. Then it must open, a check must find it sound, a second salvage must find nothing
+//      to do, and each document must be a committed version.
+//   5. Compare. Every document version in the remaining files must be present. If one file is lost, every
+//      record can be decoded. If two files are lost, records that cannot be decoded are counted and named.
 
 internal import ByteStore
 internal import DocumentStore
@@ -22,9 +23,9 @@ package struct LostFiles {
   private let seed: UInt64
   private var random: SeededRandom
   private let shapes: Int
-  /// The versions of each document, oldest first; nil where it did not exist.
+  /// The versions of each document, oldest first. A nil is a version in which the document did not exist.
   private var history: [[StoredMap?]]
-  /// The bytes that identify the last version of each document in files.
+  /// For each document, the bytes that identify its last version in files.
   private var marks: [[UInt8]?]
   /// The files that contain the last version of each document.
   private var homes: [[String]] = []
@@ -83,7 +84,7 @@ package struct LostFiles {
     DocumentPath(unchecked: ["things", "\(number)"])
   }
 
-  /// Documents whose numbers have equal remainders share a shape.
+  /// Returns fields whose shape depends on the remainder of `number` by the number of shapes.
   private mutating func fields(_ number: Int, _ mark: [UInt8]) -> StoredMap {
     let name = "field\(number % shapes)"
     let filler = random.oneIn(5) ? random.bytes(12_000) : []
@@ -106,7 +107,7 @@ package struct LostFiles {
     return disk.image(after: .powerLoss(.everything, seed: 0))
   }
 
-  /// Returns puts, overwrites and deletions of some documents.
+  /// Returns the puts and deletions of a commit. Some of the puts overwrite documents.
   private mutating func edits() -> [Mutation] {
     var chosen = Set<Int>()
     for _ in 0..<1 + Int(random.next() % 12) { chosen.insert(Int(random.next() % UInt64(Self.documentsMax))) }
@@ -209,7 +210,8 @@ package struct LostFiles {
 package struct LostFilesSummary: Sendable, CustomStringConvertible {
   package var stores = 0
   package var losses = 0
-  /// The number of records quarantined after the loss of two files.
+  /// The number of records that a salvage quarantined after the loss of two files, because they cannot be
+  /// decoded.
   package var undecodable = 0
   package private(set) var failures = 0
   package private(set) var firstFailures: [String] = []

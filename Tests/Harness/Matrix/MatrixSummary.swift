@@ -6,10 +6,10 @@ package struct MatrixSummary: Sendable {
     package var detected = 0
     /// The store opened with every commit.
     package var identical = 0
-    /// Commits of the final group are lost after an unclean stop, and the report says so.
+    /// The report says that commits of the final group were lost after an unclean stop.
     package var reported = 0
-    /// The end of a log is missing, with every frame that could confirm it, exactly as after a crash, and
-    /// no record tells where the log ended.
+    /// The end of a log is missing, including every frame that could confirm the missing part, and no record
+    /// says where the log ended. A crash has exactly this effect.
     package var unwritten = 0
     /// All other outcomes.
     package var harm = 0
@@ -37,7 +37,8 @@ package struct MatrixSummary: Sendable {
   package var total: Counts { rows.values.reduce(Counts(), +) }
   package var harm: Int { total.harm }
 
-  /// The counts of all parts in order; a part without damage has zeros. The names are single words.
+  /// The counts of each part, in the order of the parts. A part without damage has zeros. The names contain
+  /// no spaces.
   package var byPart: [(name: String, counts: Counts)] {
     FileDamage.Part.allCases.map { part in
       ("\(part)", rows.reduce(Counts()) { $1.key.part == part ? $0 + $1.value : $0 })
@@ -64,7 +65,7 @@ extension MatrixSummary: CustomStringConvertible {
 }
 
 extension MatrixSummary.Counts {
-  /// Each outcome with its name.
+  /// The counts of all outcomes, each with its name.
   package var outcomes: [(name: String, count: Int)] {
     [
       ("detected", detected), ("harmless", identical), ("reportedLoss", reported),

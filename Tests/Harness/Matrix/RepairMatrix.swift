@@ -1,15 +1,15 @@
 // Runs `check` and `salvage` for every kind of damage to every file (docs/reliability.md, P8).
 //
-//   1. open     determines whether an open or a read of any key detects the damage
-//   2. check    detects everything that an open detects, and changes nothing
-//   3. salvage  gives a store that opens, that `check` finds sound, and whose values were all committed for
-//               their keys;
-//               everything in undamaged files is present
+//   1. Open the damaged store and read all keys, to determine whether an open or a read detects the damage.
+//   2. Check the store. The check must detect everything that step 1 detects, and must change nothing.
+//   3. Salvage the store. The result must open, `check` must find it sound, and each value must have been
+//      committed for its key. Everything that was in undamaged files must be present.
 //
-// Bytes that the device cannot read now may be readable later. A check therefore names them, and a
-// salvage keeps every byte of the original files.
+// Bytes that the device cannot read now may be readable later. A check therefore reports unreadable bytes,
+// and a salvage keeps every byte of the original files.
 //
-// Values of the specimens are random, so that a search for their bytes finds the files that contain them.
+// The values of the specimens are random, so a search for the bytes of a value finds the files that contain
+// it.
 
 internal import ByteStore
 internal import StoreTools
@@ -17,10 +17,10 @@ internal import StoreTools
 package struct RepairMatrix {
   private let seed: UInt64
   private var summary = RepairSummary()
-  /// The files of the specimen that contain the value of each key.
+  /// For each value that is long enough to search for, the files of the specimen that contain it.
   private var homes: [[UInt8]: [String]] = [:]
 
-  /// Examines one in `sparing` of the damaged disks.
+  /// Runs the matrix. Only one in `sparing` of the damaged disks is examined.
   package static func run(
     flips: CorruptionMatrix.Flips, sparing: Int = 1, seed: UInt64
   ) -> RepairSummary {
@@ -144,8 +144,8 @@ package struct RepairMatrix {
     try specimen.compare(contents, damage, homes)
   }
 
-  /// Salvage may refuse a directory with files of two stores or of a newer version, because a person has
-  /// to decide.
+  /// Returns whether a salvage may refuse this damage. For example, it may refuse a directory with files of
+  /// two stores or of a newer version, because a person has to decide which files to keep.
   private static func mayRefuse(_ damage: FileDamage, _ error: ByteStoreError) -> Bool {
     if case .foreignFile = error { return [.replaced, .older, .spliced].contains(damage.kind) }
     if case .noStore = error { return true }
@@ -153,7 +153,7 @@ package struct RepairMatrix {
     return false
   }
 
-  /// Every byte of the original files still exists, under any name.
+  /// Checks that every byte of the original files still exists, under any file name.
   private static func compareOriginals(_ before: DiskImage, _ after: DiskImage) throws(Finding) {
     let kept = Set(after.paths.compactMap { after.contents(of: $0)?.bytes })
     for path in before.paths where !path.hasSuffix("/LOCK") && !path.hasSuffix("/SPARE") {
@@ -165,7 +165,7 @@ package struct RepairMatrix {
 
 /// A store after a repair, as a user opens it.
 enum Repaired {
-  /// Returns all keys and values, each read in both ways.
+  /// Returns all keys and values. Every value is read both by a full scan and by its key.
   static func contents(_ disk: SimulatedDisk, seed: UInt64) throws(ByteStoreError) -> Contents {
     var options = ByteStore.Options()
     options.maintenance = .manual
@@ -210,7 +210,7 @@ extension Specimen {
     }
   }
 
-  /// For each value that is long enough to be searched, the files that contain it.
+  /// For each value that is long enough to search for, the files that contain it.
   fileprivate var homes: [[UInt8]: [String]] {
     let files = paths.map { ($0, contents(of: $0).bytes) }
     return contents.filter { $0.value.count >= 8 }.mapValues { value in
@@ -220,13 +220,13 @@ extension Specimen {
 }
 
 extension FileDamage {
-  /// Whether no check can detect the damage, because it looks like an open log after a crash.
+  /// Whether no check can detect the damage, because the damaged log looks like an open log after a crash.
   fileprivate var losesQuietly: Bool { looksUnwritten || coversLastHeader }
 }
 
 package struct RepairSummary: Sendable, CustomStringConvertible {
   package var checks = 0
-  /// The number of damages that the check found.
+  /// The number of damaged stores in which the check found damage.
   package var found = 0
   package var salvaged = 0
   package var refused = 0

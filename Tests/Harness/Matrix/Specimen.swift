@@ -8,12 +8,12 @@ struct Specimen: Sendable {
   let image: DiskImage
   /// The contents after each commit, starting with the empty store.
   let points: [Oracle.Point]
-  /// The number of last commits that no later frame and no other record confirms.
+  /// The number of commits at the end of the last log that neither a later frame nor another record confirms.
   let unvouched: Int
   /// Earlier states of the disk, oldest first.
   let earlier: [DiskImage]
 
-  /// Whether no record tells where the last log ended.
+  /// Whether no record says where the last log ended.
   let isUnclean: Bool
 
   static func all(seed: UInt64, _ setting: Setting) -> [Specimen] {
@@ -71,12 +71,13 @@ struct Specimen: Sendable {
     if case .commit = ending.last { unvouched = 1 } else { unvouched = ending.isEmpty ? 1 : 0 }
   }
 
-  /// Makes everything written durable.
+  /// Returns the image with all written bytes made durable.
   private static func settled(_ image: DiskImage) -> DiskImage {
     image.after(.powerLoss(.everything, seed: 0))
   }
 
-  /// Creates frames within a sector, across sectors and across pages, an overwrite and a removal.
+  /// Returns operations whose frames, over several commits, fit in a sector, cross sectors and cross pages.
+  /// They include an overwrite and removals.
   private static func operations(_ number: Int, _ random: inout SeededRandom) -> [Edit.Operation] {
     let key = Array("key\(number)".utf8)
     let shared = Array("shared".utf8)
@@ -89,7 +90,7 @@ struct Specimen: Sendable {
     }
   }
 
-  /// The files with data, without the lock and the recycled log file.
+  /// The files that contain data, which excludes the lock file and the recycled log file.
   var paths: [String] {
     logs + image.paths.filter { $0.contains("/segment-") || $0.contains("/checkpoint-") }
       + ["\(Life.path)/MANIFEST"]

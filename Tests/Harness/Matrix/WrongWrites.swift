@@ -1,24 +1,26 @@
 // A device that stores one bit of a flush incorrectly (docs/reliability.md, C7).
 //
-//   1. commit   some keys, some of them twice, with a flush in between
-//   2. flush    one write to a segment or a checkpoint is garbled, and the device reports success
-//   3. judge    the flush reports it, or its files are correct; in both cases the next open has every commit
+//   1. Commit some keys, some of them twice, with a flush in between.
+//   2. Flush again. The device flips a bit of one write to a segment or a checkpoint, and reports success.
+//   3. Judge. Either the flush reports the damage, or the files that it wrote are correct. In both cases the
+//      next open must show every commit.
 
 package import ByteStore
 
 package struct WrongWrites {
   package struct Summary: Sendable {
     package fileprivate(set) var rounds = 0
-    /// The number of flushes that reported it.
+    /// The number of flushes that reported the damage.
     package fileprivate(set) var noticed = 0
     package fileprivate(set) var failures = 0
     package fileprivate(set) var firstFailure: String?
   }
 
-  /// The files that a flush reads back, by name prefix, with the number of writes for each.
+  /// The files that a flush reads back, by name prefix, with the number of writes to each that may be
+  /// garbled.
   private static let files = [(name: "/segment-", writes: 2), (name: "/checkpoint-", writes: 2)]
 
-  /// `breaking` switches off a rule of the engine, which this should detect.
+  /// Runs the rounds. `breaking` switches off a rule of the engine; the rounds should then report failures.
   package static func run(rounds: Int, seed: UInt64, breaking rule: Rule? = nil) -> Summary {
     var summary = Summary()
     for round in 0..<rounds {
@@ -85,7 +87,7 @@ package struct WrongWrites {
     contents[key] = value
   }
 
-  /// Returns false if the flush reports that its output is damaged.
+  /// Flushes the store. Returns false if the flush reports that its output is damaged.
   private func flush(_ store: ByteStore) throws(ByteStoreError) -> Bool {
     do throws(ByteStoreError) {
       try store.flush(.everything)

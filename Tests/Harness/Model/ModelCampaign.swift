@@ -6,7 +6,8 @@
 package import ByteStore
 
 package struct ModelCampaign {
-  /// The kinds of operations; a campaign that never ran one of them proves nothing about it.
+  /// The kinds of operations and of situations. A campaign in which one of them never occurred proves nothing
+  /// about it.
   package enum Kind: String, CaseIterable, Sendable {
     case commits
     case commitsBetweenFlushSteps
@@ -22,13 +23,13 @@ package struct ModelCampaign {
     case storesOfSeveralSegments
     case snapshotsOpened
     case snapshotsOpenedBetweenFlushSteps
-    /// Read key by key.
+    /// A snapshot was read key by key.
     case snapshotsRead
-    /// Read by a full scan.
+    /// A snapshot was read by a full scan.
     case snapshotsWalked
-    /// Still open when the store was closed, so that it must refuse reads.
+    /// A snapshot was still open when its store was closed. It must then refuse reads.
     case snapshotsOutlived
-    /// Values that need several pages of a segment, and those of a hundred pages.
+    /// A value needs several pages of a segment, or a hundred pages in the case of `hugeValues`.
     case largeValues
     case hugeValues
     /// A page of the key directory was split.
@@ -50,8 +51,8 @@ package struct ModelCampaign {
 
   private static let programOperations = 2000
 
-  /// `breaking` switches off a rule of the engine, which the campaign should detect. `progress` is called
-  /// with the number of completed operations.
+  /// Runs the campaign. `breaking` switches off a rule of the engine; the campaign should then report a
+  /// failure. `progress` is called with the number of completed operations.
   package static func run(
     operations: Int, seed: UInt64, breaking rule: Rule? = nil, progress: (Int) -> Void = { _ in }
   ) -> Summary {

@@ -1,4 +1,5 @@
-// One random program: a store, and the dictionaries that the store and its snapshots must equal.
+// One random program: a store, and the dictionaries that the contents of the store and of its snapshots must
+// equal.
 
 internal import ByteStore
 
@@ -9,7 +10,7 @@ struct ModelProgram {
   }
 
   private static let path = "/model"
-  /// More keys than a page of the key directory holds.
+  /// A number of keys that is larger than a page of the key directory can hold.
   private static let manyKeys = 450
 
   private(set) var summary: ModelCampaign.Summary
@@ -21,20 +22,21 @@ struct ModelProgram {
   private let habits: Habits
   private var contents: Contents = [:]
   private var looks: [Look] = []
-  /// The highest stamp of all commits, and the last one generated.
+  /// The highest stamp of all commits. `nextStamp` is the last stamp that was generated.
   private var stamp: UInt64 = 0
   private var nextStamp: UInt64 = 0
   private var operation = 0
 
   /// The random parameters of a program.
   private struct Habits {
-    /// Keys are numbers below this, most of them below 20.
+    /// The upper bound of the numbers from which keys are made. Most keys are below 20.
     var keysMax: Int
     /// The maximum number of operations in a batch.
     var batchMax: Int
-    /// One in this many values has a hundred pages.
+    /// On average, one in this many values occupies a hundred pages.
     var hugeValueOneIn: Int?
-    /// A full comparison is slow for large contents, so reopening is rarer then.
+    /// On average, one in this many steps reopens the store. Reopening is rarer for large contents, because
+    /// it includes a full comparison.
     var reopenOneIn: Int
 
     init(_ random: inout SeededRandom) {
@@ -102,7 +104,7 @@ struct ModelProgram {
     }
   }
 
-  /// Closes the store, or drops it as a killed process would.
+  /// Closes the store, or abandons it as a killed process would, and opens it again.
   private mutating func reopen(_ store: ByteStore) throws(ModelFailure) -> ByteStore {
     do throws(ByteStoreError) {
       if random.oneIn(2) {
@@ -127,7 +129,7 @@ struct ModelProgram {
     return opened
   }
 
-  /// A snapshot of a closed store must refuse all reads.
+  /// Checks that the snapshots of a closed store refuse all reads.
   private mutating func endLooks() throws(ModelFailure) {
     for look in looks {
       summary.count(.snapshotsOutlived)
@@ -201,7 +203,7 @@ struct ModelProgram {
   }
 
   private mutating func randomEdit() -> Edit {
-    // Occasionally a stamp that is older than the last one.
+    // Occasionally a commit has a stamp that is older than the last one.
     nextStamp += 1
     let stamp = random.oneIn(20) ? nextStamp / 2 : nextStamp
     let operations = (0..<random.below(habits.batchMax)).map { _ in
@@ -212,7 +214,7 @@ struct ModelProgram {
   }
 
   private mutating func randomKey() -> [UInt8] {
-    // Mostly short keys, so that they collide; some empty, some long.
+    // Most keys are short, so that commits often use the same key. Some keys are empty and some are long.
     switch random.below(50) {
     case 0: []
     case 1: [UInt8](repeating: 7, count: random.below(3000))
@@ -220,7 +222,8 @@ struct ModelProgram {
     }
   }
 
-  /// Values of one page of a segment, of several and of a hundred; some compress well, some do not.
+  /// Returns a value of one page of a segment, of several pages or of a hundred. Some values compress well,
+  /// others do not.
   private mutating func randomValue() -> [UInt8] {
     var size = random.below(200)
     if let oneIn = habits.hugeValueOneIn, random.oneIn(oneIn) {

@@ -1,12 +1,14 @@
-// Generates random documents that queries are likely to match, with values that tend to break comparisons.
+// Generates random documents that queries are likely to match, with values that tend to reveal errors in
+// comparisons.
 //
-// Special values come from lists, because random ones would be too rare.
+// Special values come from lists, because random values would include them too rarely.
 
 package import DocumentStore
 
 package struct DocumentGenerator {
   package var random: SeededRandom
-  /// The number of additional plain names, for collections with more documents than there are special names.
+  /// The number of additional plain names. A collection that has more documents than there are special names
+  /// needs them.
   private let plainIDs: Int
 
   package init(seed: UInt64, plainIDs: Int = 0) {
@@ -18,15 +20,17 @@ package struct DocumentGenerator {
     ["c"], ["c", "x", "c"], ["c", "__id7__", "c"], ["d"], ["d", "x", "c"], ["c\u{301}"],
   ]
 
-  /// Numeric ids come first, ordered by number; the others are ordered by their bytes, unlike Swift strings.
+  /// Document ids with a special order. Numeric ids come first, ordered by number. All others are ordered by
+  /// their bytes, which differs from the order of Swift strings.
   static let ids = [
     "__id7__", "__id-7__", "__id10__", "__id9223372036854775807__", "__id7_", "a", "aa", "b", "x", "\0",
     "\u{E9}", "e\u{301}", "\u{FFFF}", "\u{1F600}", "10", "7",
-    // Names longer than the keys of an index tree.
+    // These names are longer than the keys of an index tree.
     long, long + "a",
   ]
 
-  /// Canonically equivalent names, a dot within a name, and nested maps.
+  /// Field paths, including canonically equivalent names, a name that contains a dot, and fields of nested
+  /// maps.
   static let fields = [
     ["a"], ["b"], ["c"], ["m", "a"], ["m", "b"], ["m"], ["m", "m", "a"], ["a.b"], ["\u{E9}"], ["e\u{301}"],
   ].map(StoredFieldPath.init(unchecked:))
@@ -35,11 +39,12 @@ package struct DocumentGenerator {
     nearlyLong + [
       "", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFD}", "\u{FFFF}", "\u{1F600}",
       "\u{10FFFF}",
-      // Strings longer than index keys, some with prefixes of that length in common.
+      // These strings are longer than index keys. Some of them have a common prefix that is also longer than
+      // an index key.
       long, long + "a", long + "b", long + "a" + long, String(long.dropLast(40)),
     ]
 
-  /// Strings whose index keys, with the bytes before and after them, are close to the limit.
+  /// Strings whose index keys are close to the maximum length, together with the bytes before and after them.
   private static let nearlyLong: [String] = [741, 742, 745, 750, 754, 757].map { count in
     String(long.prefix(count)) + (count % 2 == 0 ? "a" : "")
   }
@@ -63,7 +68,7 @@ package struct DocumentGenerator {
       let document = document()
       documents[document.path] = document
     }
-    // Sorted, so that the seed reproduces the order.
+    // The documents are sorted first, so that a seed reproduces their order.
     return documents.values.sorted { NaiveOrder.compare($0.path, $1.path) < 0 }.shuffled(using: &random)
   }
 
@@ -84,7 +89,7 @@ package struct DocumentGenerator {
     return DocumentPath(unchecked: collection + ["n\(random.below(plainIDs))"])
   }
 
-  /// Mostly a small number, so that values coincide.
+  /// Returns a random value, mostly a small number, so that documents often have equal values.
   mutating func value(depth: Int = 2) -> StoredValue {
     switch random.below(20) {
     case 0...3: return .integer(Int64(random.below(4)))

@@ -5,17 +5,19 @@
 package import DocumentStore
 
 package struct NaiveEvaluator {
-  /// The rules to apply where Firestore's emulator and the contract differ.
+  /// The rules to apply where Firestore's emulator differs from the contract.
   package enum Dialect: Sendable {
     case contract
-    /// The emulator's rules. A range never contains null or NaN, and cursors with them have no order. No
-    /// array contains null or NaN. `not-in` keeps NaN, whatever its list contains.
+    /// The rules of the emulator. A range never contains null or NaN, and a cursor with such a value has no
+    /// order. No filter finds null or NaN in an array. `not-in` keeps documents with NaN, whatever its list
+    /// contains.
     case emulator
   }
 
   private let query: StructuredQuery
   private let dialect: Dialect
-  /// The explicit orders, then each inequality field without one, sorted by path, then the name.
+  /// The explicit orders, followed by the inequality fields that have no explicit order, sorted by path, and
+  /// then by the name.
   private let fullOrder: [OrderBy]
 
   package init(_ query: StructuredQuery, _ dialect: Dialect = .contract) {
@@ -54,7 +56,7 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// Compares names by their bytes.
+  /// Returns whether two lists of names are equal, comparing the names by their bytes.
   private static func areSame(_ names: some Collection<String>, _ others: some Collection<String>) -> Bool {
     names.count == others.count && zip(names, others).allSatisfy { $0.utf8.elementsEqual($1.utf8) }
   }
@@ -124,9 +126,10 @@ package struct NaiveEvaluator {
     }
   }
 
-  /// Whether the filter is an empty range that the emulator drops. As one of several alternatives it then
-  /// does not require its field in the others, unless the order is explicit, as cursors and limits from
-  /// the end require.
+  /// Returns whether the filter is an empty range that the emulator drops. If such a filter is one of several
+  /// alternatives, documents that match another alternative do not need the filter's field. The emulator does
+  /// not drop the filter if the query has a cursor or a limit from the end, because these require an explicit
+  /// order on the field.
   private static func isDroppedByEmulator(
     _ filter: FieldFilter, _ query: StructuredQuery, _ dialect: Dialect
   ) -> Bool {

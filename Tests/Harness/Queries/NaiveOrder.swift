@@ -2,8 +2,8 @@
 
 import DocumentStore
 
-/// Returns a negative number, zero or a positive number if the first value is before, equal to, or after
-/// the second.
+/// Compares values. Each function returns a negative number, zero or a positive number if the first value is
+/// before, equal to, or after the second.
 enum NaiveOrder {
   static func compare(_ left: StoredValue, _ right: StoredValue) -> Int {
     if kind(of: left) != kind(of: right) { return sign(kind(of: left), kind(of: right)) }
@@ -37,7 +37,7 @@ enum NaiveOrder {
         sign(left.count, right.count), compareLists(left, right) { compareNumbers(.double($0), .double($1)) },
       ])
     case (.map(let left), .map(let right)):
-      // Keys and values alternate.
+      // Maps are compared as lists in which each key is followed by its value.
       let flat = { (map: StoredMap) in map.entries.flatMap { [.string($0.name), $0.value] } }
       return compareLists(flat(left), flat(right), compare)
     default:
@@ -64,7 +64,7 @@ enum NaiveOrder {
     compareLists(Array(left.utf8), Array(right.utf8), sign)
   }
 
-  /// The rank of the type in the order of types; integers and doubles have one rank.
+  /// Returns the rank of the value's type in the order of types. Integers and doubles have the same rank.
   static func kind(of value: StoredValue) -> Int {
     switch value {
     case .null: 0
@@ -88,7 +88,8 @@ enum NaiveOrder {
 
   // MARK: Numbers and names
 
-  /// Compares by region first: NaN, below all integers, integers with fractions, above all integers.
+  /// Compares the regions of the numbers first. The regions are, in order: NaN, numbers below all integers,
+  /// the range of integers, including fractions, and numbers above all integers.
   private static func compareNumbers(_ left: StoredValue, _ right: StoredValue) -> Int {
     let (left, right) = (parts(of: left), parts(of: right))
     return firstDifference([

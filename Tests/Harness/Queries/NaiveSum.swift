@@ -3,7 +3,7 @@
 import DocumentStore
 
 enum NaiveSum {
-  /// The lowest exponent of a double. The occurrences of each power of two from there on are counted.
+  /// The exponent of the smallest positive double. Each power of two from this exponent on has a counter.
   private static let lowest = -1074
   private static let places = 2300
 
@@ -41,13 +41,14 @@ enum NaiveSum {
       if !isHalf || significand % 2 == 1 { significand += 1 }
     }
     var result = Double(significand)
-    // Scales up first, so that no bits are lost when scaling down.
+    // The result is scaled up first, so that scaling down loses no bits.
     for _ in 0..<max(0, bottom + lowest) { result *= 2 }
     for _ in 0..<max(0, -(bottom + lowest)) { result /= 2 }
     return result
   }
 
-  /// Returns the binary digits, and the carry beyond them, which is negative for a negative number.
+  /// Returns the binary digits of the sum, and the carry beyond the digits, which is negative if the sum is
+  /// negative.
   private static func binary(_ counts: [Int]) -> (bits: [Int], carry: Int) {
     var carry = 0
     let bits = counts.map { count in

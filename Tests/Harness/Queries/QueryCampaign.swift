@@ -1,22 +1,23 @@
 // Compares random queries over random documents with a naive evaluator (docs/reliability.md, T5).
 //
-// Queries run with and without indexes, which are built for them or in advance, while documents change,
-// and after closes, crashes, flushes and compactions. A failure consists of the program's seed and the
-// shrunk program.
+// Queries run without indexes, with indexes that the engine creates for them, and with indexes that exist in
+// advance. They run while documents change, and after closes, crashes, flushes and compactions. A failure
+// consists of the program's seed and the shrunk program.
 
 package struct QueryCampaign {
-  /// The situations of queries; a campaign that never met one of them proves nothing about it.
+  /// The situations in which queries run. A campaign in which one of them never occurred proves nothing about
+  /// it.
   package enum Kind: String, CaseIterable, Sendable {
     case ordered
     case sorted
     case filtered
-    /// Index keys alone determine the result.
+    /// The index keys alone determine the result.
     case exact
-    /// The intersection of several indexes.
+    /// The result is the intersection of several index ranges.
     case joined
-    /// The union of several indexes, merged in order.
+    /// The result is the union of several index ranges, which are merged in order.
     case merged
-    /// The union of several indexes, sorted.
+    /// The result is the union of several index ranges, which is then sorted.
     case gathered
     case backward
     case severalRanges
@@ -26,23 +27,23 @@ package struct QueryCampaign {
     case nestedNames
     case keysOnlyCounts
     case sums
-    /// Aggregations computed from index keys, without reading documents.
+    /// An aggregation is computed from index keys, without reading documents.
     case sumsFromKeys
     case groups
     case cursors
     case firstLimits
     case lastLimits
     case emptyAnswers
-    /// More documents than one batch of reads.
+    /// The result has more documents than one batch of reads.
     case severalWaves
     case borrowed
     case storedRecords
     case snapshots
-    /// Snapshots with later commits that they must not see.
+    /// A snapshot is read after later commits, which it must not see.
     case olderSnapshots
     case indexesMadeForQueries
     case indexesMadeBefore
-    /// Indexes that cover only some of the query's equality filters.
+    /// An index covers only some of the query's equality filters.
     case partialIndexes
     case evictedIndexes
     case commits
@@ -67,7 +68,7 @@ package struct QueryCampaign {
     }
   }
 
-  /// Runs the programs from `first` on. `progress` is called with the number of completed queries.
+  /// Runs all programs from number `first` on. `progress` is called with the number of completed queries.
   package static func run(
     queries: Int, seed: UInt64, first: Int = 0, progress: (Int) -> Void = { _ in }
   ) -> Summary {
@@ -90,7 +91,7 @@ package struct QueryCampaign {
 }
 
 struct QueryFailure: Error {
-  /// The failing step of the program.
+  /// The number of the program's step that failed.
   var step: Int
   var what: String
 }

@@ -1,6 +1,6 @@
-// Generates random queries with every kind of filter, order, cursor and limit for given documents.
+// Generates random queries for given documents, with every kind of filter, order, cursor and limit.
 //
-// Values are mostly taken from the documents, so that results are not all empty.
+// Most values in queries come from the documents, so that many results are not empty.
 
 package import DocumentStore
 
@@ -8,10 +8,10 @@ package struct QueryGenerator {
   private var values: DocumentGenerator
   private let documents: [StoredDocument]
 
-  /// Higher for many documents.
+  /// The maximum limit of a query, which is higher if there are many documents.
   private var limitMax: Int { max(8, documents.count) }
 
-  /// Creates a generator for these documents, at least one.
+  /// Creates a generator for these documents. There must be at least one document.
   package init(seed: UInt64, about documents: [StoredDocument]) {
     values = DocumentGenerator(seed: seed)
     self.documents = documents
@@ -20,7 +20,7 @@ package struct QueryGenerator {
   package mutating func query() -> StructuredQuery {
     var query = StructuredQuery(scope())
     for _ in 0..<values.random.below(3) {
-      // Some filters cannot be combined; the query then omits one.
+      // Some filters cannot be combined with those of the query. In that case the query omits the new filter.
       let filter = filter(depth: 2, in: query.scope)
       query = (try? query.filtered(by: filter)) ?? query
     }
@@ -37,8 +37,8 @@ package struct QueryGenerator {
     return query
   }
 
-  /// Returns a query that suits indexes: alternatives of equality filters that some document matches,
-  /// then a range and an order.
+  /// Returns a query that can use indexes. It has alternatives of equality filters, at least one of which
+  /// matches a document, and then a range and an order.
   package mutating func selectiveQuery() -> StructuredQuery {
     let model = document
     var query = StructuredQuery(
@@ -100,7 +100,7 @@ package struct QueryGenerator {
   private var document: StoredDocument { mutating get { values.pick(documents) } }
 
   private mutating func field() -> StoredFieldPath {
-    // Mostly one of two fields, so that filters and orders coincide.
+    // Half of the time, one of two fields is chosen, so that filters and orders often use the same field.
     values.random.oneIn(2)
       ? values.pick(Array(DocumentGenerator.fields.prefix(2)))
       : values.pick(DocumentGenerator.fields + [.documentID])
@@ -135,7 +135,8 @@ package struct QueryGenerator {
     return .field(field, kind, .array(list))
   }
 
-  /// Returns mostly the value of some document's field.
+  /// Returns an operand for a filter or a cursor. In most cases it is the value that some document has in
+  /// this field.
   private mutating func operand(on field: StoredFieldPath, in scope: StructuredQuery.Scope) -> StoredValue {
     if field == .documentID { return .string(name(in: scope)) }
     if values.random.oneIn(4) { return values.value() }
@@ -178,7 +179,7 @@ package struct QueryGenerator {
     return query
   }
 
-  /// Returns values for a prefix of the explicit orders.
+  /// Returns cursor values for the first few explicit orders.
   private mutating func position(in query: StructuredQuery) -> [StoredValue] {
     query.explicitOrders.prefix(values.random.below(4)).map { operand(on: $0.field, in: query.scope) }
   }

@@ -29,7 +29,8 @@ private struct QueryProgramRun {
   private let platform: Platform
   private var store: DocumentStore?
   private var documents: [DocumentPath: StoredMap] = [:]
-  /// The documents as a list for the evaluator; nil after a change.
+  /// The current documents as a list for the evaluator; nil if the documents have changed since the list was
+  /// created.
   private var list: [StoredDocument]?
   /// An older snapshot with its expected documents.
   private var older: (snapshot: StoreSnapshot, documents: [StoredDocument])?
@@ -90,7 +91,8 @@ private struct QueryProgramRun {
     }
   }
 
-  /// Returns false if a document is invalid, in which case the whole batch must be refused.
+  /// Commits the edits. Returns false if one of the documents is invalid, in which case the store must refuse
+  /// the whole batch.
   private func commit(
     _ edits: [QueryProgram.Edit], to store: DocumentStore
   ) throws(DocumentStoreError) -> Bool {
@@ -107,7 +109,8 @@ private struct QueryProgramRun {
     documents.map { path, fields in QueryProgram.document(path, fields) }
   }
 
-  /// Compares a result. Returns a description of the difference, or nil.
+  /// Compares the store's result for a query with the expected result. Returns a description of the
+  /// difference, or nil.
   private mutating func compare(
     _ query: StructuredQuery, _ aggregates: [Aggregate], with store: DocumentStore, _ number: Int
   ) throws -> String? {
@@ -115,7 +118,7 @@ private struct QueryProgramRun {
     list = all
     let naive = NaiveEvaluator(query)
     let expected = naive.answer(from: all)
-    // The first of these operations builds the indexes.
+    // The operation that runs first builds the indexes, so the operations take turns in being the first.
     if number % 3 == 0, let problem = try compareCount(query, expected.count, store) { return problem }
     let explanation = number % 3 == 1 ? try store.explain(query) : nil
     let found = try store.documents(query)
@@ -140,7 +143,8 @@ private struct QueryProgramRun {
     return try compareOthers(query, expected, plan, store, number)
   }
 
-  /// Occasionally compares the alternative ways to a result.
+  /// Compares the result of one of the other ways to run the query: by records, by a callback, or in a
+  /// snapshot.
   private mutating func compareOthers(
     _ query: StructuredQuery, _ expected: [StoredDocument], _ plan: QueryExplanation, _ store: DocumentStore,
     _ number: Int

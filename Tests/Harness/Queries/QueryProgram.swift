@@ -18,7 +18,7 @@ struct QueryProgram: Sendable {
     case flush
     case compact
     case close
-    /// Drops the store as a killed process would.
+    /// Abandons the store, as if its process was killed, and reopens it.
     case abandon
     case checkInvariants
   }
@@ -32,7 +32,8 @@ struct QueryProgram: Sendable {
     case noIndexes, everyIndex, standard, indexesMadeBefore, onlyIndexesMadeBefore
   }
 
-  /// One in this many programs has enough documents for several batches of reads, and few queries.
+  /// One program in this many is large: it has enough documents for several batches of reads, and few
+  /// queries.
   private static let largeEvery = 12
   private static let largeDocuments = 300...1500
 
@@ -51,7 +52,8 @@ struct QueryProgram: Sendable {
     let first = generator.documents(count)
     var rest = first[...]
     while !rest.isEmpty {
-      // One invalid document makes its whole batch fail.
+      // The documents are committed in several batches, because one invalid document makes its whole batch
+      // fail.
       let batch = rest.prefix(1 + generator.random.below(isLarge ? 8 : 40))
       rest.removeFirst(batch.count)
       commit(batch.map { .set($0.path, $0.fields) }, &documents)
@@ -69,7 +71,7 @@ struct QueryProgram: Sendable {
       case 0..<8:
         commit(generator.edits(of: documents), &documents)
         known = documents.map { path, fields in Self.document(path, fields) }
-        // Sorted, so that the seed reproduces the order.
+        // The paths are sorted, so that a seed reproduces the order.
         known.sort { NaiveOrder.compare($0.path, $1.path) < 0 }
         if known.isEmpty { known = first }
         queries = QueryGenerator(seed: generator.random.next(), about: known)
@@ -91,7 +93,7 @@ struct QueryProgram: Sendable {
     steps.append(.checkInvariants)
   }
 
-  /// Whether the program at this position of a campaign is large.
+  /// Returns whether the program at this position of a campaign is large.
   static func isLarge(_ number: Int) -> Bool { number % largeEvery == largeEvery - 1 }
 
   private mutating func commit(_ edits: [Edit], _ documents: inout [DocumentPath: StoredMap]) {
@@ -100,7 +102,7 @@ struct QueryProgram: Sendable {
   }
 
   static func document(_ path: DocumentPath, _ fields: StoredMap) -> StoredDocument {
-    // The times do not matter.
+    // The times of the document do not affect any result.
     guard let time = StoredTimestamp(microseconds: 0) else { preconditionFailure("a time") }
     return StoredDocument(path: path, createTime: time, updateTime: time, fields: fields)
   }
@@ -128,7 +130,7 @@ extension QueryProgram.Edit {
 }
 
 extension DocumentGenerator {
-  /// Returns changes of a few documents, some of them existing; occasionally several of one document.
+  /// Returns changes of a few documents, most of which exist. Several changes may affect the same document.
   fileprivate mutating func edits(of documents: [DocumentPath: StoredMap]) -> [QueryProgram.Edit] {
     let paths = documents.keys.sorted { NaiveOrder.compare($0, $1) < 0 }
     return (0...random.below(random.oneIn(4) ? 20 : 3)).map { _ in
@@ -141,7 +143,7 @@ extension DocumentGenerator {
     }
   }
 
-  /// Mostly few fields, so that queries can use the index.
+  /// Returns an index definition, mostly with few fields, so that queries can use the index.
   fileprivate mutating func indexDefinition() -> IndexDefinition? {
     var fields: [IndexDefinition.Field] = []
     for _ in 0...random.below(3) {
@@ -186,7 +188,7 @@ extension QueryProgram.Step: CustomStringConvertible {
     }
   }
 
-  /// Abbreviates long strings, which repeat one word.
+  /// Abbreviates long strings, which consist of repetitions of one word.
   static func shortened(_ text: String) -> String {
     let word = Array("long".utf8)
     var rest = Array(text.utf8)[...]

@@ -1,4 +1,4 @@
-// Shrinks a failing program as long as it still fails.
+// Shrinks a failing program for as long as the smaller program still fails.
 
 internal import DocumentStore
 
@@ -35,7 +35,7 @@ struct QueryProgramShrinker {
     program.steps.removeSubrange((failure.step + 1)...)
   }
 
-  /// Keeps the smaller program if it fails.
+  /// Runs a smaller program and keeps it if it fails.
   private mutating func attempt(_ smaller: QueryProgram) -> Bool {
     guard runs < Self.runsMax else { return false }
     runs += 1

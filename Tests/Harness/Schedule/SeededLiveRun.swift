@@ -1,6 +1,8 @@
-// A deterministic run of live queries under commits: seeded threads, and a comparison of all received states.
+// A deterministic run of live queries under commits. Threads are scheduled from a seed, and all received
+// states are compared.
 //
-// A seed reproduces the run. Each listener's states are compared with the results after each commit.
+// A seed reproduces the run. The states that each listener received are compared with the query results after
+// each commit.
 
 import ByteStore
 package import DocumentStore
@@ -18,7 +20,7 @@ package final class SeededLiveRun: Sendable {
   private struct State {
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
     var mirrors: [LiveMirror] = []
-    /// The deliveries of each queue.
+    /// The pending deliveries of each queue.
     var queues: [[@Sendable () -> Void]] = Array(repeating: [], count: SeededLiveRun.queues)
     var writersAtWork = SeededLiveRun.writers
     var failure: String?
@@ -32,7 +34,7 @@ package final class SeededLiveRun: Sendable {
   package var trace: [String] { turns.trace }
   package var reached: Set<StorePoint> { turns.reached }
 
-  /// Runs and returns a description of the failure, or nil.
+  /// Runs the threads. Returns a description of the failure, or nil.
   package func run() -> String? {
     do { return try play() } catch { return "seed \(seed): \(error)" }
   }
@@ -119,7 +121,7 @@ package final class SeededLiveRun: Sendable {
     try mirror.listen(to: store) { [self] delivery in state.withLock { $0.queues[queue].append(delivery) } }
   }
 
-  /// Acts as a serial queue until all writers have ended.
+  /// Acts as a serial queue until all writers have ended: runs the deliveries of this queue in order.
   private func deliver(_ queue: Int) {
     while true {
       let (delivery, isOver) = state.withLock { state in

@@ -1,8 +1,9 @@
 // Runs one thread at a time and switches at random between steps, so that a seed reproduces an interleaving.
 //
-//   - A thread keeps its turn until it reaches a point between two steps of the store, or one of its own.
-//   - It never waits for a paused thread, because the store holds no lock at such a point and reports when
-//     others have to continue first.
+//   - A thread keeps its turn until it reaches a pause point. Pause points are between two steps of the
+//     store, and tests can add others.
+//   - A running thread never waits for a paused thread, because the store holds no lock at a pause point. If
+//     a step of the store has to wait for another thread, the store reports this and the thread pauses.
 
 import ByteStore
 package import DocumentStore
@@ -11,7 +12,7 @@ package final class SeededTurns: StorePauses {
   private struct State {
     var random: SeededRandom
     var turn: Int?
-    /// The threads that have not ended, in order.
+    /// The numbers of the threads that have not ended, in ascending order.
     var alive: [Int] = []
     var trace: [String] = []
     var reached: Set<StorePoint> = []
@@ -25,7 +26,7 @@ package final class SeededTurns: StorePauses {
   package var trace: [String] { state.withLock { $0.trace } }
   package var reached: Set<StorePoint> { state.withLock { $0.reached } }
 
-  /// Returns when all threads have ended.
+  /// Runs each task on a thread, one thread at a time. Returns when all threads have ended.
   package func run(_ tasks: [@Sendable () -> Void]) {
     state.withLock { $0.alive = Array(tasks.indices) }
     let threads = tasks.enumerated().map { number, task in
@@ -49,7 +50,8 @@ package final class SeededTurns: StorePauses {
     state.turn = state.alive.isEmpty ? nil : state.alive[state.random.below(state.alive.count)]
   }
 
-  /// Has no effect before and after the run.
+  /// Records that the current thread has reached `point`, and passes the turn to a random thread. Has no
+  /// effect before and after the run.
   package func pause(at point: StorePoint) {
     let number = state.withLock { state -> Int? in
       guard let number = state.turn else { return nil }
@@ -63,7 +65,7 @@ package final class SeededTurns: StorePauses {
     state.withLock(when: { $0.turn == number }) { _ in }
   }
 
-  /// Adds a note of the current thread to the trace.
+  /// Adds a note by the current thread to the trace.
   package func note(_ what: String) {
     state.withLock { state in state.trace.append("\(state.turn.map(String.init) ?? "-") \(what)") }
   }

@@ -1,16 +1,18 @@
-// Makes threads overlap: a thread at a pause point waits briefly for another, and then both continue.
+// Makes threads overlap. A thread at a pause point waits briefly for another thread to reach a pause point,
+// and then both continue.
 //
-// Steps of commits, transactions and live queries then overlap more often. This helps the thread
-// sanitizer, which only detects races that could have occurred in the run. A meeting orders the steps
-// before it with those after it, so races between these only show without meetings, in the campaigns of
-// transactions and of live queries.
+// Steps of commits, transactions and live queries then overlap more often. This helps the thread sanitizer,
+// which detects only races between steps that the run did not order. Each such meeting orders the steps
+// before it and the steps after it. Races between such steps are therefore detected only without meetings, in
+// the campaigns of transactions and of live queries.
 
 import ByteStore
 import Dispatch
 package import DocumentStore
 
 package final class ThreadOverlap: StorePauses {
-  /// Two points at which threads continued together; the first is that of the thread that waited.
+  /// Two pause points from which two threads continued together. `first` is the point of the thread that
+  /// waited.
   package struct OverlapPair: Hashable, Sendable {
     package var first: StorePoint
     package var second: StorePoint
@@ -26,18 +28,19 @@ package final class ThreadOverlap: StorePauses {
     var counts: [OverlapPair: Int] = [:]
   }
 
-  /// The wait is limited, because all other threads may be waiting for this one.
+  /// The maximum time that a thread waits. The wait is limited, because all other threads may be waiting for
+  /// this one.
   private static let patience = DispatchTimeInterval.milliseconds(2)
 
   private let state = Locked(State())
 
   package init() {}
 
-  /// The number of meetings for each pair of points.
+  /// The number of times that two threads continued together, for each pair of points.
   package var counts: [OverlapPair: Int] { state.withLock { $0.counts } }
 
   package func pause(at point: StorePoint) {
-    // This thread waits for others to continue, so it cannot be a partner.
+    // This thread cannot be a partner, because it is waiting until other threads continue.
     guard point != .waiting else { return WorkerThread.yield() }
     let wakeUp = DispatchSemaphore(value: 0)
     let other = state.withLock { state -> Waiting? in

@@ -1,7 +1,7 @@
-// A history of an object client whose remote sends invalid data, and valid data at the end.
+// A history of an object client whose remote sends invalid data at first, and only valid data at the end.
 //
-// At the end each object is found with the remote's content, its attributes can be changed, and the store
-// is sound.
+// At the end, the client must find each object with the remote's content, the attributes of each object can
+// be changed, and the client's store is sound.
 
 import ByteStore
 import DocumentStore

@@ -5,7 +5,8 @@ import ObjectSync
 import OfflineSync
 
 final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
-  // Unchecked, because its state has no lock: a history calls it from one thread alone.
+  // The conformance is unchecked, because the mutable state has no lock. A history uses a remote only from
+  // one thread.
   private let inner: LoopbackBlobRemote
   private var invalidSource: InvalidDataGenerator
   var invalidOneIn: Int?

@@ -5,7 +5,7 @@ package enum HostileCampaign {
     package var histories = 0
     package var failed = 0
     package var invalidCounts: [InvalidField: Int] = [:]
-    /// How many times listeners were notified of a refusal.
+    /// The number of times that listeners were notified of a refusal.
     package var refusals = 0
     package var firstFailure: String?
     /// The numbers of failed histories.

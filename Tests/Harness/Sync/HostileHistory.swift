@@ -1,9 +1,10 @@
-// A history of clients whose remote sends invalid data, and valid data at the end.
+// A history of clients whose remote sends invalid data at first, and only valid data at the end.
 //
-//   1. lies    clients write, listen, look up, crash and restart, while some messages are invalid
-//   2. invariant after each step: no listener, write or store has failed, and the engine's invariants hold
-//   3. truth   the processes restart; each store is sound, and everything in it can be read and written
-//   4. compare each client has the authority's documents, and each accepted write was applied once
+//   1. Clients write, listen, look up, crash and restart, while some messages are invalid.
+//   2. After each step, no listener, write or store has failed, and the engine's invariants hold.
+//   3. The remote sends only valid data, and the processes restart. Each store must be sound, and everything
+//      in it can be read and written.
+//   4. Each client must have the authority's documents, and each accepted write was applied exactly once.
 
 import ByteStore
 import DocumentStore
@@ -93,7 +94,7 @@ struct HostileHistory {
     }
   }
 
-  /// Increments a counter and sets a server timestamp.
+  /// Commits a write that increments a counter and sets a server timestamp.
   private mutating func write(_ client: SyncClient) {
     increments += 1
     client.write([
@@ -167,7 +168,8 @@ struct HostileHistory {
     return number == .integer(Int64(increments)) ? nil : "\(number) in place of \(increments)"
   }
 
-  /// Returns a description of the first unreadable document of a store; nil if all are readable.
+  /// Returns a description of the first unreadable document in a client's store; nil if all documents are
+  /// readable.
   private func unreadableDocument(of client: SyncClient) throws -> String? {
     let report = try client.store.check()
     if !report.isSound { return "a check finds \(report)" }

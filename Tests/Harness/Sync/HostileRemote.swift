@@ -1,17 +1,19 @@
-// A remote that forwards the messages of another one, with invalid changes or additions.
+// A remote that forwards the messages of another remote, and changes some of them or adds others so that they
+// are invalid.
 //
-// Each change can be recognized as invalid, or only makes the client ask again. Plausible wrong data
-// cannot be detected.
+// A client can recognize each changed or added message as invalid, or the message only makes the client
+// repeat a request. Plausible wrong data is not sent, because no client can detect it.
 
 import ByteStore
 import DocumentStore
 import OfflineSync
 
 final class HostileRemote: Remote, @unchecked Sendable {
-  // Unchecked, because its state has no lock: a history calls it from one thread alone.
+  // The conformance is unchecked, because the mutable state has no lock. A history uses a remote only from
+  // one thread.
   private let inner: any Remote
   private var invalidSource: InvalidDataGenerator
-  /// One in this many messages is invalid; nil for none.
+  /// On average, one in this many messages is invalid; nil if all are valid.
   var invalidOneIn: Int?
 
   init(_ inner: any Remote, seed: UInt64) {
@@ -40,7 +42,7 @@ final class HostileRemote: Remote, @unchecked Sendable {
     let truth = WatchStreamEvent.changed(change, version)
     if case .document(let path, let document?, let updated, let removed) = change {
       let lie = invalidSource.document(path, document)
-      // The valid message may follow, or not be sent on this stream at all.
+      // The valid message either follows the invalid one or is not sent on this stream at all.
       let lied = WatchStreamEvent.changed(
         .document(lie.path, lie.document, updated: updated, removed: removed), .none)
       return invalidSource.random.oneIn(2) ? [lied] : [lied, truth]
@@ -52,7 +54,8 @@ final class HostileRemote: Remote, @unchecked Sendable {
       guard version != .none else {
         return [.changed(.target(.noChange, []), invalidSource.version()), truth]
       }
-      // Replaces the valid version, so the snapshot's changes have to wait.
+      // The invalid version replaces the valid one, so the client applies the snapshot's changes only with a
+      // later snapshot.
       return [.changed(change, invalidSource.version())]
     case .token: return [withToken(change, version, count: (64 << 10) + 1)]
     case .largeToken: return [withToken(change, version, count: 9 << 20)]
@@ -65,7 +68,8 @@ final class HostileRemote: Remote, @unchecked Sendable {
         .changed(.existenceFilter(ids[3], count: 1, nil), .none), truth,
       ]
     case .targetState:
-      // Without `current`: a target that is marked current too early would be taken as empty.
+      // `current` is not used, because a client would consider a target empty if it was marked current too
+      // early.
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
       return [.changed(.target(states[invalidSource.random.below(4)], ids(of: change)), .none), truth]
     case .filterCount:

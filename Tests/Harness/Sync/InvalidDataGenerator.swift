@@ -1,4 +1,4 @@
-// Generates seeded invalid data of a remote that no store may accept.
+// Generates invalid data of a remote from a seed. No store may accept the data.
 
 import DocumentStore
 import OfflineSync
@@ -34,7 +34,7 @@ package struct InvalidDataGenerator {
   private static func nest(_ depth: Int) -> StoredValue {
     var value = StoredValue.integer(1)
     for level in 0..<depth {
-      // Alternates with maps, because an array must not contain an array.
+      // Arrays alternate with maps, because an array must not directly contain an array.
       value = level % 2 == 0 ? .map(StoredMap([("d", value)])) : .array([value])
     }
     return value
@@ -44,7 +44,7 @@ package struct InvalidDataGenerator {
     time.map { StoredValue.pendingTimestamp($0, previous: previous) } ?? .null
   }
 
-  /// Returns a value that exceeds the limits of documents.
+  /// Returns a value that is invalid in the given way, for example because it exceeds a limit of documents.
   mutating func value(_ field: InvalidField) -> StoredValue {
     switch field {
     case .depth: Self.nest([21, 22, 40, 300][random.below(4)])
@@ -58,7 +58,7 @@ package struct InvalidDataGenerator {
     case .nestedPendingTime: Self.pending(Self.pending(.integer(1)))
     case .nestedArray: .array([.array([.integer(1)])])
     case .documentSize: .string(String(repeating: "s", count: (1 << 20) + random.below(1 << 20)))
-    // Empty values do not count for the size of a document.
+    // Empty values do not count toward the size of a document.
     case .recordSize: .array([StoredValue](repeating: .bytes([]), count: 1_700_000))
     case .vector: .vector([Double](repeating: 1, count: 2049))
     default:
@@ -69,7 +69,7 @@ package struct InvalidDataGenerator {
     }
   }
 
-  /// Returns a time that no document has.
+  /// Returns a time that no document can have.
   mutating func version() -> SnapshotVersion {
     let numbers: [Int64] = [.max, .min, -1, -62_135_596_800_000_001, 253_402_300_800_000_000, -5_000_000]
     return SnapshotVersion(microseconds: numbers[random.below(numbers.count)])
@@ -79,13 +79,13 @@ package struct InvalidDataGenerator {
     .depth, .fieldName, .pendingTime, .nestedPendingTime, .nestedArray, .documentSize, .vector, .reference,
   ]
 
-  /// Returns an invalid document in place of another one, with the path under which it is sent.
+  /// Returns an invalid document to send instead of the given one, and the path under which to send it.
   mutating func document(
     _ path: DocumentPath, _ document: RemoteDocument
   ) -> (path: DocumentPath, document: RemoteDocument) {
     var lie = document
     var fields = Self.valueFields + Self.valueFields + [.otherPath, .path, .key, .version, .createTime]
-    // Rare, because the largest record is slow.
+    // This field is rare, because a record of the maximum size is slow to process.
     if random.oneIn(40) { fields = [.recordSize] }
     let field = pick(fields)
     switch field {
@@ -100,7 +100,7 @@ package struct InvalidDataGenerator {
       lie.path = DocumentPath(unchecked: paths[random.below(paths.count)])
       return (lie.path, lie)
     case .key:
-      // The path fits in its own key, but not in the client's keys that contain it.
+      // The path fits in the key of the document, but not in the client's other keys that contain the path.
       let name = String(repeating: "%", count: 1500)
       lie.path = DocumentPath(unchecked: [name, name, name, name])
       return (lie.path, lie)

@@ -1,6 +1,7 @@
-// Compares the cost of reads in a cache with many pending writes and in a database without a remote.
+// Compares the cost of reads in a cache with many pending writes with their cost in a database without a
+// remote.
 //
-// The cache and the database have equal documents.
+// The cache and the database show equal documents.
 
 import ByteStore
 package import DocumentStore
@@ -16,8 +17,8 @@ package struct PendingReads {
   private static let rooms = CollectionPath(unchecked: ["rooms"])
   private static let n = StoredFieldPath(unchecked: ["n"])
 
-  /// `pending` of the documents, evenly spread, have four pending writes each: alternately a set and
-  /// three increments.
+  /// Creates the cache and the database. In the cache, `pending` of the documents, evenly spread, have four
+  /// pending writes each: a set, followed by three increments.
   package init(
     documents: Int, pending: Int, open: (String) throws(DocumentStoreError) -> DocumentStore
   ) throws {
@@ -50,12 +51,12 @@ package struct PendingReads {
 
   private var step: Int { documents / pending }
 
-  /// Returns nil for a document without pending writes.
+  /// Returns the position of a document among those with pending writes; nil if it has no pending writes.
   private func turn(_ number: Int) -> Int? {
     number % step == 0 && number / step < pending ? number / step : nil
   }
 
-  /// The value after all writes.
+  /// Returns the value of a document after all writes.
   private func last(_ number: Int) -> Int { turn(number).map { 3 - $0 } ?? number }
 
   private func fillCache() throws {
@@ -128,11 +129,11 @@ package struct PendingReads {
     package var pendingResults = 0
     package var documentsRead = 0
     package var entriesRead = 0
-    /// A description of the difference.
+    /// A description of the first difference between the cache and the database, or nil.
     package var difference: String?
   }
 
-  /// Runs a query on the cache and on the database, and compares results and costs.
+  /// Runs a query on the cache and on the database, and compares the results and the costs.
   package func compare(_ question: Question) throws -> Comparison {
     let (found, expected) = (
       try local.documents(question.query), try other.documents(question.query)
@@ -156,14 +157,15 @@ package struct PendingReads {
     return comparison
   }
 
-  /// Compares a document, including its pending-write flag.
+  /// Returns whether a document of the cache equals the expected one and has the expected pending-write flag.
   private func isSame(_ found: SyncedDocument, _ expected: StoredDocument) -> Bool {
     let isPending = Int(expected.path.id).flatMap(turn) != nil
     return found.path == expected.path && found.fields == expected.fields
       && found.pending == (isPending ? .local : .none)
   }
 
-  /// Reads documents with and without pending writes one by one. Returns the documents that differ.
+  /// Reads documents with and without pending writes, one at a time. Returns the paths of the documents that
+  /// differ.
   package func differentGets() throws -> [DocumentPath] {
     try stride(from: 0, to: documents, by: max(1, step / 3)).map(Self.path).filter { path in
       guard let expected = try other.document(at: path) else { return true }

@@ -1,15 +1,15 @@
 // A client's write queue on a simulated disk, with a crash before any call (docs/reliability.md, P14).
 //
-// In a history, writes are queued, accepted, rejected and cancelled, and some depend on others. Users
-// change, the remote sends documents, and the store is flushed. In every other history most steps exceed
-// one commit. A state is the disk after a crash before a randomly chosen call, opened again. Every fourth
-// open is interrupted by a crash as well. Then
-//   - each write that returned and has no answer is in its user's queue, as issued or with preconditions
-//     updated by an answer, and after the writes that it depends on
-//   - no write whose end is durable is in a queue. A rejected or cancelled write never returns; an accepted
-//     one returns only after a power loss, and then the remote knows its number
-//   - documents have the state that the queue gives for the current user, and then for each of the others; a
-//     new batch gets an unused number
+// In a history, writes are queued, accepted, rejected and cancelled, and some depend on others. Users change,
+// the remote sends documents, and the store is flushed. In every other history, most steps exceed one commit.
+// Each tested state is the disk after a crash before a randomly chosen call. The store is then opened, and
+// every fourth open is itself interrupted by a crash. In each state:
+//   - A write that returned and was not answered yet is in its user's queue, after the writes that it depends
+//     on. It has its original form, or preconditions that were updated by an answer to an earlier write.
+//   - A write whose end is durable is in no queue. A rejected or cancelled write never reappears. An accepted
+//     write reappears only after a power loss, and then the remote knows its number.
+//   - Documents are shown as the queue of the user implies, first for the current user and then for each of
+//     the others. A new batch gets an unused number.
 
 import ByteStore
 import DocumentStore
@@ -32,7 +32,7 @@ package enum QueueCrashes {
     package var neverReached: [Kind] { Kind.allCases.filter { counts[$0, default: 0] == 0 } }
   }
 
-  /// Runs about this many states.
+  /// Runs histories until about this many states were tested.
   package static func run(states: Int, seed: UInt64) -> Summary {
     var summary = Summary()
     while summary.states < states {
@@ -57,21 +57,22 @@ package enum QueueCrashes {
 }
 
 private struct QueueHistory {
-  /// The expected state after this many disk calls.
+  /// The expected state of the queues after this many disk calls.
   private struct Mark {
     var calls: Int
-    /// Batches that must be in the queue, whatever the crash.
+    /// Batches that must be in a queue after any kind of crash.
     var waiting: Set<BatchID>
-    /// Accepted batches, which only a power loss may restore.
+    /// Accepted batches. Only a power loss may make them reappear in a queue.
     var accepted: Set<BatchID>
-    /// Batches that must not be present any more.
+    /// Batches that must not be in any queue.
     var ended: Set<BatchID>
     var last: BatchID?
   }
 
   private struct IssuedBatch {
     var user: String?
-    /// The forms of the batch; answers to earlier batches change its preconditions.
+    /// The allowed forms of the batch. There may be several, because answers to earlier batches change its
+    /// preconditions.
     var forms: [PendingBatch]
   }
 
@@ -100,7 +101,7 @@ private struct QueueHistory {
     note()
   }
 
-  /// Opens the store as the last user.
+  /// Opens the store for the user who was active last.
   private static func open(_ disk: SimulatedDisk, _ sizes: CommitSizes) throws -> LocalStore {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -111,7 +112,7 @@ private struct QueueHistory {
 
   private mutating func count(_ kind: QueueCrashes.Kind) { counts[kind, default: 0] += 1 }
 
-  /// Records the expected state from here on.
+  /// Records that the expected state applies from the current disk call on.
   private mutating func note() {
     mark.calls = disk.history.count
     marks.append(mark)
@@ -187,7 +188,7 @@ private struct QueueHistory {
         mask: FieldMask([StoredFieldPath(unchecked: ["s"])])), requiring: precondition)
   }
 
-  /// Returns a write that depends on the pending writes of a document.
+  /// Returns a write that depends on the pending writes of a document; nil if the chosen document has none.
   private mutating func follower() throws -> PendingMutation? {
     let path = Self.path(rng.below(4))
     let document = try local.document(path)
@@ -195,7 +196,7 @@ private struct QueueHistory {
     return patch(path, .afterPendingWrites)
   }
 
-  /// Once its removal begins, a batch may be present or not.
+  /// Records that the removal of a batch begins. From then on, the batch may be present or not.
   private mutating func begin(_ id: BatchID) {
     mark.waiting.remove(id)
     note()
@@ -203,7 +204,7 @@ private struct QueueHistory {
 
   private mutating func accept() throws {
     guard let first = local.queue.first else { return }
-    // The remote refuses the write.
+    // The remote rejects a write with an impossible precondition.
     if first.mutations.contains(where: { $0.precondition == .impossible }) { return try end(.rejected) }
     count(.accepted)
     begin(first.id)
@@ -295,12 +296,12 @@ private struct QueueHistory {
     return nil
   }
 
-  /// Opens a disk and returns a description of the first violation, or nil.
+  /// Opens the store on a disk image. Returns a description of the first violation, or nil.
   private func failure(_ image: DiskImage, _ mark: Mark, _ isPowerLost: Bool) throws -> String? {
     let local = try Self.open(SimulatedDisk(image), sizes)
     defer { try? local.store.close() }
     var found = Set<BatchID>()
-    // Compared before anything changes.
+    // The documents are compared before anything changes the store.
     if let broken = try difference(local) { return broken }
     for user in [nil, "ann", "bo:b/"] {
       _ = try local.changeUser(user)

@@ -1,11 +1,11 @@
-// One client of a history: its disk, store and driver, and the last states of its listeners.
+// One client of a history: its disk, store and driver, and the last result of each of its listeners.
 
 import ByteStore
 import DocumentStore
 import OfflineSync
 
 final class SyncClient: @unchecked Sendable {
-  // Unchecked, because a history runs on one thread.
+  // The conformance is unchecked, because a history runs on one thread.
   let number: Int
   private let scheduler: VirtualScheduler
   private let remote: any Remote
@@ -16,22 +16,24 @@ final class SyncClient: @unchecked Sendable {
   private var openings: UInt64 = 0
   private var callsBefore = 0
   private let seed: UInt64
-  /// The last result that each listener has, built from the changes that it received; keyed by the
-  /// query's canonical text.
+  /// The current result of each listener, computed from the changes that it received, by the canonical text
+  /// of the query.
   private(set) var seen: [String: Seen] = [:]
   private(set) var failure: String?
   var isNetworkEnabled = true
-  /// The number of calls that wait for pending writes and were not answered in this process.
+  /// The number of calls in this process that still wait for pending writes.
   private(set) var waiting = 0
-  /// For each answered wait for pending writes, its user and that user's last write at the call.
+  /// For each wait for pending writes that ended without an error: its user, and the last write of that user
+  /// at the time of the call.
   private var answered: [(user: String?, last: BatchID?)] = []
-  /// How many times listeners were notified of a refusal.
+  /// The number of times that listeners were notified of a refusal.
   private(set) var refusalCount = 0
   /// The number of restarts, plus the number of times the network was enabled again.
   private(set) var returns = 0
-  /// How many times the conflict resolver was called.
+  /// The number of calls of the conflict resolver.
   private let conflicts: Locked<Int>
-  /// Whether the process fails at some disk call; its current operation may then have happened or not.
+  /// Whether the process is set to fail at some disk call. The operation that runs at that call may or may
+  /// not take effect.
   private(set) var isDoomed = false
 
   struct Seen {
@@ -53,10 +55,10 @@ final class SyncClient: @unchecked Sendable {
 
   var conflictCount: Int { conflicts.withLock { $0 } }
 
-  /// Whether the client only keeps documents with listeners.
+  /// Whether the client keeps only documents that have listeners.
   var hasEagerCollection: Bool { number % 3 == 2 }
 
-  /// Whether most of its steps exceed one commit.
+  /// Whether most steps of the client exceed one commit.
   var hasSmallCommits: Bool { seed % 3 == 0 }
 
   private static func open(
@@ -82,7 +84,8 @@ final class SyncClient: @unchecked Sendable {
     return (store, SyncDriver(local, remote, engine, scheduler))
   }
 
-  /// Each document has its own resolution; writes to the shared documents are never dropped.
+  /// Returns the resolution of a conflict, which depends on the document. Writes to the shared documents are
+  /// never dropped.
   private static func resolution(_ conflict: WriteConflict) -> ConflictResolution {
     guard conflict.path.parent.id == "rooms" else { return .keepWrites }
     switch conflict.path.id {
@@ -112,14 +115,15 @@ final class SyncClient: @unchecked Sendable {
       guard let self, openings == opening else { return }
       waiting -= 1
       if error == nil { answered.append((user, last)) }
-      // A change of user ends the wait with an error, and so does the end of a doomed process.
+      // A wait also ends with an error if the user changes or if a doomed process fails.
       if let error, !isDoomed, self.user == user {
         failure = "client \(number): a wait for writes failed: \(error)"
       }
     }
   }
 
-  /// Returns a description of a write that a wait covered and that is still pending, or nil.
+  /// Returns a description of a write that is still pending although a wait for it has ended; nil if there is
+  /// none.
   func unansweredWaitProblem() -> String? {
     let pending = ask { $0.pendingBatches.map(\.id) } ?? []
     defer { answered = [] }
@@ -131,7 +135,7 @@ final class SyncClient: @unchecked Sendable {
     return nil
   }
 
-  /// Calls the body with the engine now.
+  /// Calls the body with the engine at once. Returns the body's result.
   func ask<Value: Sendable>(_ body: @escaping @Sendable (SyncEngine) -> Value) -> Value? {
     let found = Locked<Value?>(nil)
     driver.inspect { engine in
@@ -147,7 +151,7 @@ final class SyncClient: @unchecked Sendable {
     let text = query.canonicalID
     let opening = openings
     let id = driver.listen(to: query, ListenRules(includesMetadataChanges: true)) { [weak self] result in
-      // Notifications to a dead process do not count.
+      // Notifications that belong to a killed process are ignored.
       if self?.openings == opening { self?.take(result, text) }
     }
     seen[text] = Seen(query: query, id: id)
@@ -168,16 +172,16 @@ final class SyncClient: @unchecked Sendable {
     driver.send(.changeUser(user))
   }
 
-  /// Lets every disk call fail after `count` more calls, until the process is killed.
+  /// Makes every disk call fail after `count` more calls, until the process is killed.
   func doom(afterCalls count: Int) {
     isDoomed = true
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
   }
 
-  /// The number of disk calls in all lives.
+  /// The total number of disk calls in all processes of the client so far.
   var calls: Int { callsBefore + disk.counters.operations }
 
-  /// Whether the fault has occurred.
+  /// Whether the fault of a doomed process has occurred.
   var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
 
   /// Kills the process, possibly with a power loss, and restarts it without listeners.
@@ -202,7 +206,7 @@ final class SyncClient: @unchecked Sendable {
     guard var known = seen[text] else { return }
     switch result {
     case .failure where isDoomed: break
-    // The listener stays registered.
+    // After a refusal the listener stays registered.
     case .failure(.refused): refusalCount += 1
     case .failure(let error): failure = "client \(number): \(text): \(error)"
     case .success(let snapshot):

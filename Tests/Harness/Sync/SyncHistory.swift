@@ -1,12 +1,13 @@
-// A random history of clients and an authority over a faulty connection; at the end all must agree.
+// A random history of clients and an authority over a faulty connection. At the end, all of them must agree.
 //
-// Clients write, listen, disconnect, crash and restart. Each counted write adds one to a number and a
-// word to a list in one batch. At the end the authority's number equals its count of words, and the words
-// are exactly those that were not rejected. The word decides whether a write is rejected, so it does not
-// matter what a client was told before it crashed.
+// Clients write, listen, disconnect, crash and restart. Each counted write adds one to a number and a word to
+// a list in one batch. At the end, the authority's number must equal the number of its words, and the words
+// must be exactly those of the writes that were not rejected. The word itself determines whether the write is
+// rejected. The expected result therefore does not depend on which answers a client received before it
+// crashed.
 //
-// A client may be doomed to fail at some disk call, in the middle of any operation. Its writes after that
-// decision may be lost, but must not be applied twice.
+// A client may be doomed: from some disk call on, which may be in the middle of any operation, all its calls
+// fail. Writes that it issues after it is doomed may be lost, but must not be applied twice.
 
 import ByteStore
 import DocumentStore
@@ -21,9 +22,10 @@ package struct SyncHistory {
   private var clients: [SyncClient] = []
   private var words: Set<String> = []
   private var rejectedWords: Set<String> = []
-  /// The words written by doomed clients.
+  /// The words that may or may not be in the final list: those of doomed clients, and those of cancelled
+  /// writes that were sent.
   private var uncertainWords: Set<String> = []
-  /// The value of the client's `returns` when it wrote the word.
+  /// For each word that a client wrote while it was offline, the client's value of `returns` at that time.
   private var writtenOffline: [String: Int] = [:]
   private var counts: [SyncCampaign.Kind: Int] = [:]
   private var failure: String?
@@ -72,7 +74,7 @@ package struct SyncHistory {
     return result
   }
 
-  /// Releases everything. Scheduled work and open streams would keep the objects alive.
+  /// Releases all objects. Otherwise scheduled work and open streams would retain them.
   private func releaseAll() {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
@@ -156,11 +158,12 @@ package struct SyncHistory {
         return "client \(client.number): \(error)"
       }
     }
-    // In a doomed process everything fails from some point on.
+    // In a doomed process, every operation fails from some point on, so its errors are ignored.
     if !client.isDoomed, let error = error ?? nil { failure = failure ?? error }
   }
 
-  /// Loads the authority's documents as a bundle, which may be outdated by then.
+  /// Loads the authority's documents into a client as a bundle. The bundle may be outdated when the client
+  /// processes it.
   private mutating func load(_ client: SyncClient) {
     count(.bundles)
     guard let time = (try? authority.snapshot())?.time, let found = try? authority.documents(query(0)) else {
@@ -176,13 +179,13 @@ package struct SyncHistory {
     client.driver.send(.load(bundle))
   }
 
-  /// Cancels a write. A write that was already sent may still be applied.
+  /// Cancels a pending write. If the write was already sent, it may still be applied.
   private mutating func cancel(_ client: SyncClient) {
     guard let batches = client.ask({ $0.pendingBatches }), let batch = batches.randomElement(using: &rng)
     else { return }
     count(.cancels)
     for word in batch.mutations.flatMap({ Self.words(of: $0.mutation) }) where words.remove(word) != nil {
-      // A write that was never sent must never be applied.
+      // A write that was cancelled before it was sent must never be applied.
       let isUnsent = !client.isNetworkEnabled && !client.isDoomed && writtenOffline[word] == client.returns
       if isUnsent { count(.unsentCancels) }
       _ = isUnsent ? rejectedWords.insert(word) : uncertainWords.insert(word)
@@ -292,7 +295,7 @@ package struct SyncHistory {
     if let failure { return failure }
     for client in clients {
       if let failure = client.failure ?? client.unansweredWaitProblem() { return failure }
-      // The inspection itself may reach the failing disk call.
+      // The inspection itself may run into the failing disk call.
       if client.isDoomed { continue }
       let broken = client.ask { engine in
         do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
@@ -307,7 +310,7 @@ package struct SyncHistory {
     remote.setReachable(true)
     for client in clients where client.isDoomed { try kill(client) }
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
-    // A user's queue is only sent while that user is active.
+    // Each user becomes active once, because a client sends only the queue of its active user.
     for user in ["ann", "bob", nil] {
       for client in clients {
         client.changeUser(user)
@@ -334,7 +337,8 @@ package struct SyncHistory {
         let expected = try authority.documents(seen.query)
         let name = "client \(client.number): \(seen.query.canonicalID)"
         guard seen.isTold, !seen.isFromCache else { return "\(name) is not in sync" }
-        // Changed times alone are not delivered, so listeners compare fields only.
+        // A listener is not notified if only the times of a document changed, so only the fields are
+        // compared.
         let isSame =
           seen.documents.map(\.path) == expected.map(\.path)
           && seen.documents.map(\.fields) == expected.map(\.fields)

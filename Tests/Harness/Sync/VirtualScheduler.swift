@@ -1,4 +1,4 @@
-// A scheduler with virtual time that runs all tasks in a deterministic order.
+// A scheduler with virtual time that runs all jobs in a deterministic order.
 
 import ByteStore
 import OfflineSync
@@ -13,7 +13,7 @@ package final class VirtualScheduler: SyncScheduler {
   private struct State {
     var now: Int64 = 1_700_000_000_000_000
     var lastNumber = 0
-    /// A binary heap: no job precedes its parent.
+    /// The jobs as a binary heap: no job is due before its parent.
     var jobs: [Job] = []
   }
 
@@ -21,10 +21,11 @@ package final class VirtualScheduler: SyncScheduler {
 
   package init() {}
 
-  /// Always true, because no thread may wait for virtual time.
+  /// Whether the caller is on the scheduler's thread. Always true, because no thread may wait for virtual
+  /// time.
   package var isCurrent: Bool { true }
 
-  /// The total number of scheduled jobs.
+  /// The total number of jobs that were ever scheduled.
   package var jobCount: Int { state.withLock { $0.lastNumber } }
 
   package func now() -> Int64 { state.withLock { $0.now } }
@@ -39,7 +40,8 @@ package final class VirtualScheduler: SyncScheduler {
     }
   }
 
-  /// Runs the jobs that are due within the given time, at most `max`, and returns their number.
+  /// Runs the jobs that are due within the given time, but at most `max` jobs. Returns the number of jobs
+  /// that ran.
   @discardableResult
   package func play(for microseconds: Int64 = .max, max: Int = 1_000_000) -> Int {
     let end = microseconds == .max ? Int64.max : now() + microseconds

@@ -1,6 +1,7 @@
-// Checks that each read saw the state that the commit times imply.
+// Checks that each read saw the state that the reported commit times imply.
 //
-// This is stronger than serializability: the serial order must be the one that the store reports.
+// This is stronger than serializability: the serial order must be the order of the commit times that the
+// store reports.
 
 struct ClaimedOrder {
   private struct Version {
@@ -11,9 +12,9 @@ struct ClaimedOrder {
   /// The current versions.
   private var versions: [Int: Version] = [:]
 
-  /// Returns a description of the first inconsistent read, or nil. Reads of a writing transaction are
-  /// checked just before its commit, and others at the time of their snapshot. If that time is unknown,
-  /// any point in time is accepted.
+  /// Returns a description of the first inconsistent read, or nil. The reads of a writing transaction are
+  /// checked against the state just before its commit, and other reads against the state at the time of their
+  /// snapshot. If that time is unknown, the reads may match the state at any one point in time.
   static func violation(in history: [RecordedTransaction]) -> String? {
     let timed = history.compactMap { transaction -> (time: Int64, RecordedTransaction)? in
       if case .committed(let time?) = transaction.outcome { (time, transaction) } else { nil }
@@ -21,7 +22,7 @@ struct ClaimedOrder {
     var untimed = history.filter { $0.outcome == .committed(nil) && $0.appends.isEmpty }
     var order = ClaimedOrder()
     untimed.removeAll { order.check($0) == nil }
-    // A writing transaction precedes the transactions that read at its commit.
+    // At equal times, a writing transaction precedes the transactions that only read.
     let sorted = timed.sorted {
       ($0.time, $0.1.appends.isEmpty ? 1 : 0) < ($1.time, $1.1.appends.isEmpty ? 1 : 0)
     }

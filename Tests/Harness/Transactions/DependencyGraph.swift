@@ -4,7 +4,7 @@ struct DependencyGraph {
   enum Kind: Int, CaseIterable {
     case write
     case read
-    /// The target wrote a version after the one that the source read.
+    /// The target wrote the version that follows the version that the source read.
     case missed
     /// The target wrote a version that the source's query should have found, but did not.
     case missedByQuery
@@ -17,11 +17,11 @@ struct DependencyGraph {
   mutating func add(_ from: Int, _ kind: Kind, _ to: Int) { edges[from][kind, default: []].insert(to) }
 
   private func next(_ node: Int, _ kinds: Set<Kind>) -> [Int] {
-    // Sorted, so that a seed reproduces the order.
+    // The targets are sorted, so that a seed reproduces the order.
     kinds.sorted { $0.rawValue < $1.rawValue }.flatMap { edges[node][$0, default: []].sorted() }
   }
 
-  /// Returns one cycle of each kind that exists.
+  /// Returns one cycle for each kind of anomaly that the graph contains.
   func cycles() -> [Anomaly] {
     var found: [Anomaly] = []
     if let cycle = cycle([.write]) { found.append(Anomaly(kind: .g0, transactions: cycle)) }
@@ -65,7 +65,7 @@ struct DependencyGraph {
     return nil
   }
 
-  /// Returns the shortest path, both ends included.
+  /// Returns the shortest path from `start` to `end`, including both; nil if there is none.
   private func way(from start: Int, to end: Int, _ kinds: Set<Kind>) -> [Int]? {
     var before: [Int: Int] = [start: start]
     var queue = [start]

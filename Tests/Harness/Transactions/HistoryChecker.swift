@@ -1,31 +1,33 @@
 // Checks that a recorded history is serializable, and classifies its anomalies.
 //
-//   1. versions    the longest list of each document is the order of its versions; every read is a prefix of
-//                  it
-//   2. edges       ww: to the writer of the next version; wr: from the writer of the version that was read;
-//                  rw: to the writer of the version after the one that was read; predicate: to the writer of
-//                  a version that a query should have found, but did not
-//   3. cycles      a serial order has none; the edges that a cycle needs determine its kind
+//   1. Determine the versions of each document. Their order is that of the elements in the document's longest
+//      list, and every read must be a prefix of this list.
+//   2. Add the edges between transactions: ww to the writer of the next version; wr from the writer of the
+//      version that was read; rw to the writer of the version after the one that was read; predicate to the
+//      writer of a version that a query should have found, but did not.
+//   3. Search for cycles, which a serializable history does not have. The kinds of the edges in a cycle
+//      determine the kind of the anomaly.
 //
 // The kinds are those of Adya's thesis, and the method is that of Elle (Kingsbury and Alvaro, 2020).
 
 package struct Anomaly: Sendable, CustomStringConvertible {
   package enum Kind: String, CaseIterable, Sendable {
-    /// A cycle of writes.
+    /// A cycle of write dependencies.
     case g0 = "G0"
     /// A read of an aborted transaction's write.
     case g1a = "G1a"
     /// A read of an intermediate write of a transaction.
     case g1b = "G1b"
-    /// A cycle of writes and reads of written versions.
+    /// A cycle of write dependencies and of reads of written versions.
     case g1c = "G1c"
-    /// A cycle with one read that missed a write.
+    /// A cycle in which exactly one read missed a write.
     case gSingle = "G-single"
-    /// A cycle with several reads of documents that missed writes.
+    /// A cycle in which several reads of documents missed writes.
     case g2Item = "G2-item"
-    /// A cycle with queries that missed documents.
+    /// A cycle in which queries missed documents.
     case g2 = "G2"
-    /// Two reads with different orders of a list's elements, or an element that was never written.
+    /// Two reads that show the elements of a list in different orders, or a read of an element that was never
+    /// written.
     case incompatibleOrder = "incompatible order"
   }
 
@@ -43,13 +45,14 @@ package struct HistoryChecker {
   private var writers: [Int: Int] = [:]
   private var groups: [Int: Int] = [:]
   private var versions: [Int: [Int]] = [:]
-  /// Keys of documents that were removed at some time, whose lists do not determine the order of their
-  /// versions.
+  /// Keys of documents that were removed at some time. The lists of these documents do not determine the
+  /// order of their versions.
   private let removableKeys: Set<Int>
   private var anomalies: [Anomaly] = []
   private var graph: DependencyGraph
 
-  /// Returns the anomalies of a history, the gravest first. `final` contains the lists after the history.
+  /// Returns the anomalies of a history, the most severe first. `final` contains the lists at the end of the
+  /// history.
   package static func anomalies(
     in history: [RecordedTransaction], final: [Int: [Int]] = [:]
   ) -> [Anomaly] {
@@ -134,7 +137,8 @@ package struct HistoryChecker {
     if count < elements.count { add(reader, kind, writers[elements[count]]) }
   }
 
-  /// If a document was not found, the reader saw at most the last version outside the range.
+  /// Adds the versions that a query missed. If the query did not find a document, it may have read any
+  /// version up to the last one that does not match the query.
   private mutating func addMissed(by range: RecordedTransaction.RangeRead, of reader: Int) {
     for (key, elements) in versions where range.found[key] == nil {
       let outside = elements.indices.last { place in
@@ -148,7 +152,7 @@ package struct HistoryChecker {
 extension RecordedTransaction {
   fileprivate var isCommitted: Bool { outcome != .aborted }
 
-  /// All reads of documents, by name or in query results.
+  /// All reads of documents, both those by name and those in the results of queries.
   fileprivate var allReads: [ItemRead] {
     items + ranges.flatMap { range in range.found.map { ItemRead($0.key, $0.value) } }
   }

@@ -35,13 +35,14 @@ package struct TransactionCampaign {
     mutating func count(_ kind: Kind, _ number: Int = 1) { counts[kind, default: 0] += number }
   }
 
-  /// `progress` is called with the number of completed histories.
+  /// Runs this many histories. `progress` is called with the number of completed histories.
   package static func run(
     histories: Int, seed: UInt64, progress: (Int) -> Void = { _ in }
   ) -> Summary {
     var summary = Summary()
     while summary.histories < histories, summary.failure == nil {
-      // In some runs the threads are scheduled at random, so that a seed reproduces them.
+      // In every fourth run, the threads are scheduled at random from a seed, so that the seed reproduces the
+      // run.
       let run = TransactionRun(
         seed: SeededRandom.seed(seed, UInt64(summary.histories)), isSeeded: summary.histories % 4 == 3)
       do {

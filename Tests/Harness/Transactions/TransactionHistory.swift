@@ -1,22 +1,22 @@
 // The recorded reads and writes of transactions.
 //
-// A document is a list to which transactions append elements, and each element is written once. A list
-// that was read therefore names the transactions before the read in order. Each append also assigns the
-// document to a group; queries ask for ranges of groups.
+// A document is a list to which transactions append elements, and each element is written only once. A list
+// that was read therefore identifies the transactions that wrote it before the read, in their order. Each
+// append also assigns the document to a group, and queries ask for ranges of groups.
 //
-// A document can be removed, and the next append starts a new list. Lists of different generations have
-// no order among each other, so for these documents only the commit times decide (ClaimedOrder).
+// A document can be removed, and the next append then starts a new list. The lists before and after a removal
+// do not determine their order. For such documents, only the commit times decide (ClaimedOrder).
 
 package struct RecordedTransaction: Sendable {
   package enum Outcome: Sendable, Equatable {
-    /// The commit time, if the store reported one.
+    /// The transaction committed. The commit time is nil if the store did not report one.
     case committed(Int64?)
     case aborted
   }
 
   package struct ItemRead: Sendable {
     package var key: Int
-    /// Empty if the document did not exist.
+    /// The elements of the list that was read; empty if the document did not exist.
     package var elements: [Int]
 
     package init(_ key: Int, _ elements: [Int]) {
@@ -27,15 +27,16 @@ package struct RecordedTransaction: Sendable {
 
   package struct RangeRead: Sendable {
     package var groups: Range<Int>
-    /// The lists of all documents found.
+    /// The lists of all documents that the query found, by key.
     package var found: [Int: [Int]]
-    /// Whether the query reads the collection of even keys; odd keys are in another collection with that id.
+    /// Whether the query reads only the collection of even keys. Otherwise it also reads the collection of
+    /// odd keys, which has the same id.
     package var isOfEvenKeys = false
-    /// Finds only lists with this element.
+    /// If not nil, the query finds only lists that contain this element.
     package var element: Int?
-    /// The limit, in the order of groups and of names within a group.
+    /// The limit of the query. Results are ordered by group, and by name within a group.
     package var limit: Int?
-    /// The last document found, if the limit was reached.
+    /// The place of the last document found, if the limit was reached.
     package var last: Place?
 
     package init(_ groups: Range<Int>, _ found: [Int: [Int]]) {
@@ -47,7 +48,7 @@ package struct RecordedTransaction: Sendable {
       groups.contains(group) && (!isOfEvenKeys || key % 2 == 0) && (element.map(elements.contains) ?? true)
     }
 
-    /// Whether the query would find the document if it existed.
+    /// Returns whether the query would find a document with this key, group and list.
     func finds(_ key: Int, _ group: Int, _ elements: [Int]) -> Bool {
       asksFor(key, group, elements) && (last.map { Place(key, group) <= $0 } ?? true)
     }
@@ -72,7 +73,7 @@ package struct RecordedTransaction: Sendable {
     package var key: Int
     package var element: Int
     package var group: Int
-    /// Whether the document is removed. The element is then never read.
+    /// Whether the write removes the document. If so, `element` is never read.
     package var isRemoval: Bool
 
     package init(_ key: Int, _ element: Int, group: Int = 0, isRemoval: Bool = false) {

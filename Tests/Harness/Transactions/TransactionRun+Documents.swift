@@ -1,4 +1,5 @@
-// The documents of a history: lists in groups, in two collections with one id, and the queries for them.
+// The documents of a history, and the queries for them. The documents are lists, which belong to groups, in
+// two collections with the same id.
 
 import ByteStore
 import DocumentStore
@@ -28,7 +29,7 @@ extension TransactionRun {
       let group = random.below(Self.groups)
       record.appends.append(.init(key, element, group: group))
       if let elements = known[key], random.oneIn(2) {
-        // Correct only if the list has not changed since it was read.
+        // This write is correct only if the list has not changed since it was read.
         known[key] = elements + [element]
         return .set(path, Self.fields(elements + [element], group))
       }

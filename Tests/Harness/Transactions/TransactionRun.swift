@@ -6,14 +6,14 @@ import DocumentStore
 final class TransactionRun: Sendable {
   private static let threads = 6
   static let keys = 8
-  /// Documents with keys from this one on are removed and created again.
+  /// The first key of documents that are also removed and created again.
   static let firstRemovable = 6
   static let groups = 4
 
   let seed: UInt64
-  /// Nil if the system schedules the threads.
+  /// The scheduler of the threads; nil if the operating system schedules them.
   private let turns: SeededTurns?
-  /// Set if threads should overlap.
+  /// Makes threads overlap; nil if they should not be made to overlap.
   private let meetings: ThreadOverlap?
   let state = Locked(State())
 
@@ -36,7 +36,7 @@ final class TransactionRun: Sendable {
   }
 
   var counts: [TransactionCampaign.Kind: Int] { state.withLock { $0.counts } }
-  /// The trace of a scheduled run.
+  /// The trace of a run whose threads are scheduled from a seed; empty in other runs.
   var trace: [String] { turns?.trace ?? [] }
 
   func run() throws -> (history: [RecordedTransaction], final: [Int: [Int]]) {
@@ -77,8 +77,8 @@ final class TransactionRun: Sendable {
         case 0, 1: try batch(store, &random)
         case 2, 3: try query(store, &random)
         case 4, 5: try snapshot(store, &random)
-        // Skipped in scheduled runs, because it would wait for an operation of a thread that waits for
-        // its turn.
+        // Maintenance does not run if the threads take turns, because it would wait for an operation of a
+        // thread that waits for its turn.
         case 6 where turns == nil: try maintain(store, &random)
         default: try transaction(store, &random)
         }
@@ -130,7 +130,7 @@ final class TransactionRun: Sendable {
     var record = RecordedTransaction()
     var attempts = 0
     let script = random.next()
-    // Its update time equals that of the commit.
+    // The transaction writes this document, so its update time equals the commit time.
     let receipt = state.withLock { state in
       state.nextReceipt += 1
       return DocumentPath(unchecked: ["receipts", "\(state.nextReceipt)"])
@@ -138,7 +138,7 @@ final class TransactionRun: Sendable {
     do {
       try store.transaction(maxAttempts: 1 + random.below(6)) { transaction in
         attempts += 1
-        // A retry runs the same code on the current state.
+        // Each attempt makes new random choices, and its record replaces that of the previous attempt.
         var random = SeededRandom(seed: SeededRandom.seed(script, UInt64(attempts)))
         record = RecordedTransaction()
         var known: [Int: [Int]] = [:]

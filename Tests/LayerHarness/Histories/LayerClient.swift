@@ -1,5 +1,5 @@
-// A client of a history. It performs steps through the objects of the layer, and reads the final state
-// through objects.
+// A client of a history. It performs steps through the objects of the layer, and also reads the final state
+// through them.
 
 import FirebaseFirestore
 import Foundation
@@ -11,11 +11,11 @@ package struct LayerFailure: Error, CustomStringConvertible {
   package init(description: String) { self.description = description }
 }
 
-/// Must be used inside `LayerDatabase.$current.withValue`.
+/// A client that must be used inside `LayerDatabase.$current.withValue`.
 struct LayerClient {
   private var rooms: [LayerRoom]
 
-  /// Reads the rooms from the cache, which also works offline.
+  /// Creates a client and reads the rooms from the cache, which also works offline.
   init(_ firestore: Firestore) async throws {
     rooms = []
     for index in 0..<LayerModel.roomCount {
@@ -75,7 +75,7 @@ struct LayerClient {
     return true
   }
 
-  /// Changes the link and the count of links in one transaction.
+  /// Changes the link between a member and a room, and the number of links of the room, in one transaction.
   private func move(_ id: String, into room: LayerRoom, _ isIn: Bool) async throws {
     let (place, link) = (room.reference, room.members.reference.document(id))
     _ = try await place.firestore.runTransaction { transaction, errorPointer -> Any? in
@@ -96,7 +96,8 @@ struct LayerClient {
   }
 
   #if !DEBUG
-  /// Saves a saved object, which traps in debug builds. Returns a description of a wrong result.
+  /// Saves an object that is already saved, which traps in debug builds. Returns a description of a wrong
+  /// result, or nil.
   static func saveWhatIsSaved() async throws -> String? {
     guard let room = try await LayerRoom.get("0") else { return "room 0 is gone" }
     room.likes += 1000
@@ -108,7 +109,7 @@ struct LayerClient {
 
   // MARK: Reading
 
-  /// Reads the whole state through objects. Throws if counts and links disagree.
+  /// Reads the whole state through objects. Throws if the counts do not match the links.
   static func read() async throws -> LayerModel {
     var model = LayerModel()
     for person in try await objects(LayerPerson.self, LayerPerson.reference) {

@@ -1,5 +1,5 @@
-// A random history of several clients and their authority: links, counters and lists through the layer.
-// Clients go offline, lose their connection, and are closed and opened again.
+// A random history in which several clients of one authority write links, counters and lists through the
+// layer. The clients go offline, lose their connection, and are closed and reopened.
 
 import DocumentStore
 import FirebaseFirestore
@@ -72,7 +72,7 @@ package struct LayerHistory: Sendable {
 
   // MARK: Clients
 
-  /// The steps of a client whose effects must be present in the end.
+  /// The steps of one client. The effects of `steps` must be present at the end of the history.
   private struct Outcome: Sendable {
     var steps: [LayerStep] = []
     /// Transactions with an unknown outcome.
@@ -115,7 +115,8 @@ package struct LayerHistory: Sendable {
             outcome.unanswered.append(next)
             outcome.count("transactionsUnanswered")
           } catch  where next.isTransaction {
-            // A transaction needs the remote, and gives up after too many conflicts. Then it had no effect.
+            // The remote was unreachable, or the transaction gave up after too many conflicts. In both cases,
+            // the transaction had no effect.
             outcome.count("transactionsGivenUp")
           }
         }

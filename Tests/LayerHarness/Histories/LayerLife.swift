@@ -1,9 +1,9 @@
 // A process that writes through the layer and may be killed at any time. It has one client without a remote,
 // or two clients of one authority that go offline and online.
 //
-// In the end, every acknowledged write must be present, a write in progress must be present completely or not
-// at all, and links and counts must agree. The folder has all data: `authority`, and the clients' stores with
-// their outboxes.
+// In the end, every acknowledged write must be present. A write that was in progress when the process was
+// killed must be present completely or not at all. Links and counts must agree. The folder contains all data:
+// the authority's store in `authority`, and the clients' stores with their outboxes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -20,7 +20,7 @@ package enum LayerLife {
     case skipped = 0x73
   }
 
-  /// A step, and whether the client goes online or offline before it.
+  /// A step, and whether the client toggles between online and offline before the step.
   package struct Turn: Sendable {
     var client: Int
     var changesNetwork: Bool
@@ -31,7 +31,8 @@ package enum LayerLife {
   /// The number of the client that reads the final state.
   private static let observer = 9
 
-  /// Returns the turns of the process with this seed. They do not depend on the outcomes.
+  /// Returns the turns that a process with this seed performs. The turns do not depend on the outcomes of
+  /// earlier turns.
   package static func turns(_ seed: UInt64, hasRemote: Bool, count: Int = 1000) -> [Turn] {
     var random = SeededRandom(seed: seed)
     return (0..<count).map { _ in
@@ -42,8 +43,8 @@ package enum LayerLife {
     }
   }
 
-  /// Opens the folder and performs all turns. Calls `began` when all stores are open, and `told` after each
-  /// turn.
+  /// Opens the stores in the folder and performs all turns. Calls `began` when all stores are open, and
+  /// `told` after each turn.
   package static func live(
     in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, told: (Outcome) -> Void
   ) async throws {
@@ -77,7 +78,7 @@ package enum LayerLife {
     try authority?.close()
   }
 
-  /// Sends the outboxes, then reads the whole state.
+  /// Sends the pending writes in all outboxes, then reads the whole state of the database.
   package static func look(in folder: URL, hasRemote: Bool) async throws -> LayerModel {
     let (authority, remote) = try open(folder, hasRemote)
     var stores = stores(folder, remote)

@@ -8,7 +8,7 @@ package import Harness
 /// A single operation of an app.
 package enum LayerStep: Sendable {
   case like(room: Int)
-  /// Links a person as a guest, and saves the person together with the link.
+  /// Links a person to the room as a guest, and saves the person together with the link.
   case invite(room: Int, person: String, name: String)
   case dismiss(room: Int, person: String, hard: Bool)
   /// Creates a link and increments the count of links, in one transaction.
@@ -91,8 +91,9 @@ package struct LayerModel: Equatable {
     }
   }
 
-  /// Copies uncertain links from `found`. These are the links that several clients created and removed in an
-  /// unknown order, and the links of steps with unknown outcomes. Returns the number of these links.
+  /// Copies from `found` whether each uncertain link exists. A link is uncertain if clients created and
+  /// removed it in an unknown order, or if a step with an unknown outcome created or removed it. Returns the
+  /// number of uncertain links.
   mutating func settle(_ steps: [LayerStep], _ unanswered: [LayerStep], as found: LayerModel) -> Int {
     var (joined, left) = (Set<[String]>(), Set<[String]>())
     for step in steps {

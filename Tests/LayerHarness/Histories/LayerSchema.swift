@@ -4,7 +4,7 @@ import FirebaseFirestore
 import Foundation
 import Pring
 
-/// The database of the classes' collections, which is that of the current client.
+/// The database that contains the classes' collections: the database of the current client.
 enum LayerDatabase {
   @TaskLocal static var current: Firestore?
 

@@ -1,6 +1,8 @@
-// Steps that take several commits: their visibility to listeners, and their state after a crash.
+// Steps that take several commits: when their effects become visible to listeners, and their state after a
+// crash.
 //
-// Sizes are small here, so that a few documents exceed a commit; LargeStepTests uses a client's sizes.
+// The size limits are small here, so that a few documents exceed one commit. LargeStepTests uses a client's
+// limits.
 
 import ByteStore
 import DocumentStore
@@ -32,7 +34,8 @@ import Testing
 
   private static func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
-  /// Returns the disk images of crashes before each call since `start` and after the last call.
+  /// Returns the disk images after crashes. One crash of each kind occurs before each disk call since
+  /// `start`, and one after the last call.
   private func images(after start: Int) -> [DiskImage] {
     let moments = disk.history[start...].map(\.image) + [disk.image]
     return moments.enumerated().flatMap { index, image in
@@ -44,7 +47,8 @@ import Testing
     SnapshotVersion(microseconds: microseconds)
   }
 
-  /// Creates an event with these documents and values of `n`, without other changes of the target.
+  /// Creates an event in which the documents `numbers` of the target have `version` as the value of `n`, and
+  /// the documents `gone` are absent.
   private func event(
     _ version: Int64, _ target: TargetID, _ numbers: ClosedRange<Int>, gone: ClosedRange<Int>? = nil,
     token: [UInt8]
@@ -77,8 +81,8 @@ import Testing
     return numbers
   }
 
-  /// Checks that no step is unfinished and that each stored document equals its state composed with the
-  /// queue.
+  /// Checks that no step is unfinished, and that each stored document equals the remote's state with the
+  /// queued writes applied.
   private func checkIsWhole(_ local: LocalStore) throws {
     #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
     for path in (0..<16).map(Self.path) {
@@ -94,9 +98,9 @@ import Testing
 
   // MARK: Events
 
-  /// Wherever the step is interrupted, a target has its old state, its new state, or no resume token. A token
-  /// never exists without the documents that it covers. Without a token, the remote can send everything
-  /// again.
+  /// Wherever the step is interrupted, the target has either its old state, its new state, or no resume
+  /// token. A resume token never exists without the documents that it covers. If there is no token, the
+  /// remote can send everything again.
   @Test func anInterruptedEventLeavesNoResumeToken() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
@@ -141,7 +145,7 @@ import Testing
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...9, token: [1]))
     try local.release(target)
-    // Sync, so that a power loss removes none of these changes.
+    // Syncs the store, so that a power loss removes none of these changes.
     try local.store.sync()
     let start = disk.history.count
     let collected = try local.collect(threshold: 0, percentile: 100, active: [])
@@ -164,7 +168,7 @@ import Testing
     }
   }
 
-  /// The client has a listener and loads a bundle. Views are updated only after the whole step.
+  /// The client has a listener and loads a bundle. The listener's view is updated only after the whole step.
   @Test func listenersAreNotifiedOnceOfAStepInParts() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
@@ -203,7 +207,8 @@ import Testing
 
   // MARK: Writes
 
-  /// No read sees a part of a batch, not even in the store itself, and a visible batch is in the queue.
+  /// No read sees only a part of a batch, not even a read of the store itself. Every visible batch is in the
+  /// queue.
   @Test func aWriteInPartsIsAtomic() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
@@ -232,7 +237,7 @@ import Testing
     }
     #expect(outcomes == [false, true])
 
-    // An answer and a rejection both remove the parts of a batch.
+    // An acknowledgement removes the parts of a batch, and so does a rejection.
     let again = try local.write([.set(Self.path(0), text)], at: version(16).stored).batch
     _ = try local.acknowledge(
       batch.id, version(30), batch.mutations.map { _ in WriteResult(version: version(30)) }, token: [])

@@ -38,7 +38,8 @@ import Testing
     try local.store.count(StructuredQuery(.collection(CollectionPath(unchecked: segments))))
   }
 
-  /// The first snapshot of a listener has all documents of the authority, and the client keeps working.
+  /// The first snapshot of a listener has all of the authority's documents. Afterwards, the client keeps
+  /// working.
   @Test func aFirstSnapshotMayExceedOneCommit() throws {
     let world = try LoopbackWorld()
     for half in [0..<9, 9..<18] {
@@ -67,7 +68,8 @@ import Testing
     #expect(found?.0 == 19 && found?.1 == false)
   }
 
-  /// A small request with a large result fails without effect: parts written in advance are removed.
+  /// A small request whose result is too large fails without effect. The parts that were written in advance
+  /// are removed.
   @Test func aWriteWithAnOversizedResultFailsAlone() throws {
     let local = try cache(documents: 17)
     let moment = version.stored

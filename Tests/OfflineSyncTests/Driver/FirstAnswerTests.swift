@@ -1,4 +1,4 @@
-// One-time reads, and the events after their answer.
+// One-time reads, and the events that follow the answer to a read.
 
 import ByteStore
 import DocumentStore
@@ -7,8 +7,8 @@ import OfflineSync
 import Testing
 
 @Suite struct FirstAnswerTests {
-  /// The read's listener is gone when its handler runs. A new listener receives the cached state before
-  /// the remote answers.
+  /// When the read's handler runs, the read's own listener is already gone. A listener that the handler adds
+  /// receives the cached state before the remote answers.
   @Test func aListenerAddedByAReadHandlerSharesNoView() throws {
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())

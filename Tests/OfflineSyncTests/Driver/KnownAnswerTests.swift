@@ -1,4 +1,5 @@
-// Reads that a dependent write needs: they wait while the content is assumed, and end exactly once.
+// Reads on which a dependent write is based. Such a read waits while the document's content is assumed, and
+// ends exactly once.
 
 import ByteStore
 import DocumentStore
@@ -15,12 +16,13 @@ import Testing
 
   private enum Answer: Equatable {
     case rank(StoredValue?, SnapshotVersion)
-    /// Nil if the store failed.
+    /// The remote's error code; nil if the store failed.
     case failed(RemoteError.Code?)
   }
 
-  /// The note is known at version 5. Other clients changed its rank at version 6 and changed it back at
-  /// version 7. A patch without a precondition was accepted at version 8. There is no listener.
+  /// The client knows the note at version 5. Other clients changed the note's rank at version 6 and changed
+  /// it back at version 7. The remote accepted this client's patch, which has no precondition, at version 8.
+  /// There is no listener.
   init() throws {
     remote = ScriptedRemote(scheduler)
     let local = try LocalStore(
@@ -75,7 +77,8 @@ import Testing
     scheduler.play(for: 0)
   }
 
-  /// Starts a read that has received a state and still waits: the remote has sent everything up to version 7.
+  /// Starts a read that has received the note's state but still waits, because the remote has only sent
+  /// everything up to version 7.
   private func askAndWait() {
     ask()
     #expect(notifiedStates == [])
@@ -118,7 +121,7 @@ import Testing
     expect(.failed(.permissionDenied))
   }
 
-  /// The remote's document is shared by all users.
+  /// The remote's document is shared by all users of the client.
   @Test func theNextUsersStreamEndsTheWait() {
     askAndWait()
     client.send(.changeUser("ann"))
@@ -163,7 +166,7 @@ import Testing
     expect(.failed(.cancelled))
   }
 
-  /// A set replaces all changes of other clients.
+  /// A set replaces the whole document, so the unknown changes of other clients no longer matter.
   @Test func aLocalSetEndsTheWait() {
     askAndWait()
     client.write([.set(note, Self.fields(4))], .local) { _ in }
@@ -172,8 +175,8 @@ import Testing
   }
 }
 
-/// A remote that follows a test's script. It accepts batches at once, with versions from 8 on. Each batch is
-/// applied to the previous version.
+/// A remote that follows a test's script. It accepts batches at once and assigns versions from 8 on. Each
+/// batch is applied to the previous version.
 private final class ScriptedRemote: Remote {
   private typealias WatchHandler = @Sendable (WatchStreamEvent) -> Void
 
@@ -209,7 +212,7 @@ private final class ScriptedRemote: Remote {
     tellTime(version)
   }
 
-  /// Reports that everything up to this version has been sent.
+  /// Reports that the remote has sent everything up to this version.
   func tellTime(_ version: SnapshotVersion) { say(.target(.noChange, [], resumeToken: [1]), version) }
 
   func refuse(_ error: RemoteError) {
@@ -256,7 +259,7 @@ private final class ScriptedRemote: Remote {
   }
 
   private struct Writing: WriteStream {
-    /// Called with nil for the handshake.
+    /// Called with each write, and with nil for the handshake.
     let take: @Sendable (RemoteWrite?) -> Void
 
     func handshake(_ token: [UInt8]) { take(nil) }

@@ -1,4 +1,5 @@
-// Queries that exceed the limits: the caller gets an error, and other callers are not affected.
+// Queries that exceed the limits: the caller of such a query gets an error, and other callers are not
+// affected.
 
 import ByteStore
 import DocumentStore

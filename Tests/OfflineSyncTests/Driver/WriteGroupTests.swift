@@ -1,4 +1,4 @@
-// Concurrent writes of users share one sync but succeed or fail independently.
+// Concurrent writes share one sync, but each write succeeds or fails independently.
 
 import ByteStore
 import Dispatch
@@ -68,8 +68,8 @@ import Testing
     #expect(ends.succeeded == Set(0..<6))
   }
 
-  /// Damages the document so that its write fails. The last write of a group causes the sync. If the last
-  /// write fails, the earlier writes must still become durable.
+  /// Damages the document so that a write of the document fails. The last write of a group causes the sync,
+  /// so even if the last write fails, the earlier writes must still become durable.
   private func damageNote(of place: Int, _ client: SyncDriver) throws {
     let time = try #require(StoredTimestamp(microseconds: 1))
     let note = DocumentPath(unchecked: ["__remote__", "rooms%2f\(place)"])
@@ -97,7 +97,8 @@ import Testing
     #expect(found == Set(others.map { "\($0)" }))
   }
 
-  /// Whichever disk call fails, each write completes once, and the result of each successful write exists.
+  /// Whichever disk call fails, each write completes exactly once, and the effect of each successful write is
+  /// present.
   @Test(arguments: 0..<24) func aFailingDiskLosesNoAcknowledgedWrite(call: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
@@ -136,7 +137,7 @@ import Testing
     #expect(ends.succeeded == Set(0..<4))
   }
 
-  /// On a real disk and queue, eight tasks that await each write share syncs.
+  /// On a real disk and a real queue, eight tasks share syncs. Each task awaits each of its writes.
   @Test func eightTasksShareSyncs() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-group-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -1,4 +1,5 @@
-// Calls to the loopback remote outside the streams: rules apply, and requests and answers may be lost.
+// Calls to the loopback remote outside the streams. The rules apply to these calls, and their requests and
+// answers may be lost.
 
 import ByteStore
 import DocumentStore
@@ -186,8 +187,8 @@ import Testing
     #expect(Set(looked).count == 2 && Set(counted).count == 2)
   }
 
-  /// The authority's disk fails at a call. If the authority does not know the outcome of a commit, the client
-  /// does not know it, either.
+  /// The authority's disk fails at one call. If the authority does not know whether a commit took effect, the
+  /// client does not know, either.
   @Test func aCommitWhoseOutcomeTheAuthorityDoesNotKnowIsUnanswered() throws {
     func open(_ disk: SimulatedDisk) throws -> DocumentStore {
       var options = DocumentStore.Options()
@@ -250,7 +251,8 @@ import Testing
 
   // MARK: Streams and transactions
 
-  /// Returns the events of a stream with their times. Neither may depend on other calls.
+  /// Returns the events of a stream with their times. Neither the events nor the times may depend on other
+  /// calls.
   private func streamStory(questions: Int) throws -> [String] {
     let world = try LoopbackWorld(seed: 7)
     setFaults(in: world) { faults in
@@ -311,7 +313,7 @@ import Testing
     remote.setFaults(faults)
     let unanswered = try transaction()
     var rules = LoopbackRules()
-    // The connection breaks after the commit and before its answer.
+    // The connection breaks after the commit but before the answer to the commit.
     rules.mayWrite = { [weak remote] _, _ in
       remote?.setReachable(false)
       return nil

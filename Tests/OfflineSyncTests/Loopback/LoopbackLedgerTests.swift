@@ -1,4 +1,5 @@
-// The authority's records of accepted batches: they are small, and older forms can be read.
+// The authority's records of accepted batches. The records are small, and records in older formats can still
+// be read.
 
 import DocumentStore
 import Testing
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  /// The record is a document and has to stay within its limits.
+  /// The record of the batch is a document and must not exceed the limits of a document.
   @Test func aBatchOfTwentyThousandWritesIsAccepted() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let mutations = (0..<20_000).map { Mutation.delete(DocumentPath(unchecked: ["rooms", "\($0)"])) }

@@ -103,7 +103,7 @@ import Testing
         == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
   }
 
-  /// A document can leave the result of a query with a limit without a change of its own.
+  /// A document can leave the result of a query with a limit even though the document itself did not change.
   @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
@@ -153,7 +153,7 @@ import Testing
     #expect(told(from: before, expectedCount: 1) == Self.allAgain)
   }
 
-  /// The targets are connected when the feed drops changes that they were not sent.
+  /// The watchers are still connected when the feed drops changes that have not been sent to them.
   @Test func aTargetWithDroppedChangesIsResentAndContinues() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
     let watcher = Watcher(world)
@@ -174,7 +174,8 @@ import Testing
     #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
   }
 
-  /// Tokens of another store, of the future and of another history, and invalid tokens.
+  /// Tests tokens of another store, tokens of a future version, tokens of another history, and invalid
+  /// tokens.
   @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()

@@ -1,4 +1,4 @@
-// An authority in this process with its clients, in virtual time.
+// An authority and its clients, all in this process and in virtual time.
 
 import ByteStore
 import DocumentStore
@@ -18,7 +18,7 @@ final class LoopbackWorld {
 
   deinit { scheduler.clear() }
 
-  /// Opens a client on a disk with its existing state.
+  /// Opens a client on a disk, which may already contain the client's state.
   func client(
     on disk: SimulatedDisk, _ durability: StoreDurability = .synced, user: String? = nil,
     _ change: (inout SyncEngine.Options) -> Void = { _ in }
@@ -49,7 +49,7 @@ final class LoopbackWorld {
   }
 }
 
-/// Increments a number of a document.
+/// Returns a mutation that increments a number in a document.
 func increment(_ path: DocumentPath, _ name: String = "n", by number: Int64 = 1) -> Mutation {
   .patch(
     path, StoredMap(), mask: FieldMask([]),

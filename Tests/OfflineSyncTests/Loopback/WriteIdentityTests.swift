@@ -20,7 +20,7 @@ import Testing
     return count
   }
 
-  /// A backup is opened while the original continues, so both use equal batch numbers.
+  /// A backup is opened while the original store is still used, so both stores use the same batch numbers.
   @Test func aCopyOfAClientRepeatsNoWriteAndItsOwnAreApplied() throws {
     let disk = SimulatedDisk()
     let original = try world.client(on: disk)
@@ -67,8 +67,9 @@ import Testing
     #expect(try count() == .integer(2))
   }
 
-  /// Regression: a copied client used the answer for a dropped outcome as the document's state. Dependent
-  /// writes were then refused until the watch stream sent another version.
+  /// Regression: the remote had dropped the outcome of a copied client's batch. The client then used the
+  /// answer as the document's state, so dependent writes were refused until the watch stream sent another
+  /// version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
@@ -99,15 +100,15 @@ import Testing
     _ = try server.take(write, as: nil)
     _ = try server.take(write, as: nil)
     #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
-    // Once the client continues, the remote drops the outcome, but it still knows that the batch was
-    // accepted.
+    // This later write makes the remote drop the outcome of the first batch, but the remote still knows that
+    // the first batch was accepted.
     let next = RemoteWrite(
       id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(3)), mutations: [increment(counter)],
       firstOpen: BatchID(3))
     _ = try server.take(next, as: nil)
     let again = try #require(try server.take(write, as: nil))
     #expect(again.results.map(\.transformResults) == [[.integer(2)]])
-    // A batch that was cancelled before is not accepted later.
+    // A batch that the client has cancelled is not accepted later.
     let cancelled = RemoteWrite(
       id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(2)), mutations: [increment(counter)],
       firstOpen: BatchID(2))

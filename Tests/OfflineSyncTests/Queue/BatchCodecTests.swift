@@ -67,7 +67,7 @@ import Testing
     let base = try PendingBatch.base(of: [increment]) { _ throws(DocumentStoreError) in before }
     let batch = PendingBatch(id: BatchID(1), run: RunID(9), time: time, base: base, mutations: [increment])
     #expect(batch.applied(to: before).fields?["n"] == .integer(6))
-    // The watch stream was faster than the answer, so the value is already 6.
+    // The watch stream delivered the result before the answer, so the value is already 6.
     let after = SyncedDocument(
       try path("a"), .found(StoredMap([("n", .integer(6))])), version: SnapshotVersion(microseconds: 2))
     #expect(batch.applied(to: after).fields?["n"] == .integer(6))

@@ -1,4 +1,4 @@
-// Evicted and kept documents of a cache.
+// The documents that a cache evicts, and the documents that it keeps.
 
 import DocumentStore
 import OfflineSync

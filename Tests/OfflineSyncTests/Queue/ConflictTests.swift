@@ -1,4 +1,4 @@
-// Conflicts: other clients changed a document first.
+// Conflicts: another client has changed a document before a pending write arrives.
 
 import ByteStore
 import DocumentStore
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  /// Creates a client that has read the document and is offline when others change it.
+  /// Creates a client that has read the document and is offline when other clients change the document.
   private func client(_ disk: SimulatedDisk, _ resolver: ConflictResolver?) throws -> SyncDriver {
     let client = try world.client(on: disk) { $0.resolver = resolver }
     _ = client.listen(to: StructuredQuery(.document(path)), ListenRules()) { _ in }
@@ -71,7 +71,7 @@ import Testing
     #expect(try Self.text(client.store.document(at: path)) == "ours+theirs")
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
-    // Without a change by others the resolver is not called.
+    // If no other client changes the document, the resolver is not called.
     client.write([.set(path, Self.fields("alone"))], .local) { _ in }
     client.write([.set(path, Self.fields("again"))], .local) { _ in }
     world.pass()
@@ -79,7 +79,7 @@ import Testing
     #expect(conflicts.withLock { $0.count } == 1)
   }
 
-  /// Messages of the remote while writes are pending must not replace their base.
+  /// Messages that the remote sends while writes are pending must not replace the base of these writes.
   @Test func aKnownConflictSurvivesWatchEventsAndARestart() throws {
     let conflicts = Locked<[String]>([])
     let disk = SimulatedDisk()
@@ -105,7 +105,7 @@ import Testing
     back.stop()
   }
 
-  /// A lost answer is no conflict, because the write itself changed the document.
+  /// A lost answer does not cause a conflict, because the write itself changed the document.
   @Test func anAcceptedWriteDoesNotConflictWithItself() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -145,7 +145,7 @@ import Testing
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
   }
 
-  /// A write without a precondition does not require reading its document.
+  /// The document of a write without a precondition need not be read.
   @Test func aConflictIsResolvedWithoutReadingABlindlyWrittenDocument() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -164,8 +164,8 @@ import Testing
     #expect(try Self.text(world.authority.document(at: other)) == "blind")
   }
 
-  /// The preconditions of a batch accept or refuse it as a whole, but the resolver would have dropped half of
-  /// it. The batch is refused, because the state that it depends on no longer exists.
+  /// A batch with preconditions is accepted or refused as a whole, but the resolver would drop half of the
+  /// batch. The batch is therefore refused, because the state on which it depends no longer exists.
   @Test func theResolverIsNotCalledForABatchWithPreconditions() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
@@ -184,7 +184,8 @@ import Testing
     #expect(ends.withLock { $0 } == [true, false])
     #expect(try text() == "ours+theirs")
     #expect(try world.authority.document(at: other) == nil)
-    // A batch without earlier pending writes leaves nothing to resolve: its precondition fails.
+    // If the batch follows no other pending write, there is nothing to resolve: the batch's precondition
+    // fails.
     let known = try #require(try world.authority.document(at: path)).updateTime
     client.send(.disableNetwork)
     write([.delete(path), increment(other)], requiring: .updateTime(known))
@@ -197,8 +198,8 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  /// Regression: a resolver's write contained the remote's count. It was queued after a batch that had
-  /// incremented the count.
+  /// Regression: a resolver's write contained the count as read from the remote. The write was queued after a
+  /// batch that had incremented the count.
   @Test func aResolversWriteLeavesTheFieldsOfEarlierGuardedBatches() throws {
     @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
       .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
@@ -244,12 +245,12 @@ import Testing
     case condition
     /// The document was deleted.
     case existence
-    /// The state does not equal the result of the earlier batch.
+    /// The state does not equal the result of the earlier batch on which the write depends.
     case follower
   }
 
-  /// Regression: fields of the resolver's write were left to a batch that was certain to be refused, so these
-  /// fields were never written.
+  /// Regression: the resolver's write left some of its fields to a batch that was certain to be refused, so
+  /// these fields were never written.
   @Test(arguments: Doomed.allCases) func aCertainlyRefusedBatchKeepsNoFieldsFromTheResolver(
     kind: Doomed
   ) throws {
@@ -279,7 +280,7 @@ import Testing
     world.pass()
     #expect(ends.withLock { $0 } == (kind == .follower ? [true, false, true] : [false, true]))
     var expected = merged
-    // If a batch can still succeed, its fields keep the values that it writes.
+    // The fields of a batch that can still succeed keep the values that the batch writes.
     if kind == .follower { expected["rank"] = .integer(3) }
     #expect(try world.authority.document(at: path)?.fields == expected)
     #expect(try client.store.document(at: path)?.fields == expected)

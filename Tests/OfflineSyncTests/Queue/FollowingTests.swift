@@ -23,9 +23,9 @@ import Testing
       note, StoredMap([("text", .string("ours"))]), mask: FieldMask([StoredFieldPath(unchecked: ["text"])]),
       precondition: .exists(true)))
 
-  /// The counter counts ranks above 0. Each of three writes changes the rank and the counter, except a first
-  /// blind write. At some point another client sets the rank to 0, or to 1 if the first write is blind.
-  /// Returns the number of accepted writes.
+  /// The counter is the number of ranks above 0. Each of three writes changes both the rank and the counter;
+  /// only a blind first write does not. At some moment, another client sets the rank to 0, or to 1 if the
+  /// first write is blind. Returns the number of accepted writes.
   private func accepted(moment: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
     let world = try LoopbackWorld()
     var faults = LoopbackFaults()
@@ -94,7 +94,8 @@ import Testing
     #expect(counts == [0, 1, 2, 3])
   }
 
-  /// A patch without precondition applies to any state, but later writes depend on the state that they read.
+  /// A patch without a precondition applies to any state, but the writes after the patch depend on the state
+  /// that they read.
   @Test func countsAfterABlindPatchAreExactUnderConcurrentWrites() throws {
     var counts: Set<Int> = [try accepted(moment: 0, isOffline: true, isBlind: true)]
     #expect(counts == [1])
@@ -104,7 +105,7 @@ import Testing
     #expect(counts == [1, 2, 3])
   }
 
-  /// A bundle brought the document to the authority, from a machine whose clock is ahead.
+  /// The document came to the authority in a bundle from a machine whose clock is ahead.
   @Test func aWriteOfADocumentAheadOfTheClockAndItsFollowerAreAccepted() throws {
     let world = try LoopbackWorld()
     let ahead = try #require(StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0))
@@ -177,7 +178,8 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(0))
   }
 
-  /// Otherwise the follower could not be distinguished from a write after a change by other clients.
+  /// If the follower were accepted, it could not be distinguished from a write that follows a change by
+  /// another client.
   @Test func aFollowerOfAnAnsweredWriteFailsAtOnce() throws {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     for (id, time) in [(1, 7), (2, 8), (3, 9)] {
@@ -215,7 +217,7 @@ import Testing
     SnapshotVersion(microseconds: microseconds)
   }
 
-  /// Accepts a batch at a version, applied to a document with another version.
+  /// Accepts a batch at `version`. The batch was applied to the document at the version `before`.
   private func accept(_ id: Int64, at version: Int64, on before: Int64?, _ local: LocalStore) throws {
     let result = WriteResult(version: Self.time(version), versionBefore: before.map { Self.time($0) })
     _ = try local.acknowledge(BatchID(id), Self.time(version), [result], token: [])
@@ -237,7 +239,8 @@ import Testing
     #expect(local.queue.brokenInvariant() == nil)
   }
 
-  /// Each write depends on the result of the previous one, also if the program restarts between the answers.
+  /// Each write depends on the result of the previous write, even if the program restarts between the
+  /// answers.
   @Test(arguments: [7 as Int64, 6]) func twoBlindPatchesMustHaveNoWriteInBetween(before: Int64)
     throws
   {
@@ -249,7 +252,7 @@ import Testing
     #expect(try requirements(store) == [before == 7 ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  /// A set gives the same result whatever the earlier state.
+  /// The result of a set does not depend on the earlier state of the document.
   @Test func followersOfASetDoNotDependOnEarlierVersions() throws {
     let set = PendingMutation(.set(Self.note, StoredMap([("rank", .integer(1))])))
     let (local, store) = try cache(Self.blind, behind: set)
@@ -258,9 +261,9 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(8).stored)])
   }
 
-  /// The watch stream may deliver the result of a pending write before the answer. The next write then
-  /// depends on the pending write applied to its own result. This is the accepted state only if the write is
-  /// idempotent.
+  /// The watch stream may deliver the result of a pending write before the answer. The client then applies
+  /// the pending write again to its own result, and the next write depends on that state. This state equals
+  /// the accepted state only if the pending write is idempotent.
   @Test(arguments: [true, false]) func aResultDeliveredByTheWatchStreamIsExpected(isIdempotent: Bool) throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
@@ -281,11 +284,11 @@ import Testing
         == [isIdempotent ? .updateTime(Self.time(7).stored) : .impossible])
   }
 
-  /// When other clients write: between two blind patches at versions 7 and 9, or after them.
+  /// When another client writes: between two blind patches at versions 7 and 9, or after both patches.
   enum Others: CaseIterable { case never, between, behind }
 
-  /// Regression: the connection broke before two answers, and the watch stream recovered first. The first
-  /// answer is older than the watched version, so the write that followed was refused.
+  /// Regression: the connection broke before two answers arrived, and the watch stream recovered first. The
+  /// version in the first answer is older than the watched version, so the dependent write was refused.
   @Test(arguments: Others.allCases) func resultsOfTwoBlindPatchesOnTheWatchStreamAreExpected(
     others: Others
   ) throws {
@@ -294,8 +297,8 @@ import Testing
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: others == .between ? 8 : 7, local)
-    // If another client writes after both patches, the remote detects this, because the version is no longer
-    // 9.
+    // If another client has written after both patches, the remote detects the change, because the document's
+    // version is no longer 9.
     #expect(
       try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
   }
@@ -319,8 +322,8 @@ import Testing
     #expect(try requirements(store) == [.updateTime(Self.time(9).stored)])
   }
 
-  /// Creates a cache that received the results of writes before their answers, and then queued a write
-  /// that depends on them.
+  /// Creates a cache that received the results of `writes` before the answers, and that then queued a write
+  /// that depends on these results.
   private func cacheThatWasTold(
     _ writes: [PendingMutation], at version: Int64, isThere: Bool = true
   ) throws -> (LocalStore, DocumentStore) {
@@ -354,7 +357,7 @@ import Testing
     #expect(try requirements(store) == [.none, .impossible])
   }
 
-  /// A set replaces the whole document, also with a server timestamp.
+  /// A set replaces the whole document, even if the set contains a server timestamp.
   @Test func aRefusedDeletionDoesNotAffectFollowersOfALaterSet() throws {
     let set = PendingMutation(
       .set(
@@ -380,7 +383,7 @@ import Testing
     #expect(try requirements(store) == [isAccepted ? .updateTime(Self.time(8).stored) : .impossible])
   }
 
-  /// The refused batch has no effect on which the next batch could depend.
+  /// A batch that is certain to be refused has no effect on which the next batch could depend.
   @Test func aCertainlyRefusedBatchHidesNoAnswerFromItsFollowers() throws {
     let (local, store) = try cache(Self.write(2, .impossible))
     try accept(1, at: 7, on: 5, local)
@@ -399,7 +402,7 @@ import Testing
     #expect(try local.document(Self.note).requirement == .updateTime(Self.time(9).stored))
   }
 
-  /// The result is assumed until the watch stream delivers the document, also after a restart.
+  /// The result is assumed until the watch stream delivers the document. A restart does not change this.
   @Test func theResultOfABlindPatchOnAnUnreadVersionIsAssumed() throws {
     let (local, store) = try cache(Self.blind, behind: Self.blind)
     for id in [1, 2] { try accept(Int64(id), at: 7 + Int64(id), on: 5 + Int64(id), local) }
@@ -408,7 +411,8 @@ import Testing
     let again = try LocalStore(store, user: nil, collector: .lru, client: "client")
     let assumed = try again.document(Self.note)
     #expect(assumed.isAssumed && assumed.pending == .committed && assumed.version == Self.time(9))
-    // Results based on the assumed state are assumed, too, unless they replace the whole document.
+    // A result that is based on an assumed state is assumed, too, unless the write replaces the whole
+    // document.
     let set = PendingMutation(.set(Self.note, StoredMap()))
     let writes: [(mutations: [PendingMutation], isAssumed: Bool)] = [
       ([Self.blind], true), ([Self.write(1, .afterPendingWrites)], true), ([set], false),

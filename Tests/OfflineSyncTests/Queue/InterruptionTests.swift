@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// The second of three writes is cancelled while it is pending, sent, at the remote, or answered,
-  /// possibly after a lost connection.
+  /// The second of three writes is cancelled at some moment: while it is pending, sent, received by the
+  /// remote, or answered. The connection may have been lost before.
   @Test(arguments: 0..<40) func aCancelledWriteIsAppliedOrNotAndOthersCountOnce(moment: Int) throws {
     let client = try world.client(on: disk)
     let query = StructuredQuery(.document(counter))
@@ -61,7 +61,7 @@ import Testing
     #expect(seen(by: client) == number, "what the remote has is what is seen")
   }
 
-  /// The user changes and changes back. No write is lost or sent as another user.
+  /// The user changes and later changes back. No write is lost, and no write is sent as another user.
   @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()

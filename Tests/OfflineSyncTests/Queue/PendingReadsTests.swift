@@ -26,7 +26,7 @@ import Testing
     try reads.close()
   }
 
-  /// Pending writes are applied once, when they are written, and not by each read.
+  /// Pending writes are applied once, when they are queued. Reads do not apply them again.
   @Test(.enabled(if: allocations_are_counted())) func theCostOfAGetDoesNotGrowWithPendingWrites()
     throws
   {
@@ -34,7 +34,8 @@ import Testing
     let n = StoredFieldPath(unchecked: ["n"])
     let path = DocumentPath(unchecked: ["rooms", "x"])
     var counts: [UInt] = []
-    // Use separate stores, because two paths in one store would be compared if their hashes were adjacent.
+    // Uses separate stores, because adjacent hashes of two paths in the same store would cause a comparison
+    // of the paths.
     for writes in [1, 1000] {
       let local = try LocalStore(
         try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")

@@ -1,6 +1,6 @@
 // A crash before any disk call while writes are queued, answered and cancelled.
 //
-// The queue loses nothing, no ended batch reappears, and no batch number is used twice.
+// The queue loses no write, no completed batch reappears, and no batch number is used twice.
 
 import Harness
 import Testing

@@ -158,8 +158,8 @@ import Testing
     #expect(seen.pending == .committed)
   }
 
-  /// The last batch follows all others. Its precondition has no visible effect, and the batch is found
-  /// without a scan.
+  /// The last batch depends on all earlier batches. Only the last answer changes the batch's precondition
+  /// visibly, and each answer finds the batch without a scan.
   @Test(.timeLimit(.minutes(2))) func manyPatchesBeforeAFollowerAreAnsweredInLinearTime() throws {
     let count = 10_000
     var queue = WriteQueue()
@@ -192,7 +192,7 @@ import Testing
     #expect(queue.brokenInvariant() == nil && seen.fields?["n"] == .integer(1))
   }
 
-  /// Scanning all mutations for each one would take many minutes here.
+  /// Scanning all mutations for each mutation would take many minutes here.
   @Test(.timeLimit(.minutes(2))) func aBatchOfFiftyThousandDocumentsIsQueuedAndAnswered() {
     let mutations = (0..<50_000).map {
       PendingMutation(increment(DocumentPath(unchecked: ["rooms", "\($0)"])))
@@ -208,7 +208,8 @@ import Testing
     #expect(queue.count == 2)
   }
 
-  /// An earlier release did not record the base of a batch.
+  /// An earlier release did not record the base of a batch. A batch without a base follows the accepted
+  /// write.
   @Test func batchesOfEarlierReleasesFollowTheAcceptedWrite() {
     var queue = WriteQueue()
     let blind = PendingMutation(

@@ -137,7 +137,7 @@ import Testing
     let again = try self.engine(store)
     #expect(try again.local.documents(rooms).map(\.path.id) == ["a", "c", "d"])
 
-    // The next connection resumes before the refused document.
+    // The next connection uses the resume token from before the refused document.
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
     _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
     try notify(engine, [document("a"), document("bad"), document("c")], id)
@@ -175,8 +175,8 @@ import Testing
     }
   }
 
-  /// The remote has sent the complete target, but its only document was refused. This does not mean that the
-  /// document is absent.
+  /// The remote has sent the complete target, but the target's only document was refused. The refusal does
+  /// not mean that the document is absent.
   @Test func aRefusedDocumentIsNotAbsentAndLaterListenersAreNotified() throws {
     let engine = try engine(try DocumentStore.openInMemory())
     let query = StructuredQuery(.document(path("bad")))

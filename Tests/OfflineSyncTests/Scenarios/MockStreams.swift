@@ -1,4 +1,5 @@
-// The remote of a scenario: it opens at once, sends only what the scenario says, and records requests.
+// The remote of a scenario. It opens streams at once, sends only the messages that the scenario specifies,
+// and records the client's requests.
 
 import OfflineSync
 

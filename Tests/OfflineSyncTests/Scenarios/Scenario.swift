@@ -1,4 +1,4 @@
-// Sync scenarios as stored in files: steps, each with expectations.
+// Sync scenarios in the form in which files contain them: steps with expectations after each step.
 
 import DocumentStore
 import Foundation
@@ -24,7 +24,7 @@ struct Scenario: Sendable {
     steps = json["steps"]?.array ?? []
   }
 
-  /// Whether the scenario excludes clients on Apple's platforms, whose API this client has.
+  /// Whether the scenario excludes clients on Apple's platforms. This client has the API of those clients.
   var excludesThisKind: Bool { tags.contains("no-ios") }
 
   /// Returns the reason to skip the scenario, or nil.

@@ -1,4 +1,4 @@
-// Expectations after each step. Anything that a step does not mention must be absent or unchanged.
+// Expectations after each step. If a step does not mention a value, the value must be absent or unchanged.
 
 import DocumentStore
 import OfflineSync
@@ -102,7 +102,7 @@ extension ScenarioRun {
       options?["hasLocalMutations"]?.boolean == true
       ? .local : options?["hasCommittedMutations"]?.boolean == true ? .committed : .none
     let fields = json["value"].map { "\(StoredValue.map($0.map))" } ?? "none"
-    // Here version 0 means a pending write, so a remote document with version 0 gets version 1.
+    // Here, version 0 means a pending write. A remote document with version 0 therefore gets version 1.
     let version = max(json["version"]?.integer ?? 0, pending == .local || fields == "none" ? 0 : 1)
     return "\(json["key"]?.string ?? "") @\(version) \(pending) \(fields)"
   }

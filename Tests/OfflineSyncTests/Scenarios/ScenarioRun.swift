@@ -20,7 +20,8 @@ final class ScenarioRun {
   private var timers: Set<SyncTimer> = []
   private var user: String?
   private(set) var isNetworkEnabled = true
-  /// Whether the client is shut down. Then no step takes effect until the next start.
+  /// Whether the client is shut down. While the client is shut down, no step takes effect until the next
+  /// start.
   private(set) var isShutDown = false
   var bundles: [String: StoredTimestamp] = [:]
   private var listeners: [(id: ListenerID, query: StructuredQuery)] = []
@@ -156,7 +157,7 @@ final class ScenarioRun {
     case "userListen": try listen(payload)
     case "userUnlisten":
       let query = try (payload.array?[1] ?? .null).query()
-      // If there are several such listeners, remove the most recent one.
+      // If there are several listeners of the query, remove the most recent listener.
       guard let place = listeners.lastIndex(where: { $0.query == query }) else {
         throw ScenarioFailure(step: 0, what: "nobody listens to \(query.canonicalID)")
       }

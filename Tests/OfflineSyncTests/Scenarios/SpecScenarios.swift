@@ -31,8 +31,8 @@ import Testing
     #expect(count == (mode == .memory ? 118 : 121), "of the given scenarios some are not run any more")
   }
 
-  /// The spec files that the engine follows. The number of scenarios is checked only for a directory with
-  /// exactly these files.
+  /// The spec files that the engine follows. The number of scenarios is checked only if the directory
+  /// contains exactly these files.
   private static let given = Set(
     ["collection", "existence_filter", "limit", "listen", "orderby", "query", "resume_token", "write"]
       .map { "\($0)_spec_test.json" })

@@ -6,8 +6,8 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct BackoffTests {
-  /// The delays in seconds before randomization: none, then one second. Each later delay is half as long
-  /// again, up to a minute.
+  /// The delays in seconds before randomization: first none, then one second. Each later delay is 1.5 times
+  /// the previous delay, up to a minute.
   private static let bases = [
     0, 1, 1.5, 2.25, 3.375, 5.0625, 7.59375, 11.390625, 17.0859375, 25.62890625, 38.443359375,
     57.6650390625, 60, 60, 60,
@@ -81,7 +81,8 @@ import Testing
       try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client"))
   }
 
-  /// Returns the seconds until a stream is opened after an event, 0 if at once; nil if none is opened.
+  /// Returns the number of seconds until the engine opens a stream after an event: 0 if it opens the stream
+  /// at once, nil if it opens none.
   private func pause(_ engine: SyncEngine, _ event: SyncEvent) throws -> Double? {
     for effect in try engine.handle(event) {
       switch effect {
@@ -107,7 +108,7 @@ import Testing
       #expect(isAbout(base, pause), "\(base)")
       if base > 0 { #expect(try self.pause(engine, .timer(.watchBackoff)) == 0) }
     }
-    // Opening a stream is not a success yet.
+    // Opening a stream does not count as a success yet.
     _ = try engine.handle(.watchOpened)
     #expect(isAbout(Self.bases[5], try pause(engine, .watchClosed(away))))
     #expect(try pause(engine, .timer(.watchBackoff)) == 0)
@@ -130,7 +131,7 @@ import Testing
       #expect(isAbout(base, pause), "\(base)")
       if base > 0 { #expect(try self.pause(engine, .timer(.writeBackoff)) == 0) }
     }
-    // A handshake is not a success yet.
+    // A handshake does not count as a success yet.
     _ = try engine.handle(.writeOpened)
     _ = try engine.handle(.handshakeComplete(token: [1]))
     #expect(isAbout(Self.bases[5], try pause(engine, .writeClosed(away))))
@@ -142,7 +143,7 @@ import Testing
     #expect(try pause(engine, .writeClosed(away)) == 0, "one write was answered")
     #expect(isAbout(60, try pause(engine, .writeClosed(RemoteError(.resourceExhausted)))))
     #expect(try pause(engine, .timer(.writeBackoff)) == 0)
-    // A rejected write is not a connection failure.
+    // A rejected write does not count as a connection failure.
     _ = try engine.handle(.writeOpened)
     _ = try engine.handle(.handshakeComplete(token: [1]))
     #expect(try pause(engine, write()) == nil)

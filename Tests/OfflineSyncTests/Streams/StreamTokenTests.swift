@@ -1,4 +1,5 @@
-// The write stream resumes with the token of the last answer, whatever happens to the client in between.
+// The write stream resumes with the token of the last answer, whatever happens to the client after that
+// answer.
 
 import ByteStore
 import DocumentStore
@@ -18,7 +19,7 @@ import Testing
     return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  /// Queues a write, and returns the token in the handshake of the stream that is opened for it.
+  /// Queues a write. Returns the token in the handshake of the stream that the client opens for the write.
   private func begin(_ engine: SyncEngine) throws -> [UInt8]? {
     let time = try #require(StoredTimestamp(microseconds: 1))
     _ = try engine.handle(.write([increment(path)], at: time, nil))
@@ -121,10 +122,10 @@ import Testing
     let first = try client(disk)
     for _ in 0..<3 {
       first.write([increment(path)], .local) { _ in }
-      // Long enough for the idle stream to be closed.
+      // The time is long enough for the idle stream to be closed.
       world.pass()
     }
-    // Each stream received one token for its handshake and one for its write.
+    // Each stream received one token in answer to its handshake and one in answer to its write.
     #expect(remote.returned == [[], [2], [4]])
     first.stop()
     try first.store.close()
@@ -136,8 +137,8 @@ import Testing
     #expect(try world.authority.document(at: path)?.fields["n"] == .integer(4))
   }
 
-  /// A power loss removes the last token. The client sends the previous token, and an accepted write is not
-  /// applied twice.
+  /// A power loss removes the last token from the disk. The client then sends the previous token, and no
+  /// accepted write is applied twice.
   @Test func aTokenFromBeforeAPowerLossIsHarmless() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
@@ -148,7 +149,7 @@ import Testing
     first.write([increment(path)], .local) { _ in }
     world.pass()
     first.send(.disableNetwork)
-    // The sync of this write also syncs the first answer.
+    // The sync of this write also makes the first answer durable.
     first.write([increment(path)], .local) { _ in }
     world.pass()
     let image = disk.image(after: .powerLoss(.nothing, seed: 0))

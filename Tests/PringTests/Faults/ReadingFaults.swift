@@ -1,5 +1,5 @@
-// The faults of the original Pring in links, equality and lists. Each test shows the correct behaviour.
-// The numbers are those of docs/pring.md.
+// The faults of the original Pring in links, equality and lists. Each test shows the correct behaviour. The
+// numbers refer to the list in docs/pring.md.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -278,7 +278,7 @@ extension PringTests {
       for index in 0..<5000 { _ = rows.insert(Item(id: "\(index)"), "\(index)", key: nil) }
       let start = ContinuousClock.now
       for index in 0..<5000 { _ = rows.replace("\(index)", with: Item(id: "\(index)"), key: nil) }
-      // A scan for each change would compare twelve million ids.
+      // Scanning the rows for each change would compare twelve million ids.
       #expect(ContinuousClock.now - start < .seconds(10))
       #expect(rows.count == 5000 && rows.index(of: "4321") == 4321)
     }

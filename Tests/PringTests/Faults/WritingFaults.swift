@@ -1,5 +1,5 @@
-// The faults of the original Pring in writing. Each test shows the correct behaviour. The numbers are
-// those of docs/pring.md.
+// The faults of the original Pring in writing. Each test shows the correct behaviour. The numbers refer to
+// the list in docs/pring.md.
 
 import ByteStore
 import FirebaseFirestore
@@ -145,7 +145,7 @@ extension PringTests {
       poster.picture = file("new")
       try await poster.update()
       #expect(try await place.data(maxSize: 10) == Data("d".utf8))
-      // A deleted file is not deleted again.
+      // Once the old file is deleted, no update deletes it again.
       let old = Storage.storage().reference(withPath: "version/1/poster/p/picture/stored.txt")
       _ = try await old.putDataAsync(Data("again".utf8))
       poster.picture?.additionalData = ["a": 1]

@@ -177,7 +177,8 @@ extension PringTests {
       }
     }
 
-    /// The bug: words that users typed became field paths unescaped, and some of them ended the program.
+    /// The bug: text that users had typed was used as a field path without escaping, and some texts ended the
+    /// program.
     @Test(arguments: [
       ("a/b", 1), ("[x] and/or", 1), ("x.y", 1), ("*~`\u{1F600}", 2), ("", 2), ("__a__", 1), ("b.c", 0),
       ("\u{c9}t\u{e9}", 1), ("no", 0),

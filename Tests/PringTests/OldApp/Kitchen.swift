@@ -1,7 +1,7 @@
 // A small app that was written for the original Pring, without the parts that need the Objective-C runtime.
 //
 // The app uses plain collections, data sources that are read once and not kept, key paths to enums, and
-// batches that delete. KitchenTests runs the app. It compiles in both language modes.
+// batches that delete. The app compiles in both language modes, and KitchenTests runs it.
 
 import FirebaseFirestore
 import Foundation
@@ -68,7 +68,7 @@ class KitchenController {
     }
   }
 
-  /// The recipes with the names of their authors.
+  /// Calls `completion` with the recipes and the names of their authors.
   func showRecipes(completion: @escaping ([String]) -> Void) {
     self.cook.recipes.query.dataSource()
       .on(parse: { (_, recipe, done) in

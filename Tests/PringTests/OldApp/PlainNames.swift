@@ -1,5 +1,5 @@
-// Models of an app whose tests import Pring as `@testable`. Their members have names that the layer uses
-// internally.
+// Models of an app whose tests import Pring as `@testable`. The models' members have names that the layer
+// uses internally.
 
 import FirebaseFirestore
 import Foundation

@@ -1,4 +1,5 @@
-// Exports created by Firestore's emulator: a stored one, a new one, and one that the user provides.
+// Exports created by Firestore's emulator: a stored export, a new export, and an export that the user
+// provides.
 
 import DocumentStore
 import Foundation
@@ -12,8 +13,8 @@ import Testing
   private let dugout = Program("dugout")
   private static let environment = ProcessInfo.processInfo.environment
 
-  /// An export with every type of value and with subcollections, and `documents.jsonl` with equal
-  /// documents from the emulator's REST API.
+  /// An export with every type of value and with subcollections. Next to the export, `documents.jsonl`
+  /// contains the same documents as the emulator's REST API returned them.
   private static let kept = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Fixtures/FirestoreExport").standardizedFileURL.path
 
@@ -23,7 +24,7 @@ import Testing
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")
     let documents = try expectSame(files.path + "/kept", count: 9)
     let ada = try #require(documents[DocumentPath(["users", "ada"])])
-    // These are values that both readers could misread in the same way.
+    // Both readers could misread these values in the same way.
     #expect(ada["vec"] == .vector([1, 0.5]) && ada["vecone"] == .vector([1.5]))
     #expect(ada["big"] == .integer(9_007_199_254_740_993) && ada["raw"] == .bytes([0, 255]))
     #expect(ada["none"] == .array([]) && ada["emap"] == .map(StoredMap()) && ada["null"] == .null)
@@ -59,7 +60,7 @@ import Testing
       count += 500
     }
     count += try await emulator.commitRandomDocuments(300)
-    // The emulator writes the files, so the folder has to be visible to it.
+    // The emulator writes the files, so the emulator must be able to see the folder.
     let files = try TemporaryFolder()
     try await emulator.export(to: files.path)
     try await emulator.documents().write(
@@ -108,7 +109,7 @@ import Testing
   }
 }
 
-/// The requests of the test to the emulator.
+/// The requests that the test sends to the emulator.
 private struct Emulator {
   var host: String
   var project: String
@@ -119,8 +120,8 @@ private struct Emulator {
     _ = try await post("/v1/\(database)/documents:commit", #"{"writes":[\#(writes)]}"#)
   }
 
-  /// Returns the number of accepted documents. The emulator refuses the documents that Firestore would
-  /// refuse.
+  /// Commits random documents, and returns the number of accepted documents. The emulator refuses the
+  /// documents that Firestore would refuse.
   func commitRandomDocuments(_ count: Int) async throws -> Int {
     var generator = DocumentGenerator(seed: 1)
     let json = EmulatorJSON(database: database)

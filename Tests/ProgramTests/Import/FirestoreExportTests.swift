@@ -9,7 +9,7 @@ import Testing
 @Suite struct FirestoreExportTests {
   private let dugout = Program("dugout")
 
-  /// Writes the layout of `firebase emulators:export`.
+  /// Writes the files in the folder layout of `firebase emulators:export`.
   private func write(_ files: [[UInt8]], to folder: URL) throws -> String {
     let kinds = folder.appendingPathComponent("firestore_export/all_namespaces/all_kinds")
     try FileManager.default.createDirectory(at: kinds, withIntermediateDirectories: true)
@@ -113,7 +113,7 @@ import Testing
   }
 
   @Test func nestingOfRecordsIsBounded() throws {
-    // Unterminated groups and nested maps.
+    // Tests unterminated groups and nested maps.
     #expect(throws: ProtobufProblem.self) {
       try DatastoreEntity.document([UInt8](repeating: 0x0B, count: 100_000))
     }
@@ -136,7 +136,8 @@ import Testing
     var writer = ExportWriter()
     writer.append(record: [0x6A, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F])
     #expect(try dugout.run("import", folder.path, write([writer.bytes], to: files.url)).status == 65)
-    // Valid records with random bytes, and random bytes of all lengths.
+    // Tests random bytes of all lengths, a valid record with each single bit flipped, and all truncations of
+    // the record.
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2000 {
       let bytes = (0..<Int.random(in: 0...80)).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -1,4 +1,4 @@
-// An import that is killed keeps acknowledged documents, and the next import resumes after them.
+// A killed import keeps the acknowledged documents, and the next import resumes after these documents.
 
 import DocumentStore
 import Foundation
@@ -7,7 +7,7 @@ import Testing
 @Suite struct ImportKillTests {
   private let dugout = Program("dugout")
 
-  /// Number of documents. docs/testing.md describes a run with a million documents.
+  /// The number of documents. docs/testing.md describes a run with a million documents.
   private static let documents =
     ProcessInfo.processInfo.environment["DUGOUT_IMPORT_DOCUMENTS"].flatMap { Int($0) } ?? 20_000
 
@@ -33,7 +33,7 @@ import Testing
     return process
   }
 
-  /// Returns the number of imported documents in the mark beside the file.
+  /// Returns the number of imported documents that is recorded in the mark next to the file.
   private func marked(_ path: String) -> Int {
     guard let data = FileManager.default.contents(atPath: path + ".dugout-import"),
       let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
@@ -56,14 +56,15 @@ import Testing
     var before = 0
     for round in 1...2 {
       let process = try start(["import", folder.path, path])
-      // Ends the import in the middle, a third further in each round.
+      // Ends the import before it is complete. Each round waits until another third of the documents is
+      // imported.
       while marked(path) < Self.documents * round / 3, process.isRunning { usleep(200) }
       try #require(process.isRunning, "the import was over before it could be ended")
       kill(process.processIdentifier, signal)
       process.waitUntilExit()
       let said = marked(path)
       #expect(said > before && said < Self.documents)
-      // The last commit may exist without its mark.
+      // The last commit may exist although the mark does not include it.
       #expect(try (said...said + 500).contains(count(folder.path)))
       before = said
     }
@@ -103,7 +104,7 @@ import Testing
     try lines.close()
   }
 
-  /// If a mark cannot be written, the import must not promise to resume.
+  /// If the mark cannot be written, the import must not promise that the next import resumes.
   @Test func anInterruptedImportReportsWhereTheNextOneStarts() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()

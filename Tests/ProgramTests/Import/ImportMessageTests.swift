@@ -1,4 +1,4 @@
-// Error messages of an import about an invalid file.
+// Error messages that an import prints about an invalid file.
 
 import DocumentStore
 import Foundation
@@ -29,7 +29,7 @@ import Testing
     #expect(first.contains("Nothing was imported. Mend it"))
   }
 
-  /// Regression: fields beside "fields" were ignored, and the import wrote an empty document.
+  /// Regression: fields outside of "fields" were ignored, and the import wrote an empty document.
   @Test func aLineWithFieldsUnderAnotherNameIsAnError() throws {
     let said = try complaint(good + #"{"path": "a/3", "x": 5}"#)
     #expect(said.contains("line 2: there are no \"fields\", and \"x\" says nothing: fields look like"))
@@ -86,8 +86,8 @@ import Testing
     #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Mend it and repeat"))
   }
 
-  /// Regression: the document was refused at the commit, as wrong usage, together with hundreds of valid
-  /// lines before it.
+  /// Regression: an oversized document was refused only at the commit and reported as wrong usage. Hundreds
+  /// of valid lines before the document were refused with it.
   @Test func anOversizedDocumentIsReportedWithItsLineAndEarlierOnesAreImported() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  /// A few bytes in a file may be many in a document.
+  /// A value that takes a few bytes in the file may take many bytes in a document.
   @Test func importCommitsStayWithinTheLimit() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -127,7 +127,7 @@ import Testing
     #expect(outcome.output == "18 documents imported.\n", "\(outcome.complaint)")
   }
 
-  /// Regression: a corrected line had another length, so the import started over.
+  /// Regression: correcting a line changed its length, so the import started over.
   @Test func anImportResumesAtACorrectedLine() throws {
     let folder = try TemporaryFolder()
     let path = folder.path + "/lines"
@@ -162,7 +162,7 @@ import Testing
         + "Once that is mended, run the same command again: it begins again, and writes them once more.")
   }
 
-  /// Regression: in a folder of another user, an import promised to resume but started over.
+  /// Regression: in a folder of another user, an import promised to resume, but the next import started over.
   @Test func resumingIsNotPromisedWithoutAMark() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/lines")
@@ -179,11 +179,12 @@ import Testing
     }
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
     #expect(try dugout.run("import", store, path).output == "700 documents imported.\n")
-    // A folder with the name of a mark is not removed.
+    // The import does not remove a folder that has the name of a mark.
     #expect(FileManager.default.fileExists(atPath: mark + "/inside"))
   }
 
-  /// Regression: another name of standard input was taken for a file, and a mark was written beside it.
+  /// Regression: another name of standard input was treated as a file, and a mark was written next to that
+  /// name.
   @Test func standardInputHasSeveralNames() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"

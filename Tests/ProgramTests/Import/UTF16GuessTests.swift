@@ -1,4 +1,4 @@
-// Bytes that are, or are not, recognized as UTF-16 without a byte order mark.
+// Byte sequences that are recognized as UTF-16 without a byte order mark, and byte sequences that are not.
 
 import Foundation
 import Testing

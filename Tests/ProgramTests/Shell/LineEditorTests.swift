@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func unknownKeysAreIgnored() {
-    // Half a letter, a stray byte, an unknown sequence, and an unterminated sequence.
+    // Tests half a letter, a stray byte, an unknown sequence, and an unterminated sequence.
     #expect(keys([0xC3, UInt8(ascii: "a")]) == [.letter("a")])
     #expect(keys([0x80, 0xFF, UInt8(ascii: "a")]) == [.letter("a")])
     #expect(keys("\u{1B}[99;99xa") == [.letter("a")])
@@ -90,7 +90,7 @@ import Testing
     let letters = Array("0123456789abcdefghij")
     #expect(ShellConsole.rendered("> ", letters, 20, 13) == "\r\u{1B}[K> bcdefghij")
     #expect(ShellConsole.rendered("> ", letters, 0, 13) == "\r\u{1B}[K> 0123456789\u{1B}[10D")
-    // These letters take two columns.
+    // Each of these letters takes two columns.
     #expect(ShellConsole.rendered("> ", Array("東京"), 1, 80) == "\r\u{1B}[K> 東京\u{1B}[2D")
   }
 
@@ -100,7 +100,7 @@ import Testing
     let text = String(repeating: "ab, ", count: 25_000)
     for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }
     #expect(editor.text == text)
-    // A combining mark still merges with its neighbour.
+    // A combining mark is still merged with the letter before it.
     for letter in "\u{301}" {
       _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) }
     }

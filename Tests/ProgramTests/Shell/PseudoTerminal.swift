@@ -38,7 +38,7 @@ final class PseudoTerminal {
     try #require(write(own, bytes, bytes.count) == bytes.count)
   }
 
-  /// Waits until the text has been shown, and discards the output up to it.
+  /// Waits until the text has been shown, and discards the output up to the end of the text.
   func wait(for text: String) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while true {
@@ -51,7 +51,7 @@ final class PseudoTerminal {
     }
   }
 
-  /// Returns the output until the process ends.
+  /// Returns the remaining output, up to the end of the process.
   func rest(of process: Process) throws -> String {
     let deadline = ContinuousClock.now + .seconds(60)
     while true {

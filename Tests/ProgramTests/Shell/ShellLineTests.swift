@@ -36,15 +36,15 @@ import Testing
     #expect(try arguments("export 'my file' users") == ["--", "DIR", "my file", "users"])
   }
 
-  /// Regression: quotes around a whole query, as on the command line, gave the error "a text that does
-  /// not end".
+  /// Regression: on the command line, a whole query can be quoted. In the shell, these quotes caused the
+  /// error "a text that does not end".
   @Test func quotesAroundAWholeQueryAreRemoved() throws {
     #expect(try arguments("query \"a where x == 1\"") == ["--", "DIR", "a where x == 1"])
     #expect(
       try arguments("query 'a where x == \"b\"' --count") == ["--count", "--", "DIR", "a where x == \"b\""])
     #expect(try arguments("query \"a where x == \\\"b\\\"\"") == ["--", "DIR", "a where x == \"b\""])
     #expect(try arguments("set users/ada '{a: 1}'") == ["--", "DIR", "users/ada", "{a: 1}"])
-    // Here more than one text is quoted, so the quotes stay.
+    // Here, more than one text is quoted, so the quotes are not removed.
     #expect(try arguments("query \"a\"b\"c\"") == ["--", "DIR", "\"a\"b\"c\""])
   }
 
@@ -109,7 +109,7 @@ import Testing
     try Data((many.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: path))
     var later = ShellHistory(path: path)
     #expect(later.lines == many.suffix(ShellHistory.linesMax))
-    // Old lines are removed permanently, and later lines of other shells are kept.
+    // Old lines are removed from the file permanently, and later lines of other shells are kept.
     let kept = try String(contentsOfFile: path, encoding: .utf8)
     #expect(kept == many.suffix(ShellHistory.linesMax).map { $0 + "\n" }.joined())
     one.add("of one at last")
@@ -125,8 +125,8 @@ import Testing
     #expect(ShellHistory.path([:]) == nil)
   }
 
-  /// Regression: each letter copied the whole word, so a text of a mebibyte took half a minute. With
-  /// these copies, this word would allocate 200 MB.
+  /// Regression: each letter copied the whole word, so a word of a mebibyte took half a minute. With these
+  /// copies, the word in this test would allocate 200 MB.
   @Test(.enabled(if: allocations_are_counted())) func aLongWordIsNotCopiedForEachLetter() throws {
     let text = String(repeating: "a", count: 20_000)
     for line in [

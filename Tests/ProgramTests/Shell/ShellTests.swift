@@ -27,8 +27,8 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/bob").status == 0)
   }
 
-  /// Regression: the system ends a path at its first NUL, so an export replaced a file other than the named
-  /// one.
+  /// Regression: the system ends a path at the first NUL, so an export replaced a file other than the file
+  /// that was named.
   @Test(arguments: ["export FILE", "import FILE", "backup FILE"])
   func aPathWithANULIsRefused(line: String) throws {
     let folder = try TemporaryFolder()
@@ -53,7 +53,8 @@ import Testing
     #expect(try shell(folder.path, "help").output.contains("watch QUERY"))
   }
 
-  /// Regression: a help page mixed the forms of the command line and of the shell.
+  /// Regression: a help page mixed the forms that commands have on the command line with the forms that they
+  /// have in the shell.
   @Test func helpInTheShellUsesTheShellsForm() throws {
     let folder = try TemporaryFolder()
     let names = ShellSession.commands.map { $0.name }

@@ -3,7 +3,7 @@
 import DocumentStore
 public import Foundation
 
-/// A count, a sum or an average; equal by value.
+/// An aggregate: a count, a sum or an average. Two fields that describe the same aggregate are equal.
 public final class AggregateField: NSObject, Sendable {
   let aggregate: Aggregate
 
@@ -12,15 +12,16 @@ public final class AggregateField: NSObject, Sendable {
   /// The number of documents.
   public class func count() -> AggregateField { AggregateField(.count) }
 
-  /// The sum of the numbers in the field. It is an integer if all numbers are integers and the sum fits,
-  /// and 0 without numbers. A document without the field is excluded from all aggregates of the query.
+  /// The sum of the numbers in the field. The sum is an integer if all numbers are integers and the sum does
+  /// not overflow. It is 0 if there are no numbers. A document without the field is excluded from all
+  /// aggregates of the query.
   public class func sum(_ field: String) -> AggregateField { AggregateField(.sum(FieldPath.dotted(field))) }
 
   /// The sum of the numbers in the field.
   public class func sum(_ path: FieldPath) -> AggregateField { AggregateField(.sum(path.stored)) }
 
-  /// The average of the numbers in the field, or `NSNull` without numbers. A document without the field is
-  /// excluded from all aggregates of the query.
+  /// The average of the numbers in the field, or `NSNull` if there are no numbers. A document without the
+  /// field is excluded from all aggregates of the query.
   public class func average(_ field: String) -> AggregateField {
     AggregateField(.average(FieldPath.dotted(field)))
   }

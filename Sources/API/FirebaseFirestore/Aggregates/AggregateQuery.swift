@@ -5,10 +5,11 @@ public import Foundation
 
 /// The place where aggregates are computed. Without a remote, the database is both server and cache.
 public enum AggregateSource: UInt, Sendable {
-  /// The remote computes them. Fails with `unavailable` while the remote cannot be reached, and ignores
-  /// pending writes.
+  /// The remote computes the aggregates and ignores pending writes. Fails with `unavailable` while the remote
+  /// cannot be reached.
   case server = 0
-  /// The client computes them from its local documents, including pending writes. Needs no network.
+  /// The client computes the aggregates from its local documents, including pending writes. This needs no
+  /// network.
   case cache = 1
 }
 
@@ -51,7 +52,8 @@ public final class AggregateQuery: NSObject, Sendable {
     try await startReading(source).snapshot()
   }
 
-  /// Two values are equal if they have equal queries and equal aggregates in the same order.
+  /// Two aggregate queries are equal if their queries are equal and they have equal aggregates in the same
+  /// order.
   public override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? AggregateQuery else { return false }
     return query == other.query && fields == other.fields
@@ -64,7 +66,7 @@ public final class AggregateQuery: NSObject, Sendable {
     return hasher.finalize()
   }
 
-  /// A read that sees the writes issued before it, and waits for no others.
+  /// A read that sees all writes issued before it and does not wait for later writes.
   private struct Read: Sendable {
     var query: AggregateQuery
     var client: any FirestoreClient
@@ -98,10 +100,11 @@ extension AggregateSource {
 }
 
 extension Query {
-  /// The number of results.
+  /// A query for the number of results.
   public var count: AggregateQuery { aggregate([.count()]) }
 
-  /// Returns a query for aggregates over the results, at most five different ones.
+  /// Returns a query that computes aggregates over the results. At most five different aggregates are
+  /// allowed.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
     AggregateQuery(self, aggregateFields)
   }

@@ -20,7 +20,7 @@ enum BundleQuery {
       if let filter = structured["where"] as? [String: Any] {
         let filter = try self.filter(filter, values).get()
         partCount += filter.leaves.count
-        // Checked before the steps, because each of them copies the query.
+        // The count is checked before the query is built, because each step of building copies the query.
         try checkCount(partCount)
         query = try query.filtered(by: filter)
       }
@@ -51,7 +51,8 @@ enum BundleQuery {
     throw .invalidArgument("it has \(partCount) filters and orders, and the limit is \(limit)")
   }
 
-  /// A parsed part. Its error is converted to the engine's type, so that all steps throw the same type.
+  /// A parsed part of the query. Its error is converted to the engine's error type, so that all steps throw
+  /// the same type.
   private typealias Part<Value> = Result<Value, DocumentStoreError>
 
   private static func part<Value>(_ body: () throws(BundleError) -> Value) -> Part<Value> {
@@ -131,7 +132,7 @@ enum BundleQuery {
     }
   }
 
-  /// Parses a cursor. Names of documents become their IDs or paths, as cursors need them.
+  /// Parses a cursor. Document names are converted to IDs or paths, because cursors contain those.
   private static func cursor(
     _ json: [String: Any], _ query: StructuredQuery, _ values: BundleValues
   ) -> Part<[StoredValue]> {

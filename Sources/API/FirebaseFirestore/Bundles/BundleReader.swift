@@ -58,7 +58,7 @@ struct BundleReader {
       guard let name = query["name"] as? String, let bundled = query["bundledQuery"] as? [String: Any],
         let text = try? JSONSerialization.data(withJSONObject: bundled, options: .sortedKeys)
       else { throw BundleError("The bundle has a query without name or content.") }
-      // The query is checked now and not at its first use.
+      // The query is checked when the bundle is loaded, not at the first use of the query.
       let structured = try BundleQuery.query(bundled, values)
       return .namedQuery(
         BundledQuery(
@@ -74,8 +74,8 @@ struct BundleReader {
       let path = try values.path(document["name"])
       let fields = try values.fields(document["fields"] as? [String: Any] ?? [:])
       let time = try values.timestamp(document["updateTime"])
-      // The document is stored unchanged, so it is checked against the limits: a document beyond them could
-      // not be read again.
+      // The document will be stored unchanged. So it is checked against the document limits, because the
+      // store could not read a document that exceeds them.
       do throws(DocumentStoreError) {
         try DocumentLimits.checkForeign(
           StoredDocument(path: path, createTime: time, updateTime: time, fields: fields))

@@ -4,8 +4,8 @@ import DocumentStore
 private import FirebaseCore
 import Foundation
 
-/// Parses values for one database. References to the bundle's original database become references to this
-/// one.
+/// Parses values for one database. References to the database from which the bundle was built become
+/// references to this database.
 struct BundleValues {
   private static let depthMax = 40
 

@@ -6,15 +6,16 @@ public import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Loads the documents and queries of a bundle. A document replaces the stored one if it is newer. A
-  /// bundle that was loaded before, or an older one, has no effect. Without a remote, a deletion leaves no
-  /// trace: a bundle with the document creates it again.
+  /// Loads the documents and queries of a bundle. A document in the bundle replaces the stored document if it
+  /// is newer. The call has no effect if this bundle, or a newer version of it, was loaded before. Without a
+  /// remote, a deletion leaves no tombstone: a bundle that contains the deleted document creates it again.
   @discardableResult
   public func loadBundle(_ bundleData: Data) -> LoadBundleTask { loadBundle(bundleData, completion: nil) }
 
   /// Loads a bundle. `completion` runs on the callback queue with the final progress or an error. After an
-  /// error, the bundle does not count as loaded and can be loaded again. If a write failed, some documents
-  /// may still be stored: without a remote, a bundle of more than 4 MiB takes several commits.
+  /// error, the bundle does not count as loaded and can be loaded again. After a failed write, some documents
+  /// of the bundle may already be stored: without a remote, a bundle of more than 4 MiB takes several
+  /// commits.
   @discardableResult
   public func loadBundle(
     _ bundleData: Data, completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
@@ -64,13 +65,14 @@ extension Firestore {
 
   // MARK: Named queries
 
-  /// Finds the query with this name in the bundles that were loaded; nil if none has it. `completion` runs
-  /// on the callback queue.
+  /// Finds the query with this name in the bundles that were loaded. `completion` runs on the callback queue,
+  /// with nil if no loaded bundle contains such a query.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
     query(named: name, told { query, _ in completion(query) })
   }
 
-  /// Returns the query with this name in the bundles that were loaded; nil if none has it.
+  /// Returns the query with this name in the bundles that were loaded; nil if no loaded bundle contains such
+  /// a query.
   @discardableResult
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
     await withCheckedContinuation { found in
@@ -124,7 +126,8 @@ private struct BundleLoad: Sendable {
     switch source {
     case .data(let data): begin(data)
     case .stream(let stream):
-      // Reading the stream may block for a long time or for ever, so termination does not wait for it.
+      // Reading the stream may block for a long time, or forever. Termination therefore does not wait for
+      // this read.
       ClientStore.waitingQueue().async { begin(stream.value.everything) }
     }
   }
@@ -149,7 +152,7 @@ private struct BundleLoad: Sendable {
 
   private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
     guard let data else { throw BundleError("The bundle cannot be read.") }
-    // The original reports an empty bundle with this code too.
+    // Firestore also reports an empty bundle with this code.
     guard !data.isEmpty else { throw FirestoreErrors.make(.unknown, "The bundle is empty.") }
     var reader = BundleReader(data, BundleValues(firestore))
     guard

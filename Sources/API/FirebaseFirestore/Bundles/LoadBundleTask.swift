@@ -7,17 +7,17 @@ public import Foundation
 /// The handle of an observer of a `LoadBundleTask`.
 public typealias LoadBundleObserverHandle = Int
 
-/// The state of loading a bundle.
+/// The state of a task that loads a bundle.
 public enum LoadBundleTaskState: Int, Sendable {
   /// Loading has failed.
   case error = 0
   /// Loading is in progress.
   case inProgress = 1
-  /// Loading has completed, and everything is stored.
+  /// Loading has completed, and all contents of the bundle are stored.
   case success = 2
 }
 
-/// The progress of loading a bundle, equal by value.
+/// The progress of loading a bundle. Two progress objects with equal values are equal.
 public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
   /// The number of documents loaded.
   public let documentsLoaded: Int
@@ -48,8 +48,8 @@ public final class LoadBundleTaskProgress: NSObject, Sendable, EqualByValue {
   public override var hash: Int { identity.hashValue }
 }
 
-/// A task that loads a bundle. Observers are called on the callback queue: once for each document read, and
-/// once at the end, before the completion.
+/// A task that loads a bundle. Each observer is called on the callback queue: once for each document that is
+/// read, and once at the end, before the completion runs.
 public final class LoadBundleTask: NSObject, Sendable {
   private let state = Locked(State())
 
@@ -58,7 +58,7 @@ public final class LoadBundleTask: NSObject, Sendable {
     var nextHandle = 0
   }
 
-  /// Calls the observer after each step, on the callback queue.
+  /// Adds an observer, which is called on the callback queue after each step of the task.
   @discardableResult
   public func addObserver(
     _ observer: @escaping (LoadBundleTaskProgress) -> Void

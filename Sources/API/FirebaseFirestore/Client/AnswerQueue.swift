@@ -2,19 +2,19 @@
 
 import Dispatch
 
-/// A serial queue that also runs async reads. A read occupies the queue until it suspends, and continues on
-/// the queue, so its thread is none of Swift's task threads.
+/// A serial queue that also runs async reads. A read occupies the queue until it suspends, and later resumes
+/// on the queue. It therefore never runs on a thread of Swift's concurrency pool.
 final class AnswerQueue: TaskExecutor {
   let queue: DispatchQueue
-  /// All reads, from the call on.
+  /// The reads that have been announced and have not completed.
   private let reads = DispatchGroup()
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
-  /// Announces a read. `startRead` follows.
+  /// Announces a read. The caller must call `startRead` afterwards.
   func enterRead() { reads.enter() }
 
-  /// Starts an announced read after everything that is on the queue.
+  /// Starts an announced read after all work that is already on the queue.
   func startRead(_ body: @escaping @Sendable () async -> Void) {
     Task(executorPreference: self) { [reads] in
       await body()

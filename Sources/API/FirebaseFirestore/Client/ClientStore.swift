@@ -1,21 +1,22 @@
 // The open store of a client, and the order of the calls.
 //
 // Invariants:
-//   - The store is opened on the write queue, by the first write or by a read before it. If opening fails,
-//     the call receives the error, and the next call tries again.
-//   - Writes reach the store in the order of the calls. A write does not wait for the one before it, so
-//     concurrent writes share a sync.
-//   - A read waits for the writes that were issued before it, and for no others.
-//   - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
-//   - Requests issued before the end complete before the end.
+// - The store is opened on the write queue, by the first write or by a read before it. If opening fails, that
+//   call receives the error, and the next call tries again.
+// - Writes reach the store in the order of the calls. A write does not wait for the previous write, so
+//   concurrent writes share an fsync.
+// - A read waits for the writes that were issued before it, and for no other writes.
+// - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
+// - Requests that were issued before the client ends complete before it ends.
 //
 // Four serial queues keep the order:
 //
-//   writes     opens the store and begins writes
-//   finishing  waits for writes that the store has accepted, in the same order
-//   answers    registers listeners, runs reads that have a completion, and calls completions of writes that
-//              come after the registration of a listener
-//   indexes    creates the indexes of reads and listeners, one after the other, and then runs their queries
+// - `writes` opens the store and begins writes.
+// - `finishing` waits for the writes that the store has accepted, in the same order.
+// - `answers` registers listeners and runs reads that have a completion. If a listener registration is
+//   waiting, `answers` also calls the completions of the writes issued after that registration.
+// - `indexes` creates the indexes that reads and listeners need, one after the other, and then runs their
+//   queries.
 
 import ByteStore
 package import DocumentStore
@@ -34,20 +35,21 @@ package final class ClientStore: Sendable {
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
   let answers = AnswerQueue(label: "dugout.firestore.answers")
   private let indexes = DispatchQueue(label: "dugout.firestore.indexes")
-  /// All long operations, from the call on.
+  /// The operations that were passed to `work` and have not completed.
   private let works = DispatchGroup()
   private let state = Locked(State())
 
   private struct State {
     var use: StoreUse?
     var isClosed = false
-    /// The number of listener registrations on the answers queue, and of acknowledgements behind them.
+    /// The number of listener registrations that wait on the answers queue, plus the number of
+    /// acknowledgements that wait after them.
     var acknowledgements = 0
     var issued: UInt64 = 0
     var finished: UInt64 = 0
-    /// Reads that wait until the write with this number has finished.
+    /// Reads that wait until all writes up to this number have finished.
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
-    /// The choice of the user; nil if there is none.
+    /// The user's setting for automatic index creation; nil if the user has not set it.
     var createsIndexes: Bool?
 
     func applyIndexCreation() {
@@ -114,16 +116,17 @@ package final class ClientStore: Sendable {
   }
 
   /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
-  /// this no longer waits for long operations: they then find the store closed.
+  /// this call no longer waits for long operations. Those that are still running find the store closed.
   func close(_ mayClose: DispatchSemaphore) {
-    // Before blocking the write queue: reads and long operations may need it to wait for writes or to open
-    // the store.
+    // These waits must come before the write queue is blocked: reads and long operations may need that queue
+    // to wait for writes or to open the store.
     answers.waitForReads()
     indexes.sync {}
     works.notify(queue: writes) { mayClose.signal() }
     mayClose.wait()
     writes.sync {
-      // Set here and not earlier, because calls issued before may still have to open the store.
+      // The flag is set here and not earlier, because calls issued before `close` may still have to open the
+      // store.
       state.withLock { $0.isClosed = true }
       finishing.sync {}
       answers.queue.sync {}
@@ -133,24 +136,26 @@ package final class ClientStore: Sendable {
       }
       try? use?.end()
     }
-    // A driver that has ended has completed its reads.
+    // This wait is finite, because a stopped driver has completed all its reads.
     answers.waitForReads()
   }
 
   // MARK: Writes
 
-  /// Issues a write: runs `body` on the write queue with the number of the write.
+  /// Issues a write: assigns the next number to the write and runs `body` with this number on the write
+  /// queue.
   func issue(_ body: @escaping @Sendable (UInt64) -> Void) {
     state.withLock { state in
       state.issued += 1
       let number = state.issued
-      // Enqueued under the lock, so that the queue's order is the order of the numbers.
+      // The body is enqueued under the lock, so that writes are in the queue in the order of their numbers.
       writes.async { body(number) }
     }
   }
 
-  /// Finishes a write: `wait` blocks until its outcome is certain. Then reads that wait for the write
-  /// resume, and `done` receives the outcome, in the order of the calls. Runs only on the write queue.
+  /// Finishes a write. First `wait` blocks until the outcome of the write is certain. Then the reads that
+  /// wait for the write resume, and `done` receives the outcome. The `done` closures of several writes run in
+  /// the order of the calls. Must be called on the write queue.
   func finish(
     _ number: UInt64, waiting wait: @escaping @Sendable () -> Result<Void, any Error>,
     _ done: @escaping Answer<Void>
@@ -165,20 +170,20 @@ package final class ClientStore: Sendable {
   /// Resumes the reads that wait for a write.
   func markFinished(_ number: UInt64) {
     state.withLock { state in
-      // A write that failed at once may be reported after a later one.
+      // A write that failed at once may be marked as finished after a write with a higher number.
       state.finished = max(state.finished, number)
       for waiting in state.waiting where waiting.write <= number { waiting.resume() }
       state.waiting.removeAll { $0.write <= number }
     }
   }
 
-  /// Runs `body` after the completions of all writes issued before.
+  /// Runs `body` after the completions of all writes that were issued before this call.
   func afterAcknowledgements(_ body: @escaping @Sendable () -> Void) {
     writes.async { [self] in finishing.async { [self] in acknowledge(body) } }
   }
 
-  /// Runs only on the finishing queue. Enqueues `body` after the waiting acknowledgements. If none waits,
-  /// runs `body` at once and saves a change of threads.
+  /// Enqueues `body` after the acknowledgements that wait on the answers queue. If no acknowledgement waits,
+  /// runs `body` at once, which avoids a thread switch. Must be called on the finishing queue.
   private func acknowledge(_ body: @escaping @Sendable () -> Void) {
     guard state.withLock({ $0.acknowledgements > 0 }) else { return body() }
     enqueueAcknowledgement(body)
@@ -192,8 +197,8 @@ package final class ClientStore: Sendable {
     }
   }
 
-  /// Runs `body` on the answers queue, after the writes that were issued before, and before later ones are
-  /// acknowledged.
+  /// Runs `body` on the answers queue: after the writes that were issued before this call have finished, and
+  /// before any later write is acknowledged.
   func inOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
     writes.async { [self] in
       let view = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
@@ -201,8 +206,8 @@ package final class ClientStore: Sendable {
     }
   }
 
-  /// Runs `body` on the write queue, after everything issued before and before everything issued later.
-  /// `body` must not block.
+  /// Runs `body` on the write queue, after all operations issued before this call and before all operations
+  /// issued later. `body` must not block.
   func inOrderOfWrites(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
     writes.async { [self] in
       body(Result { () throws(DocumentStoreError) in try openedOnWriteQueue() })
@@ -214,26 +219,26 @@ package final class ClientStore: Sendable {
   /// The number of the last write issued. A read that starts now must see that write.
   var lastIssuedWrite: UInt64 { state.withLock { $0.issued } }
 
-  /// Waits until the writes up to this one have finished, successfully or not.
+  /// Waits until all writes up to number `write` have finished, successfully or not.
   nonisolated(nonsending) func wait(for write: UInt64) async {
     guard state.withLock({ $0.finished < write }) else { return }
     await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
   }
 
-  /// Calls `body` when the writes up to `write` have finished. `body` runs under the lock, which keeps these
-  /// calls in order, so it may only schedule work.
+  /// Calls `body` when the writes up to `write` have finished. Such bodies run under the lock, which keeps
+  /// them in order. `body` may therefore only schedule work.
   private func resume(after write: UInt64, _ body: @escaping @Sendable () -> Void) {
     state.withLock { state in
       if state.finished < write { state.waiting.append((write, body)) } else { body() }
     }
   }
 
-  /// Runs a read on the answers queue after the writes up to `write`. Reads start in the order of the calls.
-  /// A read that suspends lets later ones pass.
+  /// Runs a read on the answers queue after the writes up to `write`. Reads start in the order of the calls,
+  /// but while a read is suspended, later reads can run.
   func answerInOrder(after write: UInt64, _ body: @escaping @Sendable () async -> Void) {
     answers.enterRead()
     writes.async { [self] in
-      // The read itself reports the error.
+      // If opening fails, the read itself reports the error.
       _ = try? openedOnWriteQueue()
       resume(after: write) { [answers] in answers.startRead(body) }
     }
@@ -273,8 +278,8 @@ package final class ClientStore: Sendable {
 
   // MARK: Indexes
 
-  /// Turns automatic index creation on or off. It takes effect at once, or when the store is open, which
-  /// this call opens if necessary.
+  /// Turns automatic index creation on or off. If the store is open, the setting takes effect at once.
+  /// Otherwise this call opens the store, and the setting takes effect when the store is open.
   func createsIndexes(_ creates: Bool) {
     let isOpen = state.withLock { state in
       state.createsIndexes = creates
@@ -284,11 +289,13 @@ package final class ClientStore: Sendable {
     if !isOpen { writes.async { [self] in _ = try? openedOnWriteQueue() } }
   }
 
-  /// Runs an operation that first creates an index, after the others of this kind.
+  /// Runs an operation that first creates indexes. These operations run one after the other, in the order of
+  /// the calls.
   func prepareIndexes(_ body: @escaping @Sendable () -> Void) { indexes.async(execute: body) }
 
-  /// Runs `body` once all indexes that `listening` needs exist: at once, or on the index queue after
-  /// creating them. Removing the listener cancels the index creation, and `body` is not called.
+  /// Runs `body` once all indexes that `listening` needs exist. If they exist already, `body` runs at once;
+  /// otherwise the index queue creates them and then runs `body`. Removing the listener cancels the index
+  /// creation, and `body` does not run.
   func whenIndexed(
     _ listening: Listening, isReady: Bool, for query: StructuredQuery, in store: DocumentStore,
     _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
@@ -304,8 +311,8 @@ package final class ClientStore: Sendable {
 
   // MARK: Long operations
 
-  /// Runs `body`, which may take long, after the writes up to `write`. It runs on a queue of its own, or on
-  /// the view's serial queue for its kind.
+  /// Runs `body`, which may take long, after the writes up to `write`. `body` runs on a queue of its own, or
+  /// on the serial queue that `turn` returns for this kind of operation.
   func work<Value: Sendable>(
     after write: UInt64, inTurn turn: (@Sendable (LocalView) -> DispatchQueue)? = nil,
     _ body: @escaping @Sendable (LocalView) throws -> Value, _ done: @escaping Answer<Value>
@@ -323,10 +330,11 @@ package final class ClientStore: Sendable {
     }
   }
 
-  /// Returns a queue for an operation that may block for long, along with hundreds of others. A concurrent
-  /// queue adds threads slowly while its threads are blocked, and all operations may wait for one remote.
-  /// The priority differs from those of our other serial queues: thread limits apply per priority, so
-  /// blocked operations would use up all threads.
+  /// Returns a queue for one operation that may block for long while hundreds of similar operations block
+  /// too. A concurrent queue would not work here: it adds threads slowly while its threads are blocked, and
+  /// all operations may wait for the same remote. The priority of the queue differs from that of our other
+  /// serial queues. The system limits the number of threads per priority, so blocked operations could
+  /// otherwise use up all threads of those queues.
   static func waitingQueue() -> DispatchQueue {
     DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
   }
@@ -338,8 +346,8 @@ package final class ClientStore: Sendable {
     try await performed(on: .global(), body)
   }
 
-  /// Runs a read that first creates an index. All of these reads share one thread. They do not block the
-  /// caller's thread, which may be that of a user interface.
+  /// Runs a read that first creates an index. All of these reads run on the index queue. They do not block
+  /// the caller's thread, which may be the user interface's thread.
   nonisolated(nonsending) func prepared<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {

@@ -1,12 +1,13 @@
 // Executes the calls of one `Firestore` instance.
 //
 // `LocalClient` works on the store alone. `RemoteClient` uses the store as the cache and outbox of a remote.
-// `Firestore` creates one of them from its settings, and no other code asks whether there is a remote.
+// `Firestore` creates one of these clients from its settings, and no other code checks whether there is a
+// remote.
 //
 // Reads are async. A read with a completion runs the async read on the answers queue, so results arrive in
-// the order of the calls, and no thread of Swift's tasks is involved: callers waiting for the completion may
-// block all of them. Reads that wait for an index or for the remote complete later. A blocking read waits
-// for earlier writes and then reads on the caller's thread.
+// the order of the calls. Such a read never needs a thread of Swift's concurrency pool, because callers that
+// wait for the completion may block all threads of the pool. Reads that wait for an index or for the remote
+// may complete later. A blocking read waits for earlier writes and then reads on the caller's thread.
 
 import ByteStore
 package import Dispatch
@@ -20,27 +21,28 @@ package typealias Answer<Value> = @Sendable (Result<Value, any Error>) -> Void
 package protocol FirestoreClient: AnyObject, Sendable {
   /// The store, and the order of the calls.
   var store: ClientStore { get }
-  /// Whether a remote can reject what is committed here.
+  /// Whether the client has a remote, which can reject writes that were committed locally.
   var hasRemote: Bool { get }
 
   /// Stops notifying all listeners.
   func silence()
 
   /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
-  /// this no longer waits for long operations: they then find the store closed.
+  /// this call no longer waits for long operations. Those that are still running find the store closed.
   func close(_ mayClose: DispatchSemaphore)
 
   // MARK: Writing
 
-  /// Enqueues the writes and returns. Calls `finished` on an internal queue with the outcome, in the order
-  /// of the calls. This includes writes that are invalid.
+  /// Enqueues the writes and returns. Calls `finished` on an internal queue with the outcome, also for
+  /// invalid writes. The `finished` closures of several calls run in the order of the calls.
   func write(_ mutations: Result<[PendingMutation], any Error>, finished: @escaping Answer<Void>)
 
-  /// Calls `done` when every write issued before is durable and visible, or has failed, and its completion
-  /// is scheduled. With a remote, waits until the remote has answered those writes.
+  /// Calls `done` when every write issued before this call is durable and visible, or has failed. By then the
+  /// completions of those writes are scheduled. With a remote, `done` also waits until the remote has
+  /// accepted or rejected those writes.
   func waitForPendingWrites(_ done: @escaping Answer<Void>)
 
-  /// Returns the source of the attempts of one transaction. Blocks.
+  /// Returns an object that begins the attempts of one transaction. Blocks.
   func beginTransactions(_ view: LocalView) throws -> any TransactionAttempts
 
   // MARK: Reading
@@ -49,8 +51,9 @@ package protocol FirestoreClient: AnyObject, Sendable {
     at path: DocumentPath, source: ReadSource, after write: UInt64
   ) async throws -> ViewedDocument
 
-  /// Reads a document for a write that depends on its contents. If all writes to the document are accepted,
-  /// the cached contents replace those of the view, which may be older.
+  /// Reads a document for a write that depends on the document's contents. If the remote has accepted all
+  /// local writes to the document, this read returns the contents in the cache, because the snapshot of a
+  /// query may be older.
   nonisolated(nonsending) func knownDocument(
     at path: DocumentPath, after write: UInt64
   ) async throws -> ViewedDocument
@@ -63,55 +66,56 @@ package protocol FirestoreClient: AnyObject, Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery, source: ReadSource, after write: UInt64
   ) async throws -> [StoredValue]
 
-  /// Blocks, but never waits for a remote.
+  /// Reads a document on the caller's thread. Blocks, but never waits for a remote.
   func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument
 
-  /// Blocks, but never waits for a remote.
+  /// Runs a query on the caller's thread. Blocks, but never waits for a remote.
   func documentsNow(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) throws -> ViewedDocuments
 
   // MARK: Listening
 
-  /// Calls `handler` on `queue` with the states of a query. Listening ends when the caller removes it or an
-  /// error occurs.
+  /// Calls `handler` on `queue` with every snapshot of a query's results. Listening ends when the caller
+  /// removes the returned listener or an error occurs.
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
     making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
   ) -> Listening
 
-  /// Calls `handler` on `queue`, once now and then after each round of snapshots. All in-sync listeners use
-  /// one queue.
+  /// Calls `handler` on `queue`: once after the registration, and then after each round of snapshots. All
+  /// in-sync listeners must use the same queue.
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening
 
   /// Calls `handler` on `queue` with the values that the driver reports. `begin` registers with the driver
-  /// and returns a closure that unregisters. An error is the last value. Without a remote, the only value
-  /// is `value`.
+  /// and returns a closure that unregisters. After an error, no further values are reported. Without a
+  /// remote, `value` is the only value.
   func listenToDriver<Value: Sendable>(
     on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening
 
-  /// Calls `handler` with the current user: now, at each step of the user's pending writes, and when the
-  /// user changes. `listening` ends that. Without a remote, calls `handler` once with nil. `isAlive` is
-  /// checked after the registration, because a termination does not end later registrations.
+  /// Calls `handler` with the current user: once after the registration, at each step of the user's pending
+  /// writes, and when the user changes. Removing `listening` ends these calls. Without a remote, calls
+  /// `handler` once with nil. `isAlive` is checked after the registration, because termination does not end
+  /// listeners that are registered after it.
   func followUser(
     _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>)
 
-  /// Forgets a listener of `followUser`, which was removed.
+  /// Drops the reference to a listener of `followUser` that has been removed.
   func forget(_ listening: Listening)
 
   // MARK: The remote
 
-  /// Sends an event to the driver, in order with the calls before and after this one. Without a remote, the
-  /// event has no effect.
+  /// Sends an event to the driver. The order of events and all other calls is preserved. Without a remote,
+  /// the event has no effect.
   func send(_ event: SyncEvent, _ done: @escaping Answer<Void>)
 
-  /// Returns the current user's writes that the remote has not answered.
+  /// Returns the current user's writes that the remote has neither accepted nor rejected yet.
   nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch]
 
-  /// Deletes the documents of a query that were last changed before `limit`, and returns their count. With
-  /// a remote, deletes them from the cache only.
+  /// Deletes those results of a query that were last changed before `limit`, and returns their number. With a
+  /// remote, the documents are deleted from the cache only.
   nonisolated(nonsending) func evict(_ query: StructuredQuery, before limit: StoredTimestamp) async throws
     -> Int
 
@@ -120,7 +124,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
 }
 
 extension Locked {
-  /// Returns the value and leaves nil.
+  /// Returns the value and replaces it with nil.
   fileprivate func take<Value>() -> Value? where State == Value? {
     withLock { state in
       defer { state = nil }
@@ -129,11 +133,11 @@ extension Locked {
   }
 }
 
-/// Converts the states that listeners receive into snapshots of the API.
+/// Converts internal snapshots to the snapshots of the API.
 package struct SnapshotMaker<Snapshot: Sendable>: Sendable {
-  /// Converts a state of the store.
+  /// Converts a snapshot from the store.
   let live: @Sendable (LiveSnapshot) -> Snapshot
-  /// Converts a state of the driver.
+  /// Converts a snapshot from the driver.
   let viewed: @Sendable (ViewSnapshot) -> Snapshot
 }
 
@@ -147,7 +151,8 @@ extension FirestoreClient {
   /// The number of the last write issued. A read that starts now must see that write.
   package var lastIssuedWrite: UInt64 { store.lastIssuedWrite }
 
-  /// Waits for the writes issued before, then runs a long operation on a thread that may block.
+  /// Waits for the writes that were issued before this call, then runs a long operation on a thread that may
+  /// block.
   nonisolated(nonsending) func performedAfterWrites<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
@@ -161,13 +166,15 @@ extension FirestoreClient {
     }
   }
 
-  /// Runs an async read after the writes issued before, and passes its result to `done` in the order of
-  /// these calls. `body` receives the number of the last of those writes.
+  /// Runs an async read after the writes that were issued before this call. Passes the results of these reads
+  /// to their `done` closures in the order of the calls. `body` receives the number of the last write before
+  /// the read.
   func read<Value: Sendable>(
     _ done: @escaping Answer<Value>, _ body: @escaping @Sendable (UInt64) async throws -> Value
   ) {
     let write = lastIssuedWrite
-    // Released with its only call: the task lives a little longer, and must not keep the caller's objects.
+    // `done` is released when it is called. The task lives a little longer, and must not keep the caller's
+    // objects alive.
     let delivery = Locked<Answer<Value>?>(done)
     store.answerInOrder(after: write) {
       let result: Result<Value, any Error>
@@ -176,7 +183,7 @@ extension FirestoreClient {
     }
   }
 
-  /// Listens to a query, or delivers the error of an invalid query.
+  /// Listens to a query. If the query is invalid, delivers its error instead.
   func listen<Snapshot: Sendable>(
     to query: Result<StructuredQuery, any Error>, _ rules: ListenRules, on queue: DispatchQueue,
     making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>

@@ -6,7 +6,7 @@ import OfflineSync
 
 /// Keys for the details that the engine adds to an error's `userInfo`.
 public enum FirestoreErrorEvidence {
-  /// The path of the file or directory concerned.
+  /// The path of the file or directory in which the error occurred.
   public static let file = "DugoutFile"
   /// The offset in the file.
   public static let offset = "DugoutOffset"
@@ -28,14 +28,14 @@ enum FirestoreErrors {
       domain: FirestoreErrorDomain, code: code.rawValue, userInfo: [NSLocalizedDescriptionKey: message])
   }
 
-  /// The error of a call after its instance was terminated.
+  /// The error of a call to a terminated instance.
   static var terminated: any Error { translate(terminatedStore) }
 
   static var terminatedStore: DocumentStoreError {
     .failedPrecondition("The client has already been terminated.")
   }
 
-  /// Translates the engine's errors and returns all others unchanged.
+  /// Translates an engine error, and returns any other error unchanged.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }
     if error is UnansweredCommit { return translate(.remote(RemoteReply<Void>.unanswered)) }
@@ -73,7 +73,8 @@ enum FirestoreErrors {
 
   static func translate(_ error: PathError) -> any Error { make(.invalidArgument, error.description) }
 
-  /// For data that exceeds a limit, which a server would refuse. Other such errors end the program.
+  /// Translates the error for data that exceeds a limit, which a server would refuse too. Other errors of
+  /// this type trap.
   static func translate(_ error: UserDataError) -> any Error { make(.invalidArgument, error.message) }
 
   static func translate(_ error: BundleError) -> any Error { make(.invalidArgument, error.message) }

@@ -1,12 +1,12 @@
-// The listeners of a client, which all end with it.
+// The listeners of a client. All of them end when the client ends.
 
 import ByteStore
 import FirebaseCore
 
-/// Any thread may use it.
+/// A thread-safe set of the client's listeners.
 final class ListenerRegistry: Sendable {
   private struct State {
-    /// Set when listeners are no longer notified and no new one may be registered.
+    /// Whether listeners are no longer notified and new listeners can no longer be registered.
     var isSilent = false
     var listeners: [ObjectIdentifier: Listening] = [:]
   }
@@ -28,7 +28,7 @@ final class ListenerRegistry: Sendable {
       if !state.isSilent { state.listeners[ObjectIdentifier(listening)] = listening }
       return state.isSilent
     }
-    // Stopped here, because `silence` has already run and would miss it.
+    // The listener is stopped here, because `silence` has already run and cannot stop it.
     if isLate { listening.stop() }
   }
 
@@ -38,14 +38,14 @@ final class ListenerRegistry: Sendable {
 
   func remove(_ listening: Listening) {
     let removed = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(listening)) }
-    // Released outside the lock, as in `silence`.
+    // The listener is released outside the lock, as in `silence`.
     withExtendedLifetime(removed) {}
   }
 
   /// Stops notifying all listeners.
   func silence() {
-    // Released outside the lock: a closure may hold the last reference to another listener, whose removal
-    // takes the lock.
+    // The listeners are released outside the lock. A closure may hold the last reference to another listener,
+    // and the removal of that listener takes the lock.
     let removed = state.withLock { state in
       defer {
         state.isSilent = true

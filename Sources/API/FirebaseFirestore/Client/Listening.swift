@@ -4,8 +4,8 @@ import ByteStore
 import FirebaseCore
 import Foundation
 
-/// A listener that is registered with the store, or about to be. It stays active until removed, even if the
-/// caller drops the registration.
+/// A listener that is registered with the store or will be registered soon. It stays active until it is
+/// removed, even if the caller drops its reference to the listener.
 package final class Listening: NSObject, Sendable {
   private let state = Locked(State())
   private let onRemoval: @Sendable (Listening) -> Void
@@ -14,7 +14,7 @@ package final class Listening: NSObject, Sendable {
 
   private struct State {
     var isRemoved = false
-    /// The thread that runs a callback, or is about to.
+    /// The thread that is running a callback or is about to run one.
     var caller: ObjectIdentifier?
     var registration: (@Sendable () -> Void)?
     var onEnd: (@Sendable () -> Void)?
@@ -24,8 +24,8 @@ package final class Listening: NSObject, Sendable {
 
   var isRemoved: Bool { state.withLock { $0.isRemoved } }
 
-  /// Runs `body` unless the listener was removed, and returns whether it ran. `body` should only call the
-  /// user's closure: long work belongs before this call, because `remove` waits for `body`.
+  /// Runs `body` unless the listener was removed, and returns whether `body` ran. `body` should only call the
+  /// user's closure, because `remove` waits for `body`. Do long work before this call.
   @discardableResult
   func call(_ body: () -> Void) -> Bool {
     let begins = state.withLock { state in
@@ -41,8 +41,8 @@ package final class Listening: NSObject, Sendable {
     return true
   }
 
-  /// Stores `registration`, which ends the listening in the store. Calls it at once if the listener was
-  /// removed.
+  /// Stores `registration`, a closure that removes the listener from the store. Calls the closure at once if
+  /// the listener was already removed.
   func attach(_ registration: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.registration = registration }
@@ -51,7 +51,8 @@ package final class Listening: NSObject, Sendable {
     if isLate { registration() }
   }
 
-  /// Calls `body` when the listener is removed, for any reason. Calls it at once if it already was.
+  /// Calls `body` when the listener is removed for any reason. Calls `body` at once if the listener was
+  /// already removed.
   func atEnd(_ body: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.onEnd = body }
@@ -80,8 +81,8 @@ package final class Listening: NSObject, Sendable {
     waitForHandler()
   }
 
-  /// Waits for a callback in another thread to return. The state only shows that the thread is in `call`,
-  /// not whether it has reached the user's code.
+  /// Waits for a callback on another thread to return, but not for long: `caller` only shows that the thread
+  /// is in `call`, not whether it has reached the user's closure.
   private func waitForHandler() {
     let caller = state.withLock { $0.caller }
     guard let caller, caller != ObjectIdentifier(Thread.current) else { return }

@@ -1,13 +1,14 @@
-// A database without a remote: the store answers every call.
+// A database without a remote: the store executes every call.
 //
 // Listeners:
-//   1. After all writes that were issued before, the store registers the listener (DocumentStore.listen).
-//   2. A write that is issued later is acknowledged after that. Its completion therefore runs after the
-//      listener has received its state.
-//   3. If an index has to be created first, the index queue creates it and then registers the listener. Other
-//      calls do not wait. Commits acknowledged meanwhile are part of the listener's first state.
-//   4. A commit puts the states of all listeners on their queues. After the last of them, each in-sync
-//      listener is called once for the commit.
+// 1. The store registers a listener after all writes that were issued before it (DocumentStore.listen).
+// 2. Writes that are issued later are acknowledged after the registration. Their completions therefore run
+//    after the listener has received its first snapshot.
+// 3. If an index has to be created first, the index queue creates it and then registers the listener. Other
+//    calls do not wait for the index. Commits that are acknowledged meanwhile are part of the listener's
+//    first snapshot.
+// 4. A commit puts the snapshots for all listeners on their queues. After the last of these snapshots, each
+//    in-sync listener is called once for the commit.
 
 import ByteStore
 import DocumentStore
@@ -157,8 +158,8 @@ final class LocalClient: FirestoreClient {
       if listening.call({ handler(.success(snapshot)) }) { announceSync() }
     case .failure(let error):
       listening.call { handler(.failure(FirestoreErrors.translate(error))) }
-      // Removed only after the error was delivered: the end also ends loops, and these must receive the
-      // error first.
+      // The listener is removed only after the error was delivered. The removal also ends loops over its
+      // snapshots, and these loops must receive the error first.
       listening.remove()
     }
   }
@@ -194,7 +195,8 @@ final class LocalClient: FirestoreClient {
     let call: @Sendable () -> Void = { listening.call(handler) }
     store.inOrder { [listeners, announcements] _ in
       queue.async {
-        // The first call covers every snapshot delivered before it. Those snapshots cause no further call.
+        // The first call of an in-sync listener covers every snapshot that was delivered before it. Those
+        // snapshots cause no further call.
         announcements.add(listening, on: queue, call)
         if !listeners.contains(listening) { announcements.remove(listening) }
         call()
@@ -203,12 +205,13 @@ final class LocalClient: FirestoreClient {
     return listening
   }
 
-  /// Called after a listener has received a snapshot. Only the first call of a commit schedules an
-  /// announcement. Later calls before the announcement are part of it.
+  /// Announces a round of snapshots. Runs after a listener has received a snapshot. Only the first call for a
+  /// commit schedules an announcement, and that announcement covers all later calls that precede it.
   private func announceSync() {
     guard let queue = announcements.begin() else { return }
     store.answers.queue.async { [store, announcements] in
-      // Wait for the commit whose listeners are being notified: after that its states are on their queues.
+      // Wait for the commit whose listeners are being notified. After this wait, its snapshots are on the
+      // listeners' queues.
       store.openView?.store.waitForFollowing()
       queue.async {
         for call in announcements.end() { call() }
@@ -233,7 +236,7 @@ final class LocalClient: FirestoreClient {
   func load(_ bundle: BundleContents, into view: LocalView) throws { try view.load(bundle) }
 }
 
-/// The listeners for snapshots being in sync. Any thread may use it.
+/// The listeners that are called when all snapshots are in sync. Any thread may use this object.
 private final class SyncAnnouncements: Sendable {
   private struct State {
     /// The listeners that have received their first call.
@@ -256,12 +259,12 @@ private final class SyncAnnouncements: Sendable {
   func remove(_ listening: Listening) {
     let id = ObjectIdentifier(listening)
     let removed = state.withLock { state in
-      // Another listener may be allocated at the same address.
+      // The ID must be removed, because another listener may be allocated at the same address.
       state.announced.remove(id)
       return state.listeners.removeValue(forKey: id)
     }
-    // Released outside the lock: a closure may hold the last reference to another listener, whose removal
-    // takes the lock.
+    // The closure is released outside the lock. It may hold the last reference to another listener, and the
+    // removal of that listener takes the lock.
     withExtendedLifetime(removed) {}
   }
 
@@ -273,8 +276,8 @@ private final class SyncAnnouncements: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// Returns the queue for a new announcement. Returns nil if a scheduled announcement covers this one, or
-  /// without listeners.
+  /// Returns the queue for a new announcement. Returns nil if an announcement is already scheduled, or if
+  /// there are no listeners.
   func begin() -> DispatchQueue? {
     state.withLock { state in
       let isNew = state.announced.isEmpty
@@ -283,8 +286,8 @@ private final class SyncAnnouncements: Sendable {
     }
   }
 
-  /// Returns the listeners to notify: those that were registered when a snapshot of the round was
-  /// delivered.
+  /// Returns the listeners to notify: those that were registered when any snapshot of the round was delivered
+  /// and have not been removed since.
   func end() -> [@Sendable () -> Void] {
     state.withLock { state in
       defer { state.announced = [] }

@@ -1,4 +1,4 @@
-// The requests that wait for a remote. When the client ends, each of them fails.
+// The requests that wait for a remote. When the client ends, all of them fail.
 
 import ByteStore
 import Dispatch
@@ -15,8 +15,8 @@ final class PendingRequests: Sendable {
 
   private let state = Locked(State())
 
-  /// Registers a request. `endAll` calls `end` unless the request was closed before. After `endAll`, this
-  /// calls `end` at once.
+  /// Registers a request and returns its number. `endAll` calls `end` unless the request has been closed by
+  /// then. If `endAll` has already run, `end` is called at once.
   func open(_ end: @escaping @Sendable () -> Void) -> UInt64 {
     let (number, isOver) = state.withLock { state in
       state.count += 1
@@ -39,8 +39,9 @@ final class PendingRequests: Sendable {
     for end in ends { end() }
   }
 
-  /// Returns a closure that calls `done` once: with the result, or on `queue` with an error if the client
-  /// ends first. In the latter case it also calls `cancel`, which stops the request.
+  /// Returns a closure for the result of a request. `done` is called once: with this result, or, if the
+  /// client ends first, on `queue` with an error. If the client ends first, `cancel` is called too, and stops
+  /// the request.
   func once<Value: Sendable>(
     on queue: DispatchQueue, _ done: @escaping Answer<Value>,
     cancelling cancel: @escaping @Sendable () -> Void = {}
@@ -63,6 +64,7 @@ final class PendingRequests: Sendable {
     }
   }
 
-  /// The error that the driver also reports when it ends.
+  /// The error of a request that was open when the client ended. The driver reports the same error when it
+  /// ends.
   static let terminated = RemoteError(.cancelled, "The client has been terminated.")
 }

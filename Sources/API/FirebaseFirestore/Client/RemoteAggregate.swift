@@ -21,13 +21,13 @@ struct RemoteAggregate: Sendable {
 
   func send() {
     var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-    // Skip the first pause, which is zero, so that the second attempt waits.
+    // Skip the first pause, which has length zero, so that there is a real pause before the second attempt.
     _ = backoff.next()
     send(attempt: 1, backoff)
   }
 
   private func send(attempt: Int, _ backoff: Backoff) {
-    // The time limit may have ended during the pause.
+    // The time limit may have expired during the pause.
     if limit.isOver { return retry(after: limit.unanswered, attempt, backoff) }
     let reply = RemoteReply<[StoredValue]>(limit) { result in
       switch result {
@@ -42,7 +42,7 @@ struct RemoteAggregate: Sendable {
     remote.aggregate(aggregates, over: query, as: user) { reply.take($0) }
   }
 
-  /// Returns a refusal if the values cannot be results of the aggregates.
+  /// Returns a refusal if these values are not possible results of the aggregates.
   private func refusal(of values: [StoredValue]) -> RemoteRefusal? {
     guard values.count == aggregates.count else {
       return RemoteRefusal(.answer, "It has \(values.count) values in place of \(aggregates.count).")

@@ -1,4 +1,4 @@
-// A database with a remote: the sync driver does the work that the store does without a remote.
+// A database with a remote: the sync driver does the work that `LocalClient` leaves to the store.
 //
 // Calls reach the driver through the write queue, so the driver processes them in the order of the calls.
 
@@ -8,7 +8,7 @@ import FirebaseCore
 import Foundation
 package import OfflineSync
 
-/// The remote of an instance with its options.
+/// The remote of one `Firestore` instance, together with its options.
 package struct ClientRemote: Sendable {
   package var remote: any Remote
   package var attachment: RemoteAttachment
@@ -23,9 +23,9 @@ final class RemoteClient: FirestoreClient {
   let store: ClientStore
   private let choice: ClientRemote
   private let listeners = ListenerRegistry()
-  /// Requests that wait for the remote and whose time limit is not the engine's.
+  /// Requests that wait for the remote and whose time limit is not enforced by the engine.
   private let requests = PendingRequests()
-  /// The driver of the open store; nil before the store is opened, and after it is closed.
+  /// The driver of the open store; nil before the store is opened and after it is closed.
   private let attached: Locked<SyncDriver?>
 
   init(_ place: StoreAddress, _ durability: StoreDurability, _ choice: ClientRemote) {
@@ -52,7 +52,7 @@ final class RemoteClient: FirestoreClient {
 
   // MARK: The driver
 
-  /// Returns the driver of an open store. Throws if the store has been closed meanwhile.
+  /// Returns the driver of an open store. Throws if the store has been closed in the meantime.
   private func openDriver() throws(DocumentStoreError) -> SyncDriver {
     guard let driver = attached.withLock({ $0 }) else { throw FirestoreErrors.terminatedStore }
     return driver
@@ -65,8 +65,8 @@ final class RemoteClient: FirestoreClient {
     do throws(DocumentStoreError) { return try openDriver() } catch { throw FirestoreErrors.translate(error) }
   }
 
-  /// Runs `body` with the driver, after everything issued before and before everything issued later. `body`
-  /// must not block.
+  /// Runs `body` with the driver, after all operations issued before this call and before all operations
+  /// issued later. `body` must not block.
   private func inOrder(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
     store.inOrderOfWrites { [self] view in
       let driver = Result { () throws(DocumentStoreError) in
@@ -77,7 +77,7 @@ final class RemoteClient: FirestoreClient {
     }
   }
 
-  /// Reads the engine's state, after everything that was issued before.
+  /// Runs `body`, which reads the engine's state, after all operations that were issued before this call.
   nonisolated(nonsending) private func inspected<Value: Sendable>(
     _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
@@ -108,13 +108,13 @@ final class RemoteClient: FirestoreClient {
   ) {
     let checked = Result {
       let mutations = try mutations.get()
-      // A remote would refuse everything that a store refuses. Checking here reports it at once, still in
-      // the order of the writes.
+      // A remote would refuse every write that a store refuses. This check reports such a write at once,
+      // still in the order of the writes.
       try DocumentStore.check(mutations.map(\.mutation))
       return mutations
     }.mapError(FirestoreErrors.translate(any:))
-    // Reads that wait for this write look at the store. The write is in the store as soon as the driver has
-    // taken it.
+    // Reads that wait for this write read from the store. The write is in the store as soon as the driver has
+    // accepted it.
     guard case .success(let mutations) = checked, !mutations.isEmpty else {
       return driver.inspect { [store] _ in
         store.markFinished(number)
@@ -183,7 +183,8 @@ final class RemoteClient: FirestoreClient {
     let driver = try await openedDriver(after: write)
     let isReady = Result { () throws(DocumentStoreError) in try driver.store.isReady(query) }
     if try !isReady.mapError(FirestoreErrors.translate).get() {
-      // Create the indexes here, because all callers wait while the driver works.
+      // The indexes are created here and not in the driver, because all other callers wait while the driver
+      // works.
       try await store.prepared { view throws(DocumentStoreError) in try view.store.makeIndexes(for: query) }
     }
     guard source == .cache else {
@@ -200,7 +201,7 @@ final class RemoteClient: FirestoreClient {
     try await answer { done in driver.first(query) { done($0.mapError(FirestoreErrors.translate)) } }
   }
 
-  /// Waits for the answer to one request of the driver, or for the end of the client.
+  /// Waits for the driver's answer to one request. Throws an error if the client ends first.
   nonisolated(nonsending) private func answer<Value: Sendable>(
     _ request: (@escaping Answer<Value>) -> Void
   ) async throws -> Value {
@@ -229,7 +230,7 @@ final class RemoteClient: FirestoreClient {
     }
   }
 
-  // The blocking reads use the local cache only, and never wait for the remote.
+  // The blocking reads below use the local cache only, and never wait for the remote.
 
   func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
     guard source != .server else { throw RemoteReads.notOnThisThread }
@@ -259,8 +260,9 @@ final class RemoteClient: FirestoreClient {
     making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
   ) -> Listening {
     let listening = listeners.add()
-    /// Delivers a result on `queue`. A final error ends the listening, after it was delivered: the end also
-    /// ends loops, and these must receive the error first.
+    /// Delivers a result on `queue`. If the result is a final error, the listener is removed after the
+    /// delivery. The removal also ends loops over the listener's snapshots, and these loops must receive the
+    /// error first.
     let deliver: @Sendable (Result<ViewSnapshot, any Error>, Bool) -> Void = { result, isFinal in
       queue.async {
         guard !listening.isRemoved else { return }
@@ -280,7 +282,8 @@ final class RemoteClient: FirestoreClient {
           let id = driver.listen(to: query, rules) { result in
             switch result {
             case .success(let state): deliver(.success(state), false)
-            // A remote document beyond the limits is reported as an error, but does not end the listening.
+            // A remote document that exceeds the limits is reported as an error, but the listener stays
+            // registered.
             case .failure(.refused(let refusal)):
               deliver(.failure(FirestoreErrors.translate(.refused(refusal))), false)
             case .failure(let error): fail(error)
@@ -332,7 +335,7 @@ final class RemoteClient: FirestoreClient {
     _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>
   ) {
     listeners.add(listening)
-    // Termination does not end a listening that is registered after it.
+    // Termination does not end a listener that is registered after it, so this listener must be removed here.
     guard isAlive() else { return listening.remove() }
     inOrder { driver in
       switch driver {

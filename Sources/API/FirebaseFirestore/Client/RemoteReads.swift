@@ -1,11 +1,11 @@
-// Reads of a database with a remote: what the sources default, server and cache return.
+// Reads of a database with a remote, from each of the sources `default`, `server` and `cache`.
 
 import DocumentStore
 import Foundation
 import OfflineSync
 
 enum RemoteReads {
-  /// The error of a blocking read from the server: no thread may wait for a remote.
+  /// The error of a blocking read with source `server`. Blocking reads never wait for a remote.
   static var notOnThisThread: any Error {
     FirestoreErrors.make(
       .unavailable,
@@ -13,7 +13,7 @@ enum RemoteReads {
     )
   }
 
-  /// Converts the snapshot of a query for one document.
+  /// Converts the snapshot of a query for one document to the document.
   static func document(
     _ path: DocumentPath, _ snapshot: ViewSnapshot, _ source: ReadSource
   ) throws -> ViewedDocument {
@@ -35,7 +35,8 @@ enum RemoteReads {
       hasPendingWrites: stored?.isPending ?? false, isFromCache: snapshot.isFromCache)
   }
 
-  /// Converts the snapshot, or the cached contents instead if all writes to the document were accepted.
+  /// Converts the snapshot to the document. If the remote has accepted all local writes to the document, uses
+  /// the cached contents instead of the snapshot.
   static func document(
     _ path: DocumentPath, _ snapshot: ViewSnapshot, _ known: SyncedDocument
   ) throws -> ViewedDocument {
@@ -70,7 +71,7 @@ enum RemoteReads {
       }, isFromCache: true)
   }
 
-  /// Returns a document from the cache; throws if the cache does not know whether it exists.
+  /// Returns a document from the cache. Throws if the cache does not know whether the document exists.
   static func cached(_ document: SyncedDocument) throws -> ViewedDocument {
     guard document.isValid, document.content != .unknown else {
       throw FirestoreErrors.make(

@@ -1,12 +1,12 @@
-// The reply to one request to a remote. Only the first reply counts, and a timeout ends the wait.
+// The reply to one request to a remote. Only the first reply counts, and the wait for it ends at a timeout.
 
 import ByteStore
 import Dispatch
 import FirebaseCore
 import OfflineSync
 
-/// Delivers timeouts. Its priority differs from that of the waiting queues, because those may occupy all
-/// threads of theirs.
+/// Delivers timeouts. Its priority differs from that of the waiting queues, because these queues may occupy
+/// all threads of their own priority.
 private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .userInteractive)
 
 /// A one-shot result with a timeout. Any thread may use it.
@@ -21,13 +21,13 @@ final class RemoteReply<Value: Sendable>: Sendable {
   /// Calls `end` once: with the first reply, or with `unanswered` after the timeout.
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Reply) -> Void) {
     waiting = Locked(end)
-    // Retained until the timeout, because the caller may already have released this object.
+    // The closure retains this object until the timeout, because the caller may already have released it.
     timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
       take(.failure(Self.unanswered))
     }
   }
 
-  /// Starts one of several requests that share a time limit.
+  /// Creates the reply to one of several requests that share a time limit.
   convenience init(_ limit: RemoteTimeLimit, _ end: @escaping @Sendable (Reply) -> Void) {
     let begin = DispatchTime.now()
     self.init(within: limit.secondsForOne) { reply in
@@ -47,12 +47,12 @@ final class RemoteReply<Value: Sendable>: Sendable {
   }
 }
 
-/// The time limit for one call of a user, shared by all its requests to a remote. Only waiting for the
-/// remote counts, not the user's own code.
+/// The time limit for one call of a user, shared by all requests to a remote that the call sends. The limit
+/// counts only the time in which the call waits for the remote, not the time in the user's own code.
 final class RemoteTimeLimit: Sendable {
   private struct State {
     var left: Double
-    /// The reason for an early end.
+    /// The error that ended the limit early; nil if the limit has not been ended early.
     var end: RemoteError?
     /// Cancels the most recent request.
     var cancel: (@Sendable () -> Void)?
@@ -62,7 +62,7 @@ final class RemoteTimeLimit: Sendable {
   private let state: Locked<State>
   private let ended = DispatchSemaphore(value: 0)
 
-  /// Creates a time limit; `each` limits a single request.
+  /// Creates a time limit of `seconds` for all requests together and of `each` seconds for a single request.
   init(seconds: Double, each: Double = 60) {
     secondsEach = each
     state = Locked(State(left: seconds))
@@ -72,13 +72,13 @@ final class RemoteTimeLimit: Sendable {
 
   var secondsForOne: Double { state.withLock { $0.end != nil ? 0 : min(secondsEach, max(0, $0.left)) } }
 
-  /// The error for a request that timed out.
+  /// The error for a request that timed out, or the error that ended the limit early.
   var unanswered: RemoteError { state.withLock { $0.end } ?? RemoteReply<Void>.unanswered }
 
   func spend(_ seconds: Double) { state.withLock { $0.left -= seconds } }
 
-  /// Calls `cancel` if the limit ends early, unless a later call has replaced it. Calls it at once if the
-  /// limit has already ended.
+  /// Stores `cancel`, which is called if the limit is ended early. A later call of this method replaces
+  /// `cancel`. If the limit has already been ended, `cancel` is called at once.
   func follow(_ cancel: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       state.cancel = cancel
@@ -87,8 +87,8 @@ final class RemoteTimeLimit: Sendable {
     if hasEnded { cancel() }
   }
 
-  /// Pauses for `seconds`, which do not count, and returns whether any time is left. An early end also ends
-  /// the pause.
+  /// Pauses for `seconds` and returns whether any time is left. The pause does not count toward the limit.
+  /// Ending the limit early also ends the pause.
   func pause(_ seconds: Double) -> Bool {
     if !isOver { _ = ended.wait(timeout: .now() + seconds) }
     return !isOver

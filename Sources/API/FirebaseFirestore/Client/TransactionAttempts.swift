@@ -1,4 +1,4 @@
-// The attempts of one transaction, by the store or by a remote.
+// The attempts of one transaction, which either the store or a remote executes.
 
 import ByteStore
 package import DocumentStore
@@ -18,7 +18,7 @@ package protocol TransactionBase: Sendable {
 package protocol TransactionAttempts: Sendable {
   func begin() throws -> any TransactionBase
 
-  /// Waits before another attempt, and returns whether any time is left for it. Blocks.
+  /// Waits before the next attempt, and returns whether any time is left for that attempt. Blocks.
   func wait(beforeAttempt attempt: Int) -> Bool
 
   /// Must be called after the last attempt.
@@ -47,7 +47,8 @@ struct LocalTransactionAttempts: TransactionAttempts {
 // MARK: A remote
 
 final class RemoteTransactionAttempts: TransactionAttempts {
-  /// The time limit for all waits together, as a multiple of that for one reply: 270 seconds instead of 60.
+  /// The time limit for all requests of a transaction together, as a multiple of the limit for one request:
+  /// 270 seconds instead of 60.
   private static let limitOfAll = 4.5
 
   private let remote: any Remote
@@ -63,11 +64,12 @@ final class RemoteTransactionAttempts: TransactionAttempts {
     self.requests = requests
     let limit = RemoteTimeLimit(seconds: timeLimit * Self.limitOfAll, each: timeLimit)
     self.limit = limit
-    // Terminating the database does not wait for a remote that may not reply.
+    // When the database is terminated, the limit is ended early, so that termination does not wait for a
+    // remote that may never reply.
     request = requests.open { limit.end(with: PendingRequests.terminated) }
     var backoff = Backoff(seed: .random(in: 0...UInt64.max))
-    // Skip the first pause, which is zero, because other clients use the remote too. The second attempt
-    // already waits.
+    // Skip the first pause, which has length zero, so that there is a real pause before the second attempt:
+    // other clients use the remote too.
     _ = backoff.next()
     self.backoff = Locked(backoff)
   }
@@ -82,8 +84,8 @@ final class RemoteTransactionAttempts: TransactionAttempts {
   func end() { requests.close(request) }
 }
 
-/// A transaction at the remote. It reads there, and the commit checks that no document has changed since it
-/// was read. Its thread blocks until the remote answers.
+/// A transaction that a remote executes. Its reads go to the remote, and its commit checks that no document
+/// has changed since the transaction read it. The calling thread blocks until the remote replies.
 final class RemoteTransaction: TransactionBase {
   private let remote: any Remote
   private let user: String?
@@ -91,7 +93,7 @@ final class RemoteTransaction: TransactionBase {
   private let state = Locked(State())
 
   private struct State: Sendable {
-    /// The version of each document that was read; `.none` if it was absent.
+    /// The version of each document that was read; `.none` if the document did not exist.
     var versions: [DocumentPath: SnapshotVersion] = [:]
     var mutations: [Mutation] = []
   }
@@ -137,13 +139,13 @@ final class RemoteTransaction: TransactionBase {
 
   func commitWrites() throws {
     let (versions, mutations) = state.withLock { ($0.versions, $0.mutations) }
-    // A transaction without writes is checked too: this proves that all its reads were valid at one point
-    // in time.
+    // A transaction without writes is checked too. The check proves that all its reads were valid at one
+    // point in time.
     guard !versions.isEmpty || !mutations.isEmpty else { return }
     let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
       Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
     }
-    // The commit has certainly not been sent yet.
+    // At this point the commit has not been sent, so this error leaves no doubt about the outcome.
     if limit.isOver { throw OfflineSyncError.remote(limit.unanswered) }
     do {
       _ = try wait { remote.commit(checks + mutations, as: user, $0) }

@@ -1,4 +1,4 @@
-// Converts the dictionaries of users to stored values and back.
+// Converts the user's dictionaries to stored values and back.
 
 package import DocumentStore
 private import FirebaseCore
@@ -14,7 +14,8 @@ package enum UserData {
     try coded(data).fields(in: firestore)
   }
 
-  /// Converts one value of `updateData` at `field`. Returns nil if the commit computes the whole value.
+  /// Converts one value that `updateData` writes to `field`. Returns nil if the commit computes the whole
+  /// value.
   package static func value(
     from any: Any, at field: [String], in firestore: Firestore?
   ) throws(UserDataError) -> (value: StoredValue?, sentinels: [EncodedFields.Sentinel]) {
@@ -29,7 +30,7 @@ package enum UserData {
     return (stored, collector.sentinels)
   }
 
-  /// The destination of a value that is not written to a field.
+  /// The context of a value that is not the value of a field.
   package enum Place: Sendable {
     /// A single value, such as an operand of a filter.
     case alone
@@ -57,7 +58,7 @@ package enum UserData {
   ) throws(UserDataError) -> StoredValue {
     var collector = FieldCollector(firestore: firestore, nestsArrays: place == .inList, isWrite: false)
     guard place != .inArray else { return try collector.element(value) }
-    // Sentinels throw here, so a nil result means an empty map.
+    // Sentinels throw an error here, so a nil result can only mean an empty map.
     return try collector.value(value, at: []) ?? .map(StoredMap())
   }
 

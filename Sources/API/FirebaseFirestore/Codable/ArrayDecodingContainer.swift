@@ -48,14 +48,15 @@ struct ArrayDecodingContainer: UnkeyedDecodingContainer {
     return true
   }
 
-  // This generic method implements the protocol's fifteen methods.
+  // This generic method implements the protocol's fifteen `decode` methods.
   mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
     let value = try decoder.decode(type, from: next(type), at: IndexKey(currentIndex))
     currentIndex += 1
     return value
   }
 
-  // The protocol's default implementation would decode `T`, but `type` may be a subclass.
+  // The protocol's default implementation would decode the static type `T`, but `type` may be a subclass of
+  // it.
   mutating func decodeIfPresent<T: Decodable>(_ type: T.Type) throws -> T? {
     guard try !isAtEnd && !decodeNil() else { return nil }
     return try decode(type)

@@ -16,7 +16,7 @@ struct ArrayEncodingContainer: UnkeyedEncodingContainer {
 
   func encodeNil() { array.elements.append(.null) }
 
-  // This generic method implements the protocol's fifteen methods.
+  // This generic method implements the protocol's fifteen `encode` methods.
   func encode<T: Encodable>(_ value: T) throws {
     if let coded = try encoder.coded(value, at: IndexKey(count)) { array.elements.append(coded) }
   }

@@ -23,8 +23,8 @@ extension CodedValue {
 }
 
 extension CodedMap {
-  /// The fields as a dictionary. Names that differ only in Unicode normalization are one key; the last
-  /// entry counts.
+  /// The fields as a dictionary. Names that differ only in Unicode normalization become one key, with the
+  /// value of the last such field.
   var dictionary: [String: Any] {
     var dictionary = [String: Any](minimumCapacity: entries.count)
     for (name, value) in entries { dictionary[name] = value.any }
@@ -37,11 +37,11 @@ extension CodedMap {
 extension UserData {
   /// The state of a recursive conversion.
   struct Walk {
-    /// Far beyond the depth that a document may have, but small enough for every thread's stack.
+    /// Far beyond the allowed depth of a document, but small enough for the stack of every thread.
     private static let depthMax = 100
 
-    /// Whether the value is only read. An object that cannot be written is then kept unchanged, and can be
-    /// decoded as its own type.
+    /// Whether the value is only read. In that case an object that cannot be written is kept unchanged, so
+    /// that it can be decoded as its own type.
     var isReading = false
     private var depth = 0
 
@@ -72,7 +72,8 @@ extension UserData {
     return map
   }
 
-  /// Checks the dynamic type first, because a cast with `as` would convert the number 1 to `true`.
+  /// Converts a value. The dynamic type is checked first, because a cast with `as` would convert the number 1
+  /// to `true`.
   static func coded(_ any: Any, _ walk: Walk = Walk()) throws(UserDataError) -> CodedValue {
     let type = type(of: any)
     if type == String.self, let string = any as? String { return .stored(.string(string)) }
@@ -150,7 +151,7 @@ extension UserData {
     }
   }
 
-  /// Converts a field or an element.
+  /// Converts the value of a field or an array element.
   private static func part(_ any: Any, _ walk: Walk) throws(UserDataError) -> CodedValue {
     do throws(UserDataError) { return try coded(any, walk) } catch {
       guard walk.isReading else { throw error }
@@ -180,7 +181,8 @@ extension UserData {
   }
 
   private static func coded(_ number: NSNumber) throws(UserDataError) -> CodedValue {
-    // A process has two boolean objects, and no other number is identical to them.
+    // A process has two boolean objects, `true` and `false`, and no other number object is identical to one
+    // of them.
     if number === NSNumber(value: true) { return .stored(.boolean(true)) }
     if number === NSNumber(value: false) { return .stored(.boolean(false)) }
     if let decimal = number as? NSDecimalNumber { return .decimal(decimal) }
@@ -196,7 +198,7 @@ extension UserData {
   }
 }
 
-/// An `Optional` inside an `Any`. On Apple's systems, bridging also converts nil to `NSNull`.
+/// The protocol of an `Optional` inside an `Any`. On Apple's systems, bridging also converts nil to `NSNull`.
 protocol OptionalValue {
   var wrapped: Any? { get }
 }

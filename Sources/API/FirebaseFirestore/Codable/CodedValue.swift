@@ -1,13 +1,15 @@
-// The tree between Swift values and documents. It represents everything that either side can hold.
+// The tree of values between Swift types and documents. It can represent every value of a Swift type or a
+// document.
 
 import DocumentStore
 import FirebaseCore
 import Foundation
 
-/// A value on its way into a document or out of one.
+/// A value that is being encoded for a document or decoded from one.
 ///
-/// Objects from users' dictionaries are kept unchanged: a `Timestamp` keeps its nanoseconds, a
-/// `DocumentReference` its `Firestore`, a decimal its digits. Values are rounded only when they are stored.
+/// Objects from the user's dictionaries are kept unchanged: a `Timestamp` keeps its nanoseconds, a
+/// `DocumentReference` keeps its `Firestore`, and a decimal keeps its digits. Values are rounded only when
+/// they are stored.
 enum CodedValue {
   case stored(StoredValue)
   case timestamp(Timestamp)
@@ -16,7 +18,8 @@ enum CodedValue {
   case sentinel(FieldValue)
   case array(CodedArray)
   case map(CodedMap)
-  /// An object that no document can hold, in a value that is only read. It can be decoded as its own type.
+  /// An object that no document can hold. Such objects are allowed only in values for reading, and can be
+  /// decoded as their own type.
   case other(Any)
   /// Values of a document that is being decoded. Their contents are decoded on demand.
   case recordMap(RecordMap)
@@ -45,13 +48,13 @@ extension CodedValue {
 
   var isNull: Bool {
     switch self {
-    // A timestamp that is not set yet reads as null.
+    // A timestamp that the server has not set yet reads as null.
     case .stored(.null), .stored(.pendingTimestamp): true
     default: false
     }
   }
 
-  /// The name of the type in error messages.
+  /// The name of the value's type in error messages.
   var kind: String {
     switch self {
     case .stored(.null), .stored(.pendingTimestamp): "null"
@@ -71,17 +74,19 @@ extension CodedValue {
   }
 }
 
-/// The elements of an array. A class, because the containers of an encoder share it and fill it step by
-/// step.
+/// The elements of an array. This is a class, because the containers of an encoder share the array and fill
+/// it step by step.
 final class CodedArray {
   var elements: [CodedValue]
 
   init(_ elements: [CodedValue] = []) { self.elements = elements }
 }
 
-/// Fields by name. A class, because the containers of an encoder share it and fill it step by step.
+/// Fields by name. This is a class, because the containers of an encoder share the map and fill it step by
+/// step.
 ///
-/// Until `sort`, the entries are in order of arrival, and the last entry of each name counts.
+/// Until `sort` is called, the entries are in the order in which they were appended. The last entry with a
+/// name counts.
 final class CodedMap {
   typealias Entry = (name: String, value: CodedValue)
 
@@ -91,7 +96,8 @@ final class CodedMap {
 
   func append(_ name: String, _ value: CodedValue) { entries.append((name, value)) }
 
-  /// The value with this name. Linear, used only for the rare containers that are opened twice.
+  /// The value with this name. The search is linear, and runs only in the rare case that a container is
+  /// opened twice.
   subscript(name: String) -> CodedValue? {
     get { entries.last { $0.name.isSameUTF8(as: name) }?.value }
     set {
@@ -105,10 +111,10 @@ final class CodedMap {
     }
   }
 
-  /// Sorts the entries as in documents, and keeps one entry per name.
+  /// Sorts the entries in the order of document fields, and keeps only the last entry with each name.
   func sort() {
     if isSorted { return }
-    // The sort is stable, so the latest of several entries with one name stays last.
+    // The sort is stable, so among entries with the same name the last one stays last.
     entries.sort { $0.name.precedesInUTF8($1.name) }
     if isSorted { return }
     var unique: [Entry] = []

@@ -3,8 +3,8 @@
 private import Foundation
 
 package enum CodingLog {
-  /// The destination of warnings. A struct, because a task-local function crashes in optimized code (Swift
-  /// 6.3.1).
+  /// The destination of warnings. It is a struct, because a task-local variable of function type crashes in
+  /// optimized code (Swift 6.3.1).
   package struct Sink: Sendable {
     let write: @Sendable (_ code: String, _ message: String) -> Void
 
@@ -15,7 +15,7 @@ package enum CodingLog {
 
   /// Standard error, unless a test replaces it.
   @TaskLocal package static var sink = Sink { code, message in
-    // Errors of writing the log are ignored.
+    // Errors while writing the warning are ignored.
     try? FileHandle.standardError.write(contentsOf: Data("[FirebaseFirestore][\(code)] \(message)\n".utf8))
   }
 

@@ -1,4 +1,4 @@
-// The strategies of a coder at the start of coding.
+// The strategies of a coder, copied when coding starts.
 
 final class EncodingOptions {
   let date: FirebaseDataEncoder.DateEncodingStrategy
@@ -31,9 +31,9 @@ final class DecodingOptions {
   let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
   let key: FirebaseDataDecoder.KeyDecodingStrategy
   let userInfo: [CodingUserInfoKey: Any]
-  /// The document that is decoded; nil for a value that is not a document.
+  /// The document that is being decoded; nil if the value does not come from a document.
   let reference: DocumentReference?
-  /// The replacement for timestamps that are not set yet.
+  /// The behavior for timestamps that the server has not set yet.
   let times: ServerTimestampBehavior
 
   init(

@@ -13,7 +13,7 @@ struct IndexKey: CodingKey {
   init?(stringValue: String) { nil }
 }
 
-/// The key of a converted name, or of a superclass.
+/// The key of a field whose name was converted, or of a superclass.
 struct NameKey: CodingKey {
   static let `super` = NameKey("super")
 

@@ -33,10 +33,11 @@ extension DocumentReference: DocumentIDWrappable {
 /// other than `Firestore.Encoder` throws `FirestoreEncodingError.encodingIsNotSupported`.
 @propertyWrapper
 public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
-  /// The ID; nil if the value was not read from a document.
+  /// The ID; nil if the property was not decoded from a document.
   public var wrappedValue: Value?
 
-  /// Creates a property with a given value, and logs a warning because the value is never written.
+  /// Creates a property with a given value. Logs a warning if the value is not nil, because the value is
+  /// never written.
   public init(wrappedValue value: Value?) {
     wrappedValue = value
     guard let value else { return }
@@ -69,7 +70,7 @@ extension DocumentID: Hashable where Value: Hashable {}
 
 extension DocumentID: Sendable where Value: Sendable {}
 
-/// A property that is decoded without a field.
+/// A property that is decoded from the document reference and needs no field.
 protocol DocumentIDProperty {
   init(of document: DocumentReference) throws
 }

@@ -2,14 +2,15 @@
 
 package import DocumentStore
 
-/// The fields of a document to be written, separate from those that the commit computes.
+/// The fields of a document that is about to be written. Plain values are separate from the values that the
+/// commit computes.
 package struct EncodedFields {
   package typealias Sentinel = (path: [String], value: FieldValue)
 
-  /// The plain values. A map that contains only sentinels is omitted: computing them creates it again, and
-  /// a merge must not treat it as an empty map.
+  /// The plain values. A map that contains only sentinels is omitted: the commit creates that map again when
+  /// it computes the sentinels, and a merge must not treat it as an empty map.
   package var fields: StoredMap
-  /// The computed values, sorted by name. A path starts at the outermost map.
+  /// The values that the commit computes, sorted by name. Each path starts at the outermost map.
   package var sentinels: [Sentinel]
 
   package init(fields: StoredMap = StoredMap(), sentinels: [Sentinel] = []) {

@@ -1,16 +1,18 @@
-// From the tree of coded values to the fields of a document, and what may not be in them.
+// Converts the tree of coded values to the fields of a document, and rejects values that a document may not
+// hold.
 
 import DocumentStore
 private import Foundation
 
-/// Walks a tree, takes the sentinels out of it, and checks all that a document may not hold.
+/// Walks a tree, collects its sentinels separately, and throws for everything that a document may not hold.
 struct FieldCollector {
-  /// The database that references have to belong to; nil if any will do.
+  /// The database to which references must belong; nil if references to all databases are allowed.
   let firestore: Firestore?
-  /// Whether arrays may hold arrays, which no document allows.
+  /// Whether an array may hold another array. Documents do not allow this.
   let nestsArrays: Bool
-  /// False for an argument, such as an operand of a filter or an element of an array union: it has no
-  /// sentinels, and names of its fields may be reserved.
+  /// Whether the value is written as a field. False for an argument, such as an operand of a filter or an
+  /// element of an array union. An argument must not contain sentinels, but may contain fields with reserved
+  /// names.
   let isWrite: Bool
   private(set) var sentinels: [EncodedFields.Sentinel] = []
 
@@ -20,7 +22,7 @@ struct FieldCollector {
     self.isWrite = isWrite
   }
 
-  /// `path` is nil below an array, where fields have no path.
+  /// Converts a map at `path`, which is nil inside an array, where fields have no path.
   mutating func map(_ map: CodedMap, at path: [String]?) throws(UserDataError) -> StoredMap {
     map.sort()
     var fields = StoredMap()
@@ -31,7 +33,8 @@ struct FieldCollector {
     return fields
   }
 
-  /// Nil for a sentinel, and for a map that has fields but keeps none.
+  /// Returns the stored value of a field. Returns nil for a sentinel, and for a map that contains nothing but
+  /// sentinels.
   private mutating func field(
     _ value: CodedValue, _ name: String, in parent: [String]?
   ) throws(UserDataError) -> StoredValue? {
@@ -70,7 +73,7 @@ struct FieldCollector {
 
   mutating func element(_ value: CodedValue) throws(UserDataError) -> StoredValue {
     if case .array = value, !nestsArrays { throw UserDataError(.nestedArray) }
-    // Below an array sentinels throw, so nothing can be left out.
+    // Inside an array, sentinels throw an error. So a nil result can only be an empty map.
     return try self.value(value, at: nil) ?? .map(StoredMap())
   }
 
@@ -79,7 +82,8 @@ struct FieldCollector {
   ) throws(UserDataError) -> StoredReference {
     let stored = reference.stored
     if let firestore, reference.firestore !== firestore {
-      // Another instance may still be the same database; its references tell.
+      // Another `Firestore` instance may use the same database, so the comparison uses project and database
+      // IDs.
       let own = DocumentReference(firestore, ["any", "document"]).stored
       guard stored.projectID == own.projectID, stored.databaseID == own.databaseID else {
         throw UserDataError(
@@ -91,7 +95,7 @@ struct FieldCollector {
     return stored
   }
 
-  /// Checks the names of a field that is written by its path, which an error names as a whole.
+  /// Checks the names in a field path that is written. An error names the whole path.
   static func check(_ names: [String]) throws(UserDataError) {
     for name in names {
       if let reason = problem(name, isWrite: true) { throw UserDataError(reason, field: names) }
@@ -106,7 +110,7 @@ struct FieldCollector {
   private static func problem(_ name: String, isWrite: Bool) -> UserDataError.Reason? {
     let bytes = name.utf8
     guard !bytes.isEmpty else { return .emptyFieldName }
-    // Most names do not begin with an underscore: one look decides.
+    // Most names do not begin with an underscore, so this check of the first byte is usually enough.
     guard isWrite, bytes.first == UInt8(ascii: "_") else { return nil }
     let underscores = "__".utf8
     let isReserved = bytes.starts(with: underscores) && bytes.suffix(2).elementsEqual(underscores)

@@ -1,8 +1,9 @@
 // Finds the fields of a map that is being decoded.
 //
-// Most types decode their fields in declaration order, some in the order of the names, and some decode a
-// field twice. A lookup therefore first tries the entry after the last match, then the last match, and then
-// uses binary search. For stored records, `RecordFields` keeps more state.
+// Most types decode their fields in declaration order. Some decode them in the order of the names, and some
+// decode a field twice. A lookup therefore first tries the entry after the last match and then the last
+// match, and finally uses binary search. For stored records, `RecordFields` keeps additional state for
+// lookups.
 
 import DocumentStore
 
@@ -28,8 +29,8 @@ enum DecodableEntries {
     }
   }
 
-  /// Compares the name at `index` with `name`. Returns a negative number if it sorts first, zero if both
-  /// are equal, and a positive number otherwise.
+  /// Compares the name at `index` with `name`. Returns a negative number if the name at `index` sorts first,
+  /// zero if the names are equal, and a positive number otherwise.
   func compareName(at index: Int, to name: String) -> Int {
     switch self {
     case .stored(let entries): entries[index].name.comparedInUTF8(to: name)
@@ -47,15 +48,15 @@ enum DecodableEntries {
   }
 }
 
-/// The fields of one map and the position of the last match. Not generic over the key type, so that a
-/// lookup is specialized code without runtime generics.
+/// The fields of one map and the position of the last match. The class is not generic over the key type, so a
+/// lookup compiles to specialized code without runtime generics.
 final class FieldCursor {
   let decoder: ValueDecoder
   private let entries: DecodableEntries
-  /// The entries with converted names, sorted by these names; nil without a key strategy. The values are
-  /// fetched on demand.
+  /// The entries under their converted names, sorted by these names; nil if names are not converted. The
+  /// values are fetched on demand.
   private let renamed: [RenamedEntry]?
-  /// The fields of a record under their own names; nil otherwise.
+  /// The fields of a record whose names are not converted; nil in all other cases.
   private let fields: RecordFields?
   /// The index after the last match.
   private var next = 0
@@ -92,8 +93,8 @@ final class FieldCursor {
 
   // MARK: Frequent types
 
-  // These methods return nil unless the field is stored with exactly this type. The general path then
-  // reports the error.
+  // These methods return nil unless the field's value is stored with exactly this type. In that case the
+  // caller uses the general path, which converts the value or reports the error.
 
   func string(_ name: String) -> String? {
     if let fields { return fields.string(name) }
@@ -115,7 +116,7 @@ final class FieldCursor {
     return field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
   }
 
-  // Arrays as a whole, because decoding each element would need a container.
+  // These methods return whole arrays, because decoding the elements one by one would need a container.
 
   func strings(_ name: String) -> [String]? { field(name, { $0.strings }) { _ in nil } }
 

@@ -3,7 +3,7 @@
 import DocumentStore
 
 extension FieldValue {
-  /// Returns the operation of the commit; nil for a deletion.
+  /// Returns the operation that the commit performs for this field value; nil for a deletion.
   func operation(in firestore: Firestore?) throws(UserDataError) -> FieldTransform.Operation? {
     switch kind {
     case .delete: nil

@@ -8,7 +8,7 @@ public enum FirebaseDataEncoder {
   public enum DateEncodingStrategy {
     /// A `Timestamp`.
     case timestamp
-    /// The representation that `Date` itself encodes: seconds since the year 2001.
+    /// The representation that the encoder of `Date` itself writes: seconds since the year 2001.
     case deferredToDate
     /// A number of seconds.
     case secondsSince1970
@@ -26,7 +26,7 @@ public enum FirebaseDataEncoder {
   public enum DataEncodingStrategy {
     /// Bytes.
     case blob
-    /// The representation that `Data` itself encodes: an array of numbers.
+    /// The representation that the encoder of `Data` itself writes: an array of numbers.
     case deferredToData
     /// A Base64 string.
     case base64
@@ -38,18 +38,19 @@ public enum FirebaseDataEncoder {
   public enum NonConformingFloatEncodingStrategy {
     /// Encoding fails.
     case `throw`
-    /// These strings represent the three values.
+    /// Writes these strings for positive infinity, negative infinity and NaN.
     case convertToString(positiveInfinity: String, negativeInfinity: String, nan: String)
   }
 
-  /// The conversion of property names to field names. `String` keys of dictionaries are not converted; keys
-  /// of other types that are stored as names are.
+  /// The conversion of property names to field names. In dictionaries, keys of type `String` are not
+  /// converted, but keys of other types that are stored as field names are converted.
   public enum KeyEncodingStrategy {
     /// Uses the names of the coding keys unchanged.
     case useDefaultKeys
     /// Converts `oneTwoThree` to `one_two_three`.
     case convertToSnakeCase
-    /// Calls the closure with the path of the value. The last key of the path is to be converted.
+    /// Calls the closure with the coding path of the value. The closure must return the last key of the path,
+    /// converted.
     case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
   }
 }

@@ -18,17 +18,18 @@ extension Firestore {
       FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
     /// The strategy for field names.
     public var keyDecodingStrategy = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
-    /// Information for the `init(from:)` of the values.
+    /// Contextual information that the `init(from:)` of each decoded type can read.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
     /// Creates a decoder with Firestore's default strategies.
     public init() {}
 
-    /// Decodes a value from the result of `DocumentSnapshot.data()`, or from any value that it can contain.
+    /// Decodes a value from the result of `DocumentSnapshot.data()`, or from any value that such a result can
+    /// contain.
     ///
     /// Throws `DecodingError` with the path of the mismatch, and every error that the type's own
-    /// `init(from:)` throws. `NSNull` is valid for optional types, and for types whose own `init(from:)`
-    /// accepts null. Values that `type` does not read may be of any type.
+    /// `init(from:)` throws. `NSNull` can be decoded as an optional type, and as a type whose own
+    /// `init(from:)` accepts null. Values that `type` does not read may be of any type.
     public func decode<T: Decodable>(_ type: T.Type, from container: Any) throws -> T {
       try decode(type, from: container, in: nil)
     }
@@ -42,8 +43,8 @@ extension Firestore {
       return try decode(type, from: value, document)
     }
 
-    /// Decodes a value directly from a stored map. `reference` sets `@DocumentID` and determines the
-    /// database of references.
+    /// Decodes a value directly from a stored map. `reference` is the value of `@DocumentID` properties, and
+    /// decoded references belong to its database.
     package func decodeFields<T: Decodable>(
       _ type: T.Type, from map: StoredMap, reference: DocumentReference?
     ) throws -> T {
@@ -67,15 +68,16 @@ extension Firestore {
         nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
         userInfo: userInfo, reference: reference, times: times)
       let decoder = ValueDecoder(value, options)
-      // A custom strategy can create dates and data from any value, including null.
+      // Dates and data are not checked for null here, because a custom strategy can create them from any
+      // value, including null.
       guard value.isNull, T.self != Date.self, T.self != Data.self else {
         return try decoder.decode(type, from: value, at: nil)
       }
       return try fromNull(type, decoder)
     }
 
-    /// Decodes a missing document. Throws unless the type itself reads the null value; a type that reads no
-    /// field is rejected too.
+    /// Decodes a missing document, which is represented by null. Throws unless the type itself reads the null
+    /// value. A type that reads no field at all is rejected too.
     private func fromNull<T: Decodable>(_ type: T.Type, _ decoder: ValueDecoder) throws -> T {
       let value = try type.init(from: decoder)
       guard decoder.isAskedForValue else { throw decoder.mismatch(type, decoder.value, at: nil) }

@@ -20,28 +20,28 @@ extension Firestore {
       FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
     /// The strategy for field names.
     public var keyEncodingStrategy = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
-    /// Information for the `encode(to:)` of the values.
+    /// Contextual information that the `encode(to:)` of each encoded value can read.
     public var userInfo: [CodingUserInfoKey: Any] = [:]
 
     /// Creates an encoder with Firestore's default strategies.
     public init() {}
 
-    /// Returns a dictionary for `setData`. Throws `EncodingError.invalidValue` for a value without fields,
-    /// and every error that the value's own `encode(to:)` throws.
+    /// Returns a dictionary for `setData`. Throws `EncodingError.invalidValue` if the value is not encoded as
+    /// a map of fields, and throws every error that the value's own `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T) throws -> [String: Any] {
       try map(of: value).dictionary
     }
 
     /// Encodes a value without creating a dictionary. Throws `UserDataError` for data that documents cannot
-    /// hold. References must belong to `firestore` if it is given.
+    /// hold. If `firestore` is not nil, references must belong to its database.
     package func encodeFields(
       _ value: some Encodable, in firestore: Firestore? = nil
     ) throws -> EncodedFields {
       try map(of: value).fields(in: firestore)
     }
 
-    /// Encodes any value as an operand for comparisons. Infinities and NaN are allowed, because fields can
-    /// contain them.
+    /// Encodes any value as an operand of a comparison. Infinities and NaN are allowed, because the compared
+    /// fields can contain them.
     func encodeOperand(_ value: some Encodable) throws -> CodedValue {
       var nonConformingFloat: FirebaseDataEncoder.NonConformingFloatEncodingStrategy?
       if case .convertToString = nonConformingFloatEncodingStrategy {

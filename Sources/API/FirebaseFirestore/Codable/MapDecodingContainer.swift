@@ -19,8 +19,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Fields
 
-  // This generic method implements the protocol's fifteen methods, except those for the four most frequent
-  // types.
+  // This generic method implements the protocol's fifteen `decode` methods, except those for the four most
+  // frequent types.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     if let list = list(type, key) { return list }
     if let value = cursor.value(of: key.stringValue) {
@@ -116,7 +116,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func superDecoder(forKey key: Key) -> any Decoder { decoder(for: key) }
 
-  /// Returns the decoder of a nested value. A missing superclass is decoded from null.
+  /// Returns the decoder of a nested value. If the key is missing, for example for a superclass, the decoder
+  /// reads null.
   private func decoder(for key: any CodingKey) -> ValueDecoder {
     decoder.child(cursor.value(of: key.stringValue) ?? .null, at: key)
   }

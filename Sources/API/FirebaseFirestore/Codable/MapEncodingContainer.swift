@@ -16,8 +16,8 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func encodeNil(forKey key: Key) { map.append(name(of: key), .null) }
 
-  // This generic method implements the protocol's fifteen methods, except those for the three most frequent
-  // types, which always encode.
+  // This generic method implements the protocol's fifteen `encode` methods, except those for the three most
+  // frequent types. Values of these three types are always written as fields.
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     if let coded = try encoder.coded(value, at: key) { map.append(name(of: key), coded) }
   }
@@ -44,7 +44,8 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func superEncoder(forKey key: Key) -> any Encoder { given(key) }
 
-  /// Returns the encoder of a nested value. Continues an earlier container if one was opened with this key.
+  /// Returns the encoder of a nested value. If a container was opened earlier with this key, the encoder
+  /// continues that container.
   private func nested(_ key: Key) -> ValueEncoder {
     let name = name(of: key)
     return encoder.child(at: key, in: .field(map, name), over: map[name])

@@ -1,8 +1,9 @@
-// The coding methods of the API's value types, for other coders and for direct calls with ours.
+// The coding methods of the API's value types. They are for other coders and for direct calls with our
+// coders.
 //
-// Inside containers, our coders pass these types through without calling their coding methods. The methods
-// here run with other coders. They also run when a program's own `encode(to:)` or `init(from:)` passes on
-// its coder.
+// Inside containers, our coders write and read values of these types without calling their coding methods.
+// The methods here run with other coders. They also run when a program's own `encode(to:)` or `init(from:)`
+// passes its coder on to such a value.
 
 private import DocumentStore
 import FirebaseCore
@@ -43,7 +44,7 @@ extension GeoPoint {
 
 // MARK: Timestamp
 
-// The coding methods of `Timestamp` are in a lower module and call these protocols.
+// The coding methods of `Timestamp` are in a lower module. They call the protocols implemented here.
 
 extension ValueEncoder: TimestampEncoder {
   func write(_ timestamp: Timestamp) { write(.timestamp(timestamp)) }
@@ -108,8 +109,8 @@ extension FieldValue {
     encoder.write(.sentinel(self))
   }
 
-  /// The call that creates this value, such as `FieldValue.delete()`. The cases of `Kind` have the names of
-  /// these methods.
+  /// The call that creates this value, such as `FieldValue.delete()`. Each case of `Kind` has the name of the
+  /// method that creates it.
   var methodName: String {
     let name = "\(kind)".prefix { $0 != "(" }
     return "FieldValue.\(name)()"

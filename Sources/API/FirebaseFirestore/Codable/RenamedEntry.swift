@@ -6,10 +6,11 @@ import FirebaseCore
 
 struct RenamedEntry {
   let name: String
-  /// The index among the fields of the map.
+  /// The index of the field in the map.
   let place: Int
 
-  /// Returns the entries sorted by their new names. If several fields get one new name, the first counts.
+  /// Returns the entries sorted by their new names. If several fields get the same new name, only the first
+  /// of these fields is kept.
   static func all(of entries: DecodableEntries, _ decoder: ValueDecoder) -> [RenamedEntry] {
     var renamed: [RenamedEntry] = []
     renamed.reserveCapacity(entries.count)
@@ -44,15 +45,17 @@ struct RenamedEntry {
 
   private static let knownNames = Locked(KnownNames())
 
-  /// A cache of conversions, because documents of one kind repeat their names.
+  /// A cache of name conversions. Documents of one kind repeat their field names, so most lookups hit the
+  /// cache.
   private struct KnownNames {
     private static let countMax = 10_000
 
     private var converted: [String: String] = [:]
 
     mutating func convert(_ name: String) -> String {
-      // Only short ASCII names are cached. A dictionary treats names that differ in Unicode normalization
-      // as one key, but they are different fields: the Kelvin sign would match the letter K.
+      // Only short ASCII names are cached. A dictionary would treat names that differ only in Unicode
+      // normalization as the same key, although they name different fields. For example, the Kelvin sign
+      // would match the letter K.
       guard name.utf8.count < 64, name.utf8.allSatisfy({ $0 < 128 }) else { return SnakeCase.decode(name) }
       if let known = converted[name] { return known }
       let new = SnakeCase.decode(name)

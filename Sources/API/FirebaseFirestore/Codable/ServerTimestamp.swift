@@ -1,11 +1,11 @@
-// A property wrapper for the time of the commit.
+// A property wrapper that writes the time of the commit.
 
 public import FirebaseCore
 private import Foundation
 
 /// A type that can represent a timestamp.
 public protocol ServerTimestampWrappable {
-  /// Returns the value for a stored timestamp.
+  /// Returns the Swift value for a stored timestamp.
   static func wrap(_ timestamp: Timestamp) throws -> Self
   /// Returns the timestamp to store for a value.
   static func unwrap(_ value: Self) throws -> Timestamp
@@ -13,7 +13,7 @@ public protocol ServerTimestampWrappable {
 
 extension Date: ServerTimestampWrappable {
   public static func wrap(_ timestamp: Timestamp) -> Date { timestamp.dateValue() }
-  /// Throws `EncodingError` outside the years 1 to 9999.
+  /// Returns the timestamp for a date. Throws `EncodingError` if the date is outside the years 1 to 9999.
   public static func unwrap(_ value: Date) throws -> Timestamp {
     if let problem = Timestamp.problem(date: value) {
       throw EncodingError.invalidValue(
@@ -57,7 +57,7 @@ public struct ServerTimestamp<Value: ServerTimestampWrappable & Codable>: Codabl
     do {
       timestamp = try Value.unwrap(wrappedValue)
     } catch EncodingError.invalidValue(let value, let context) {
-      // The coding path is unknown here.
+      // `unwrap` does not know the coding path, so it is added here.
       throw EncodingError.invalidValue(
         value,
         EncodingError.Context(

@@ -4,9 +4,10 @@ enum SnakeCase {
   /// Converts `oneTwoThree` to `one_two_three`, and `myURLText` to `my_url_text`.
   ///
   ///   1. A word ends before the next capital letter. The first letter of the name counts as small.
-  ///   2. If a small letter follows the capital directly, the word continues.
-  ///   3. Otherwise the capitals and the following characters form a word, up to the letter before the next
-  ///      small letter. That letter starts the next word.
+  ///   2. That capital starts the next word. If a small letter follows the capital directly, this word
+  ///      continues up to the next capital letter.
+  ///   3. Otherwise, the character directly before the next small letter starts another word, so that
+  ///      `URLText` is split into `URL` and `Text`.
   ///
   /// A letter and its combining marks are one character, and no word ends inside it.
   static func encode(_ name: String) -> String {

@@ -5,7 +5,7 @@ import FirebaseCore
 private import Foundation
 
 extension ValueDecoder {
-  /// Decodes `value`. Without a key, it is this decoder's own value.
+  /// Decodes `value` as `type`. Without a key, `value` is this decoder's own value and not a nested one.
   func decode<T: Decodable>(_ type: T.Type, from value: CodedValue, at key: (any CodingKey)?) throws -> T {
     // Comparing types is cheaper than a dynamic cast. The most frequent types come first.
     if T.self == String.self { return same(try require(type, value.string, in: value, at: key)) }
@@ -56,7 +56,7 @@ extension ValueDecoder {
 
   // MARK: Numbers
 
-  /// Returns the integer if it can be represented exactly.
+  /// Returns the number as an integer. Throws if the integer type cannot represent it exactly.
   private func integer<I: FixedWidthInteger>(
     _ type: I.Type, _ value: CodedValue, at key: (any CodingKey)?
   ) throws -> I {
@@ -76,14 +76,15 @@ extension ValueDecoder {
     I(exactly: integer)
   }
 
-  /// Converts through a string, because a double has fewer digits than a decimal.
+  /// Returns nil if the decimal has a fraction. Converts through a string, because a double has fewer digits
+  /// than a decimal.
   private static func whole<I: FixedWidthInteger>(_ decimal: Decimal) -> I? {
     var (rounded, copy) = (Decimal(), decimal)
     unsafe NSDecimalRound(&rounded, &copy, 0, .plain)
     return rounded == decimal ? I("\(rounded)") : nil
   }
 
-  /// Returns an integer that does not fit in `Int64`.
+  /// Returns an integer that does not fit in `Int64`, and therefore has no stored form.
   private func largeInteger(
     _ other: Any, _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
   ) throws -> any FixedWidthInteger {
@@ -141,7 +142,7 @@ extension ValueDecoder {
   private func date(_ value: CodedValue, at key: (any CodingKey)?) throws -> Date {
     switch options.date {
     case .timestamp:
-      // A date outside the range of timestamps.
+      // `other` can be a date outside the range of timestamps.
       if case .other(let other) = value, let date = other as? Date { return date }
       return try timestamp(Date.self, value, at: key).dateValue()
     case .secondsSince1970:

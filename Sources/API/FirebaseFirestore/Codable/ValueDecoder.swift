@@ -6,7 +6,8 @@ private import DocumentStore
 final class ValueDecoder: Decoder {
   let value: CodedValue
   let options: DecodingOptions
-  /// True for dictionaries, whose keys are data and not names.
+  /// True for dictionaries, whose keys are data and therefore not converted between camel case and snake
+  /// case.
   let keysAreExact: Bool
   /// Whether the type has requested a single-value container.
   private(set) var isAskedForValue = false
@@ -49,7 +50,7 @@ final class ValueDecoder: Decoder {
 
   // MARK: Nested values
 
-  /// Returns the decoder of a nested value. Without a key, it is this decoder's own value.
+  /// Returns a decoder for `value`. Without a key, `value` is this decoder's own value and not a nested one.
   func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
     ValueDecoder(
       value, below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact)

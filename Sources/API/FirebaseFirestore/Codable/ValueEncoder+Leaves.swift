@@ -1,13 +1,13 @@
-// Types that become values without a container of their own.
+// Encodes the types that need no container of their own.
 
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
 
 extension ValueEncoder {
-  /// Nil for a type that has to encode itself.
+  /// Returns the coded form of `value`; nil if its type must encode itself.
   func leaf<T: Encodable>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
-    // Comparing types costs less than asking a value what it is; the common ones come first.
+    // Comparing types is cheaper than a dynamic cast. The most frequent types come first.
     if T.self == String.self { return .stored(.string(same(value, as: String.self))) }
     if T.self == Int.self { return .stored(.integer(Int64(same(value, as: Int.self)))) }
     if T.self == Double.self { return try float(same(value, as: Double.self), value, at: key) }
@@ -67,7 +67,7 @@ extension ValueEncoder {
   private func date(_ date: Date, at key: (any CodingKey)?) throws -> CodedValue {
     switch options.date {
     case .timestamp:
-      // The range is checked here, because outside of it `Timestamp` traps.
+      // Checks the range here, because `Timestamp` traps outside its range.
       let seconds = date.timeIntervalSince1970.rounded(.down)
       guard let whole = Int64(exactly: seconds), StoredTimestamp.secondsRange.contains(whole) else {
         throw invalid(date, "The date is not between the years 1 and 9999.", at: key)

@@ -1,25 +1,28 @@
-// The encoder that values meet: makes one coded value, and an encoder for each value below.
+// The encoder that a value receives. It collects one coded value; each nested value has its own encoder.
 
-/// Collects what one value writes. The chain of parents is the coding path.
+/// An encoder of one value. The chain of its parents is the coding path.
 final class ValueEncoder: Encoder {
-  /// Where what is written has to appear at once, because nobody comes back to fetch it.
+  /// The position in the parent's map or array where a value must be stored as soon as it is written. An
+  /// encoder that was handed out for this position is not read again later.
   enum Slot {
     case field(CodedMap, String)
     case element(CodedArray, Int)
   }
 
   let options: EncodingOptions
-  /// True for dictionaries, whose keys are data.
+  /// True for dictionaries, whose keys are data and therefore not converted between camel case and snake
+  /// case.
   let keysAreExact: Bool
-  /// Nil until something is written.
+  /// The value written so far; nil until something is written.
   private(set) var value: CodedValue?
-  /// The value asks for having no field.
+  /// Whether the encoded value wants no field in the document.
   private(set) var isOmitted = false
-  /// Where this value, or one below it, has written a second time. Not all who write can throw: whoever asked
-  /// the value to encode itself does.
+  /// The position at which this value or a nested value was written a second time. The method that detects
+  /// the second write may be unable to throw, so the method that started the encoding of the value throws
+  /// later.
   private var secondWrite: EncodingError.Context?
 
-  /// Far beyond what a document may hold, and far from the end of any thread's stack.
+  /// Far deeper than a document may be nested, and still shallow enough for the stack of any thread.
   private static let depthMax = 100
 
   private let parent: ValueEncoder?
@@ -64,7 +67,8 @@ final class ValueEncoder: Encoder {
 
   // MARK: Below
 
-  /// What `value` encodes; nil if it asks for being left out. No key means the same place.
+  /// Returns the coded form of `value`; nil if the value wants no field. Without a key, the value takes the
+  /// place of this encoder's own value.
   func coded<T: Encodable>(_ value: T, at key: (any CodingKey)?) throws -> CodedValue? {
     if let leaf = try leaf(value, at: key) { return leaf }
     guard depth < Self.depthMax else {
@@ -84,14 +88,15 @@ final class ValueEncoder: Encoder {
       below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact, slot: nil)
   }
 
-  /// An encoder that is given away, and goes on with `existing`.
+  /// Returns an encoder that stores its value in `slot`. If `existing` is a container, the encoder adds to
+  /// it.
   func child(at key: any CodingKey, in slot: Slot, over existing: CodedValue? = nil) -> ValueEncoder {
     let child = ValueEncoder(below: self, key, options, keysAreExact: false, slot: slot)
     child.value = existing
     return child
   }
 
-  /// A value that encodes nothing is an empty map, as it is an empty object in JSON.
+  /// A value that encodes nothing becomes an empty map, just as it becomes an empty object in JSON.
   var result: CodedValue { value ?? .map(CodedMap()) }
 
   // MARK: Written by the value
@@ -124,7 +129,7 @@ final class ValueEncoder: Encoder {
   func omit() { isOmitted = true }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    // A class and its superclass may each ask for the container of the same fields.
+    // A class and its superclass may each request a container for the same fields.
     if case .map(let map)? = value { return KeyedEncodingContainer(MapEncodingContainer(self, map)) }
     let map = CodedMap()
     write(.map(map))
@@ -141,7 +146,7 @@ final class ValueEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
 }
 
-// One generic method stands for the protocol's fifteen.
+// This generic method implements the protocol's fifteen methods.
 extension ValueEncoder: SingleValueEncodingContainer {
   func encodeNil() { write(.null) }
 
@@ -150,7 +155,7 @@ extension ValueEncoder: SingleValueEncodingContainer {
   }
 }
 
-/// A dictionary whose keys are field names.
+/// A dictionary with string keys, which become field names.
 protocol StringKeyed {}
 
 extension Dictionary: StringKeyed where Key == String {}

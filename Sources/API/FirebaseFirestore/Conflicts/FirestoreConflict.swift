@@ -4,11 +4,11 @@ import DocumentStore
 private import FirebaseCore
 import OfflineSync
 
-/// A document with pending writes that other clients have changed at the remote since these writes were
-/// issued. Writes with preconditions of their own, such as StreamBaseKit's counters, do not take part. They
-/// are neither shown nor replaced, and their preconditions decide about them as a whole. If they change
-/// fields before the replaced writes do, these changes stay, unless the remote's version of the document
-/// fails their preconditions.
+/// A document that has pending writes, and that other clients have changed at the remote since these writes
+/// were issued. Writes with preconditions of their own, such as StreamBaseKit's counters, do not take part:
+/// the resolver neither sees nor replaces them. Their preconditions decide whether they are applied as a
+/// whole. If such a write was issued before the replaced writes, its changes to the fields stay, unless the
+/// remote's version of the document fails its preconditions.
 ///
 /// ```swift
 /// let settings = FirestoreSettings()
@@ -19,20 +19,21 @@ import OfflineSync
 /// }
 /// ```
 public struct FirestoreConflict: Sendable {
-  /// The remote's version when the writes were issued.
+  /// The remote's version of the document at the time when the writes were issued.
   public let base: DocumentSnapshot
-  /// The local version, with the pending writes that the resolver decides about.
+  /// The local version of the document. It includes the pending writes that the resolver decides about.
   public let local: DocumentSnapshot
-  /// The remote's version now.
+  /// The remote's current version of the document.
   public let remote: DocumentSnapshot
 
-  /// The decision about the pending writes.
+  /// The resolver's decision about the pending writes.
   public enum Resolution {
     /// Sends the writes unchanged. The last write wins, as without a resolver.
     case keepWrites
-    /// Replaces all pending writes of the document with one that sets its contents to these fields.
+    /// Replaces all pending writes of the document with a single write that sets its contents to these
+    /// fields.
     case write([String: Any])
-    /// Replaces all pending writes of the document with its deletion.
+    /// Replaces all pending writes of the document with a deletion of the document.
     case delete
     /// Drops all pending writes of the document.
     case dropWrites
@@ -40,9 +41,9 @@ public struct FirestoreConflict: Sendable {
 }
 
 extension FirestoreSettings {
-  /// Decides about pending writes whose document other clients have changed at the remote. Without a
-  /// resolver, the last write wins. It runs on an internal queue that waits for it, so it must not use the
-  /// database.
+  /// Decides about the pending writes of a document that other clients have changed at the remote. If this is
+  /// nil, the last write wins. The resolver runs on an internal queue. That queue waits until the resolver
+  /// returns, so the resolver must not use the database.
   public var conflictResolver: (@Sendable (FirestoreConflict) -> FirestoreConflict.Resolution)? {
     get { (values.conflicts as? ConflictChoice)?.resolve }
     set { change { $0.conflicts = newValue.map { ConflictChoice($0) } } }
@@ -58,7 +59,7 @@ private final class ConflictChoice: ConflictPolicy {
 
   func resolver(for firestore: Firestore) -> ConflictResolver {
     { [self, weak firestore] conflict in
-      // The database is being terminated and sends nothing more.
+      // The database is being terminated and sends no more writes.
       guard let firestore else { return .keepWrites }
       return resolution(conflict, firestore)
     }

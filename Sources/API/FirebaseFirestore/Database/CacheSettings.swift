@@ -88,8 +88,8 @@ public final class MemoryCacheSettings: NSObject, NSCopying, LocalCacheSettings,
 
   public override init() { choice = .memoryLRU(CacheSize.standard) }
 
-  /// With a remote, the garbage collector determines how much of the cache stays, and for how long. Without
-  /// a remote, nothing is evicted and the argument has no effect.
+  /// Creates settings with a garbage collector. With a remote, the collector determines which documents stay
+  /// in the cache, and for how long. Without a remote, nothing is evicted and the argument has no effect.
   public init(garbageCollectorSettings: any MemoryGarbageCollectorSettings & NSObjectProtocol) {
     let size = (garbageCollectorSettings as? MemoryLRUGCSettings)?.size
     choice = size.map(CacheChoice.memoryLRU) ?? .memoryEager

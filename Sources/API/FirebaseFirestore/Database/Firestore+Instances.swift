@@ -29,18 +29,19 @@ extension Firestore {
   public class func firestore(app: FirebaseApp, database: String) -> Firestore {
     let key = Key(app: app.name, database: database)
     let (instance, isNew) = instances.withLock { instances in
-      // A cached instance of a deleted app does not count, because a new app may have the same name. An
-      // instance of a deleted app is not cached.
+      // A cached instance is ignored if its app was deleted, because a new app may have the same name. A new
+      // instance for a deleted app is not cached.
       if let instance = instances[key], instance.app === app { return (instance, false) }
       let instance = Firestore(app: app, databaseID: database)
       if FirebaseApp.app(name: app.name) === app { instances[key] = instance }
       return (instance, true)
     }
     if isNew {
-      // Outside the lock, because the teardown runs at once if the app is already deleted.
+      // Runs outside the lock: if the app is already deleted, `addTeardown` runs the teardown at once, and
+      // the teardown takes the lock.
       let teardown = app.addTeardown {
         instance.forget()
-        // Deleting an app completes only after its stores are closed.
+        // The deletion of an app must not complete before its stores are closed.
         instance.endNow()
       }
       instance.keep(teardown)
@@ -56,7 +57,7 @@ extension Firestore {
     return app
   }
 
-  /// Removes this instance from the cache. The next call for its database creates a new one.
+  /// Removes this instance from the cache. The next request for the same database creates a new instance.
   func forget() {
     let key = Key(app: app.name, database: databaseID)
     Self.instances.withLock { if $0[key] === self { $0[key] = nil } }
@@ -70,13 +71,13 @@ extension Firestore {
   /// let firestore = try Firestore.open(at: URL(fileURLWithPath: "/srv/data/shop"))
   /// ```
   ///
-  /// `settings` are those of the instance and cannot be changed later: the callback queue, the durability,
-  /// a remote. Cache settings are ignored, because the directory is given.
+  /// `settings` become the settings of the instance, such as its callback queue, durability and remote. They
+  /// cannot be changed later. Cache settings are ignored, because the directory is given.
   ///
-  /// Each call creates a separate instance. All instances of a directory share one store, with the
-  /// durability and remote of the first. The store is closed when the last instance is terminated or
-  /// released. Throws `unavailable` if another process uses the store, and `dataLoss` if it is damaged.
-  /// Throws `resourceExhausted` on a full disk, and `invalidArgument` for a URL that is not a local
+  /// Each call creates a separate instance. All instances of a directory share one store, with the durability
+  /// and the remote of the first instance. The store is closed when the last instance is terminated or
+  /// released. Throws `unavailable` if another process uses the store, and `dataLoss` if the store is
+  /// damaged. Throws `resourceExhausted` on a full disk, and `invalidArgument` for a URL that is not a local
   /// directory.
   public class func open(
     at directory: URL, settings: FirestoreSettings = FirestoreSettings()
@@ -97,8 +98,8 @@ extension Firestore {
     return directory.standardizedFileURL.path
   }
 
-  /// A new, empty database in memory, for tests. Its contents are lost when the instance is terminated or
-  /// released.
+  /// Returns a new, empty database in memory, for tests. Its contents are lost when the instance is
+  /// terminated or released.
   public class func memory() -> Firestore {
     Firestore(app: .unregistered(name: "memory"), databaseID: defaultDatabase, place: .memory(UUID()))
   }

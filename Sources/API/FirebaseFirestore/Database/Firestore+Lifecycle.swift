@@ -6,12 +6,12 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Accepted without effect; failures are reported as errors.
+  /// Has no effect, because failures are reported as errors and not in a log.
   public class func enableLogging(_ logging: Bool) {}
 
   // MARK: Network
 
-  /// Connects to the remote again. Without a remote, completes without effect.
+  /// Connects to the remote again, and calls `completion`. Without a remote, only calls `completion`.
   public func enableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     send(.enableNetwork, completion)
   }
@@ -21,8 +21,8 @@ extension Firestore {
     try await client().send(.enableNetwork)
   }
 
-  /// Disconnects from the remote: reads use the local cache, and writes wait in the outbox. Without a
-  /// remote, completes without effect.
+  /// Disconnects from the remote, and calls `completion`. Until `enableNetwork()`, reads use the local cache,
+  /// and writes wait in the outbox. Without a remote, only calls `completion`.
   public func disableNetwork(completion: (((any Error)?) -> Void)? = nil) {
     send(.disableNetwork, completion)
   }
@@ -44,9 +44,9 @@ extension Firestore {
 
   // MARK: Waiting
 
-  /// Calls `completion` once all writes issued before are durable and visible, or have failed. With a
-  /// remote, waits until the remote has answered them. Fails with `cancelled` if the user changes
-  /// meanwhile.
+  /// Calls `completion` once all writes issued before this call are durable and visible, or have failed. With
+  /// a remote, waits until the remote has answered these writes. Fails with `cancelled` if the user changes
+  /// in the meantime.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
     let callback = Callback<(any Error)?> { completion($0) }
     let queue = callbackQueue
@@ -57,7 +57,7 @@ extension Firestore {
     }
   }
 
-  /// Returns once all writes issued before are acknowledged.
+  /// Returns once all writes issued before this call are acknowledged.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
@@ -67,18 +67,20 @@ extension Firestore {
 
   // MARK: Ending
 
-  /// Terminates this instance. After this returns, listeners are no longer called, and the next
-  /// `firestore()` creates a new instance. Every later call of this instance traps, except `terminate` and
-  /// `clearPersistence`. Operations issued before complete in the background: reads, transactions and
-  /// writes call their completions. Those that wait for a remote fail, and so do bundles whose stream has
-  /// not ended. Then the store is closed, and `completion` is called. A transaction's block must not wait
-  /// for it.
+  /// Terminates this instance. After this returns, listeners are no longer called, and the next `firestore()`
+  /// creates a new instance. Every later call of this instance traps, except `terminate` and
+  /// `clearPersistence`.
   ///
-  /// With a remote, each unanswered write completes with `cancelled`; Firestore would never call its
-  /// completion. The write stays in the outbox, and the next instance sends it.
+  /// Operations issued before this call complete in the background: reads, transactions and writes call their
+  /// completions. Operations that wait for a remote fail, and so do bundles whose stream has not ended. Then
+  /// the store is closed, and `completion` is called. A transaction's block must not wait for `completion`.
   ///
-  /// If several instances share a directory, the last one to terminate ends the connection to the remote.
-  /// Unanswered writes and waits of the other instances complete then, or earlier when the remote answers.
+  /// With a remote, each unanswered write completes with `cancelled`; in Firestore, its completion would
+  /// never be called. The write stays in the outbox, and the next instance sends it.
+  ///
+  /// If several instances share a directory, the connection to the remote ends when the last of them
+  /// terminates. Until then, unanswered writes and waits of an instance that terminated earlier still wait
+  /// for the remote. They complete when the remote answers, or at the latest when the connection ends.
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     forget()
     end()
@@ -94,8 +96,8 @@ extension Firestore {
   }
 
   /// Deletes the database with all its data. Fails with `failedPrecondition` if an instance in this process
-  /// has used it and is not terminated. After a `terminate` of this instance, waits for the end of the
-  /// termination.
+  /// has used the database and is not terminated. If this instance is being terminated, waits until the
+  /// termination has ended.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     clear(told { (_: Void?, error) in completion?(error) })
   }

@@ -23,13 +23,13 @@ public final class Firestore: NSObject, Sendable {
   /// The store's address, for an instance opened without an app.
   private let place: StoreAddress?
   private let state: Locked<State>
-  /// Entered during termination and left when the store is closed. Callers that need a closed store wait
-  /// for it.
+  /// A group that termination enters, and leaves when the store is closed. Callers that need a closed store
+  /// wait for the group.
   let ending = DispatchGroup()
-  /// Runs the termination and its completions. It is a separate queue, because the operations it waits for
-  /// may occupy all threads of the global queue.
+  /// The queue on which termination and its completions run. It is a separate queue, because the operations
+  /// that termination waits for may occupy all threads of the global queue.
   let endQueue = DispatchQueue(label: "dugout.firestore.end")
-  /// Signalled when termination no longer has to wait for long operations.
+  /// Signalled when termination no longer has to wait for operations that may take long.
   private let mayClose = DispatchSemaphore(value: 0)
 
   private struct State {
@@ -39,11 +39,11 @@ public final class Firestore: NSObject, Sendable {
     private(set) var callbackQueue = DispatchQueue.main
     var client: (any FirestoreClient)?
     var isTerminated = false
-    /// The app's teardown of this instance, until the instance has ended.
+    /// The teardown by which the app ends this instance; nil once the instance has ended.
     var teardown: FirebaseApp.Teardown?
 
-    /// Returns the main queue unchanged: it is serial, and code of the main actor checks that it runs
-    /// there.
+    /// Returns a serial queue that runs its blocks on `queue`. Returns the main queue unchanged: it is
+    /// already serial, and code of the main actor checks that it runs on exactly this queue.
     private static func serial(_ queue: DispatchQueue) -> DispatchQueue {
       guard queue.label != DispatchQueue.main.label else { return queue }
       return DispatchQueue(label: "dugout.firestore.callbacks", target: queue)
@@ -87,7 +87,7 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: The store
 
-  /// Traps after the termination.
+  /// Traps if the instance was terminated.
   func checkAlive() {
     if state.withLock({ $0.isTerminated }) { Self.trapTerminated() }
   }
@@ -96,17 +96,17 @@ public final class Firestore: NSObject, Sendable {
     ProgrammerError.trap("The client has already been terminated.")
   }
 
-  /// Returns the open database. After the first call, the settings are fixed.
+  /// Returns the open database. The first call fixes the settings.
   package func client() -> any FirestoreClient {
     guard let client = try? livingClient() else { Self.trapTerminated() }
     return client
   }
 
-  /// Throws if the instance was terminated. Layers call it before they repeat a read on their own, because
-  /// a termination meanwhile is not an error of the user.
+  /// Throws if the instance was terminated. Other modules call it before they repeat a read that the user did
+  /// not repeat. A termination between the two reads is not the user's error, so it must not trap.
   package func checkLiving() throws { _ = try livingClient() }
 
-  /// Returns the open database, or throws after the termination instead of trapping.
+  /// Returns the open database. If the instance was terminated, it throws, whereas `client()` traps.
   func livingClient() throws -> any FirestoreClient {
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
@@ -140,7 +140,7 @@ public final class Firestore: NSObject, Sendable {
     return settings.cache.isPersistent ? .directory(storeDirectory) : .memory(UUID())
   }
 
-  /// The store's address while no client is open; nil otherwise.
+  /// The store's address; nil while a client is open.
   var idlePlace: StoreAddress? {
     state.withLock { $0.client == nil ? $0.settings : nil }.map { place($0) }
   }
@@ -161,7 +161,7 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: Termination
 
-  /// Terminates the instance. The store is closed in the background, and `ending` waits for that.
+  /// Terminates the instance. The store is closed in the background, and `ending` is left when it is closed.
   func end() {
     let client = state.withLock { state in
       state.isTerminated = true
@@ -186,8 +186,8 @@ public final class Firestore: NSObject, Sendable {
     ending.wait()
   }
 
-  /// Stores the teardown that ends this instance with its app. The teardown retains the instance, so it is
-  /// removed when the instance ends first.
+  /// Stores the teardown by which the app ends this instance when the app is deleted. The teardown retains
+  /// the instance, so it is removed if the instance ends first.
   func keep(_ teardown: FirebaseApp.Teardown) {
     let isTerminated = state.withLock { state in
       state.teardown = teardown
@@ -196,7 +196,8 @@ public final class Firestore: NSObject, Sendable {
     if isTerminated { removeTeardownAtEnd() }
   }
 
-  /// Removed only after the end, because an app that is deleted meanwhile must wait for the end.
+  /// Removes the teardown once the instance has ended. It must not be removed earlier, because an app that is
+  /// deleted during the termination must wait for its end.
   private func removeTeardownAtEnd() {
     guard let teardown = state.withLock({ $0.teardown }) else { return }
     ending.notify(queue: endQueue) { [app] in app.removeTeardown(teardown) }

@@ -15,12 +15,13 @@ public enum FirestoreDurability: Hashable, Sendable {
   case buffered
 }
 
-/// The time at which a write is acknowledged, with a remote.
+/// The time at which a write is acknowledged if the database has a remote.
 public enum FirestoreAcknowledgement: Hashable, Sendable {
-  /// When the remote has accepted or rejected the write. Offline, that may be never.
+  /// The write is acknowledged when the remote has accepted or rejected it. Offline, that may be never.
   case server
-  /// When the write is in the outbox. Only the remote's answer removes it from there. A rejection appears
-  /// in the data, and listeners of `addRejectedWritesListener(_:)` receive it.
+  /// The write is acknowledged when it is in the outbox. It stays there until the remote answers. If the
+  /// remote rejects the write, its effect disappears from the data, and the listeners of
+  /// `addRejectedWritesListener(_:)` receive it.
   case local
 }
 
@@ -32,8 +33,8 @@ public enum FirestoreAcknowledgement: Hashable, Sendable {
 /// Firestore.firestore().settings = settings
 /// ```
 ///
-/// Without a remote, the database is the server and evicts nothing. It accepts cache sizes and ignores
-/// them.
+/// Without a remote, the database itself is the server and evicts nothing. It accepts cache sizes, but
+/// ignores them.
 public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   static let hostDefault = "firestore.googleapis.com"
 
@@ -51,7 +52,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
-    /// Whether each of the two ways to choose a cache was used.
+    /// Whether the app has used each of the two ways to choose a cache, which must not be mixed.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
 
@@ -79,7 +80,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   /// A consistent copy of all settings.
   var values: Values { guarded.withLock { $0 } }
 
-  /// The host of a remote. Stored, and without effect while there is none.
+  /// The host of the remote. It is stored, but has no effect while the database has no remote.
   public var host: String {
     get { values.host }
     set { guarded.withLock { $0.host = newValue } }
@@ -99,15 +100,15 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.dispatchQueue = newValue } }
   }
 
-  /// The durability that a write has when it is acknowledged. If several instances share a store, the first
-  /// one to use it decides.
+  /// The durability that a write has when it is acknowledged. If several instances share a store, the setting
+  /// of the first instance that uses the store applies.
   public var durability: FirestoreDurability {
     get { values.durability }
     set { guarded.withLock { $0.durability = newValue } }
   }
 
-  /// The remote that is authoritative for the database. With a remote, the directory becomes a cache with
-  /// an outbox. The directory records this, and cannot be used without a remote afterwards.
+  /// The remote that is authoritative for the database. With a remote, the directory becomes a cache with an
+  /// outbox. The directory records that it has a remote, and cannot be used without a remote afterwards.
   public var remote: (any Remote)? {
     get { values.remote?.remote }
     set { guarded.withLock { $0.remote = newValue.map { RemoteChoice($0) } } }
@@ -120,7 +121,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.remoteAttachment = newValue } }
   }
 
-  /// The time at which a write's completion is called, with a remote.
+  /// The time at which a write's completion is called if the database has a remote.
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
@@ -132,9 +133,10 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.remoteTimeLimit = newValue } }
   }
 
-  /// The maximum size in the cache of a collection's documents in bytes, by the collection's path, with a
-  /// remote. The least recently used documents are evicted from time to time. Documents that a listener
-  /// sees or that have pending writes stay.
+  /// The maximum number of bytes that the documents of a collection may take up in the cache, by the
+  /// collection's path. It applies only with a remote. When a collection exceeds its maximum, its least
+  /// recently used documents are evicted from time to time. Documents that a listener sees or that have
+  /// pending writes are not evicted.
   ///
   /// ```swift
   /// let settings = FirestoreSettings()
@@ -207,13 +209,14 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   }
 }
 
-/// The conflict resolver in the settings; equal only to itself, because closures cannot be compared.
+/// The conflict resolver in the settings. Two resolvers are equal only if they are the same object, because
+/// closures cannot be compared.
 protocol ConflictPolicy: AnyObject, Sendable {
   /// Returns the resolver in the form that the engine calls.
   func resolver(for firestore: Firestore) -> ConflictResolver
 }
 
-/// The remote in the settings; equal only to itself.
+/// The remote in the settings. Two of them are equal only if they are the same object.
 final class RemoteChoice: Sendable {
   let remote: any Remote
 

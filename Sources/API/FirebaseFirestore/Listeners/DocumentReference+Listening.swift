@@ -1,13 +1,13 @@
-// Listens to a document: a query for one key.
+// Listens to a document, as to a query for a single key.
 
 private import DocumentStore
 private import Foundation
 
-/// Called with a snapshot, or with the error that ended the listening.
+/// A closure that receives a snapshot, or the error that ended the listening.
 public typealias FIRDocumentSnapshotBlock = (DocumentSnapshot?, (any Error)?) -> Void
 
 extension DocumentReference: Listenable {
-  /// Calls `listener` on the callback queue with the document, existing or not, and again after each
+  /// Calls `listener` on the callback queue with the document, whether or not it exists, and again after each
   /// change. A write reaches the listener before the write's completion is called.
   @discardableResult
   public func addSnapshotListener(

@@ -11,7 +11,7 @@ protocol Listenable {
 
   var firestore: Firestore { get }
 
-  /// Calls `handler` with each state on `queue`, which is serial.
+  /// Calls `handler` with each snapshot on `queue`, which must be serial.
   func listen(
     _ options: SnapshotListenOptions, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (Result<Snapshot, any Error>) -> Void
@@ -19,7 +19,7 @@ protocol Listenable {
 }
 
 extension Listenable {
-  /// Calls the user's closure with each state on the callback queue.
+  /// Calls the user's closure with each snapshot on the callback queue.
   func tell(
     _ options: SnapshotListenOptions, _ listener: @escaping (Snapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {

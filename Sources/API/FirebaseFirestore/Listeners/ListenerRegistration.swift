@@ -1,14 +1,15 @@
-// Registrations, which end the listening.
+// Registrations of listeners, which remove them.
 
 public import Foundation
 
-/// The result of `addSnapshotListener`. It removes the listener.
+/// The result of `addSnapshotListener`, with which the app removes the listener.
 public protocol ListenerRegistration: NSObjectProtocol, Sendable {
-  /// Removes the listener. After this returns, no callback starts; one that runs may finish. Any thread may
-  /// call it, and calling it again does nothing.
+  /// Removes the listener. After this method returns, no callback starts, but a callback that is already
+  /// running may finish. Any thread may call this method, and calling it again does nothing.
   ///
-  /// If a callback runs in another thread, this waits for it, but only for some milliseconds because the
-  /// callback may itself wait for the caller. Inside the callback, it does not wait.
+  /// If a callback is running on another thread, this method waits for it. The wait is limited to some
+  /// milliseconds, because the callback may itself be waiting for the caller of this method. A call from
+  /// inside the callback does not wait.
   func remove()
 }
 

@@ -3,7 +3,7 @@
 private import DocumentStore
 private import Foundation
 
-/// Called with a snapshot, or with the error that ended the listening.
+/// A closure that receives a snapshot, or the error that ended the listening.
 public typealias FIRQuerySnapshotBlock = (QuerySnapshot?, (any Error)?) -> Void
 
 extension Query: Listenable {

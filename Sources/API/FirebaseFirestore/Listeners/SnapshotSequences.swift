@@ -17,9 +17,10 @@ extension Query {
     QuerySnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a query. Each iterator has its own listener. It ends when the iterator is released, its
-  /// task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop takes them.
-  /// Several commits in quick succession may produce one snapshot. No callback queue is needed.
+  /// Snapshots of a query. Each iterator has its own listener, which is removed when the iterator is
+  /// released, its task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop
+  /// reads them. Several commits in quick succession may produce a single snapshot. No callback queue is
+  /// needed.
   public struct QuerySnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = QuerySnapshot
     public typealias Failure = any Error
@@ -68,9 +69,10 @@ extension DocumentReference {
     DocumentSnapshotsSequence(self, includeMetadataChanges: includeMetadataChanges)
   }
 
-  /// Snapshots of a document. Each iterator has its own listener. It ends when the iterator is released,
-  /// its task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop takes
-  /// them. Several commits in quick succession may produce one snapshot. No callback queue is needed.
+  /// Snapshots of a document. Each iterator has its own listener, which is removed when the iterator is
+  /// released, its task is cancelled or the database is terminated. Snapshots wait in a buffer until the loop
+  /// reads them. Several commits in quick succession may produce a single snapshot. No callback queue is
+  /// needed.
   public struct DocumentSnapshotsSequence: AsyncSequence, Sendable {
     public typealias Element = DocumentSnapshot
     public typealias Failure = any Error

@@ -9,15 +9,15 @@ private import OfflineSync
 public struct FirestoreStatistics: Hashable, Sendable {
   /// The number of documents in all collections. With a remote, the number of documents in the cache.
   public let documentCount: Int
-  /// The space that the database uses in bytes, including recycled log files and the contents of Storage's
+  /// The number of bytes that the database uses, including recycled log files and the contents of Storage's
   /// files.
   public let byteCount: UInt64
-  /// The space of the documents in bytes, a part of `byteCount`. Only recently written documents are
+  /// The number of bytes that the documents use, a part of `byteCount`. Only recently written documents are
   /// uncompressed.
   public let documentByteCount: UInt64
-  /// The space of the contents of Storage's files in bytes, a part of `byteCount`.
+  /// The number of bytes that the contents of Storage's files use, a part of `byteCount`.
   public let contentByteCount: UInt64
-  /// The number of indexes, without the index of document names.
+  /// The number of indexes, not counting the index of document names.
   public let indexCount: Int
 }
 
@@ -34,14 +34,14 @@ extension Firestore {
     }
   }
 
-  /// Writes a snapshot of the database to `directory`, which must be new or empty. Reads and writes
-  /// continue meanwhile. When this returns, the backup is on stable storage, and every document and file
-  /// content in it was read back. `Firestore.open(at:)` opens it.
+  /// Writes a snapshot of the database to `directory`, which must be new or empty. Reads and writes continue
+  /// while the backup runs. When this returns, the backup is on stable storage, and every document and every
+  /// file content in it has been read back. `Firestore.open(at:)` opens the backup.
   ///
-  /// Throws `failedPrecondition` if the directory is not empty or lies inside the database's own, or if the
-  /// database is in memory. Throws `dataLoss` if a document or a content of this database is damaged, and
-  /// `resourceExhausted` on a full disk. Throws `invalidArgument` for a URL that is not a local directory.
-  /// After an error, the directory holds no database.
+  /// Throws `failedPrecondition` if `directory` is not empty or lies inside the database's own directory, or
+  /// if the database is in memory. Throws `dataLoss` if a document or a file content of this database is
+  /// damaged, and `resourceExhausted` on a full disk. Throws `invalidArgument` for a URL that is not a local
+  /// directory. After an error, `directory` holds no database.
   nonisolated(nonsending) public func backup(to directory: URL) async throws {
     guard !isInMemory else {
       throw FirestoreErrors.make(.failedPrecondition, "A database in memory has no backup.")
@@ -52,11 +52,11 @@ extension Firestore {
     }
   }
 
-  /// Deletes the documents of a collection that were last changed before `date`, and returns their count.
-  /// Documents that change meanwhile stay. So do documents whose time lies in the future, because the clock
-  /// that stamped their bundle was fast. With a remote, only the cache is affected, and documents that a
-  /// listener sees or that have pending writes stay. Throws `invalidArgument` for a date after the year
-  /// 9999, and for a date that is not a number.
+  /// Deletes the documents of a collection that were last changed before `date`, and returns the number of
+  /// deleted documents. Documents that change while this runs stay. Documents whose update time lies in the
+  /// future stay too; a bundle can contain such times if it was created with a fast clock. With a remote,
+  /// only the cache is affected, and documents that a listener sees or that have pending writes stay. Throws
+  /// `invalidArgument` for a date after the year 9999, and for a date that is not a number.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int

@@ -3,10 +3,10 @@
 import DocumentStore
 private import OfflineSync
 
-/// An index of the documents of a collection, or of all collections with an ID. Equal by value.
+/// An index of the documents of one collection, or of all collections with the same ID. Equal by value.
 ///
-/// List the fields compared with `==` first, and then those of the order. An index can be read in both
-/// directions: it supports an order and its reverse.
+/// List the fields compared with `==` first, and then the fields of the query's order. An index can be read
+/// in both directions, so it supports an order and its reverse.
 ///
 /// ```swift
 /// let index = FirestoreIndex("cities", [.ascending("country"), .descending("population")])
@@ -21,7 +21,7 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     case collectionGroup
   }
 
-  /// A field, named by a string with dots between the names.
+  /// A field, named by a path with dots between the names.
   public struct Field: Hashable, Sendable {
     enum Part: Hashable {
       case ascending, descending, elements
@@ -30,7 +30,7 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
     let path: String
     let part: Part
 
-    /// A field in ascending order. The index also supports the reverse of its whole order.
+    /// A field in ascending order. The index also supports its whole order reversed.
     public static func ascending(_ path: String) -> Field { Field(path: path, part: .ascending) }
 
     /// A field in descending order. An index with all directions reversed is equivalent.
@@ -42,13 +42,13 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
 
   /// The last segment of the collections' paths.
   public let collectionID: String
-  /// Whether the index covers each collection separately or all together.
+  /// Whether the index covers each collection separately or all collections together.
   public let scope: Scope
   /// The fields, in sort order.
   public let fields: [Field]
 
-  /// Creates the definition of an index for each collection with this ID, or for all of them together if
-  /// `scope` says so.
+  /// Creates the definition of an index. By default, the index covers each collection with this ID
+  /// separately. With the scope `collectionGroup`, it covers all of these collections together.
   public init(_ collectionID: String, _ fields: [Field], scope: Scope = .collection) {
     self.collectionID = collectionID
     self.fields = fields
@@ -68,8 +68,8 @@ public struct FirestoreIndex: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Firestore {
-  /// Creates an index that covers existing documents and stays until it is dropped. Writes continue
-  /// meanwhile. Does nothing if the index exists.
+  /// Creates an index that covers existing documents and stays until it is dropped. Writes continue while the
+  /// index is created. Does nothing if the index exists.
   nonisolated(nonsending) public func createIndex(_ index: FirestoreIndex) async throws {
     let definition = try index.definition
     _ = try await client().store.performed { view throws(DocumentStoreError) in
@@ -77,8 +77,8 @@ extension Firestore {
     }
   }
 
-  /// Drops an index, and returns false if it does not exist. A later query that needs it creates it again,
-  /// unless automatic creation is off.
+  /// Drops an index, and returns false if the index does not exist. A later query that needs the index
+  /// creates it again, unless automatic creation is off.
   @discardableResult
   nonisolated(nonsending) public func dropIndex(_ index: FirestoreIndex) async throws -> Bool {
     let definition = try index.definition

@@ -10,7 +10,7 @@ private import OfflineSync
 
 extension Firestore {
   /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. `completion` runs
-  /// on the callback queue, with `invalidArgument` if the text is invalid.
+  /// on the callback queue. It receives `invalidArgument` if the text is invalid.
   @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(Data(json.utf8), told { (_: Void?, error) in completion?(error) })
@@ -47,7 +47,8 @@ extension Firestore {
   ) {
     client().store.work(
       after: 0,
-      // Serial, so that after two concurrent calls exactly the later configuration is in effect.
+      // Runs on a serial queue, so that after two concurrent calls exactly the later configuration is in
+      // effect.
       inTurn: { $0.indexConfiguration },
       { view in
         guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {

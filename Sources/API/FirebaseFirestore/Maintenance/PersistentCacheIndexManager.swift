@@ -21,7 +21,8 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
 
   /// Drops all indexes, including declared ones.
   public func deleteAllIndexes() {
-    // In turn with earlier declarations, so that the indexes they create are dropped too.
+    // Runs on the queue of index declarations, after the earlier ones, so that the indexes they create are
+    // dropped too.
     firestore.client().store.work(
       after: 0, inTurn: { $0.indexConfiguration },
       { view in

@@ -24,17 +24,18 @@ public struct RejectedWrite: Hashable, Sendable, Identifiable {
 }
 
 extension Firestore {
-  /// Calls `listener` on the callback queue with each rejected write of the current user, in order. This
-  /// includes writes that an earlier run of the program left in the outbox, but no cancelled writes. If the
-  /// database cannot be used, the listener receives one error without a write, and the listening ends.
-  /// Without a remote, the listener is never called.
+  /// Calls `listener` on the callback queue with each rejected write of the current user, in the order of the
+  /// rejections. This includes writes that an earlier run of the program left in the outbox, but not
+  /// cancelled writes. If the database cannot be used, the listener receives one error without a write, and
+  /// the listening ends. Without a remote, the listener is never called.
   ///
-  /// Before the listener is called, the rejected write has been undone, and a read in the callback sees
-  /// that. The completion of the write runs next, and then the listeners of the documents.
+  /// When the listener is called, the rejected write has already been undone, so a read in the callback does
+  /// not see its effect. The completion of the write runs after the listener, and then the listeners of the
+  /// documents.
   ///
-  /// The next listener receives writes that were rejected while none was registered, at most the last
-  /// hundred. They are not kept beyond the end of the program. A rejection on its way to a listener that is
-  /// being removed is lost, so add the next listener before you remove the last one.
+  /// Writes that are rejected while no listener is registered go to the next listener, but at most the last
+  /// hundred of them. They are lost when the program ends. A rejection that is being delivered to a listener
+  /// while that listener is removed is lost, so add the next listener before you remove the last one.
   ///
   /// ```swift
   /// Firestore.firestore().addRejectedWritesListener { rejected, _ in
@@ -55,7 +56,8 @@ extension Firestore {
   }
 
   /// The rejected writes as a sequence, without a callback queue. Listening starts when this property is
-  /// read. Nothing is dropped if the loop is slow. The sequence ends when the database is terminated.
+  /// read. No rejected write is dropped if the loop is slow. The sequence ends when the database is
+  /// terminated.
   public var rejectedWrites: AsyncThrowingStream<RejectedWrite, any Error> {
     AsyncThrowingStream { continuation in
       let queue = DispatchQueue(label: "dugout.firestore.rejections")

@@ -6,7 +6,8 @@ private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// The number of writes that wait for the remote, and of those it has answered since the listening began.
+/// The number of batches of writes that wait for the remote, and the number that the remote has answered
+/// since the listening began.
 ///
 /// ```swift
 /// for try await progress in Firestore.firestore().writeQueueProgress {
@@ -16,7 +17,8 @@ private import OfflineSync
 public struct WriteQueueProgress: Hashable, Sendable {
   /// The number of batches that the remote has not answered; `pendingWrites()` lists them.
   public let pendingCount: Int
-  /// The number of batches that were sent, a part of `pendingCount`. They are the first in the list.
+  /// The number of pending batches that were already sent, a part of `pendingCount`. They come first in the
+  /// list of `pendingWrites()`.
   public let sentCount: Int
   /// The number of batches that the remote accepted since the listening began or the user changed.
   public let acceptedCount: Int
@@ -27,7 +29,8 @@ public struct WriteQueueProgress: Hashable, Sendable {
   /// The time when the oldest pending write was issued; nil if none is pending.
   public let oldest: Date?
 
-  /// The fraction of completed batches among all since the listening began; 1 if none is pending.
+  /// The fraction of completed batches among all batches since the listening began or the user changed; 1 if
+  /// none is pending.
   public var fractionCompleted: Double {
     let done = acceptedCount + rejectedCount + cancelledCount
     return pendingCount == 0 ? 1 : Double(done) / Double(done + pendingCount)
@@ -35,10 +38,10 @@ public struct WriteQueueProgress: Hashable, Sendable {
 }
 
 extension Firestore {
-  /// Calls `listener` on the callback queue with the progress of the current user's writes. The first call
-  /// comes at once, and further calls whenever a write is issued, sent or answered. If the database cannot
-  /// be used, the listener receives one error and the listening ends. Without a remote, the listener is
-  /// called once and reports no pending write.
+  /// Calls `listener` on the callback queue with the progress of the current user's writes. Calls it at once,
+  /// and again whenever a write is issued, sent or answered. If the database cannot be used, the listener
+  /// receives one error and the listening ends. Without a remote, the listener is called once and reports no
+  /// pending write.
   @discardableResult
   public func addWriteQueueListener(
     _ listener: @escaping (WriteQueueProgress?, (any Error)?) -> Void
@@ -52,7 +55,8 @@ extension Firestore {
     }
   }
 
-  /// The progress as a sequence, without a callback queue. A slow loop receives only the newest state.
+  /// The progress as a sequence, without a callback queue. If the loop is slow, it receives only the newest
+  /// progress.
   public var writeQueueProgress: AsyncThrowingStream<WriteQueueProgress, any Error> {
     AsyncThrowingStream(WriteQueueProgress.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
       let queue = DispatchQueue(label: "dugout.firestore.progress")
@@ -89,7 +93,7 @@ extension WriteQueueProgress {
   /// Counts answers relative to `start`, the first progress of the current user.
   fileprivate init(_ progress: QueueProgress, since start: Locked<QueueProgress?>) {
     let base = start.withLock { start in
-      // The counts start again when the user changes.
+      // The counts start again from zero when the user changes.
       if start?.user != .some(progress.user) { start = progress }
       return start?.answers ?? progress.answers
     }

@@ -1,4 +1,4 @@
-// The collections around a document.
+// The collection that contains a document, and the collections inside the document.
 
 extension DocumentReference {
   /// The collection that contains the document.

@@ -2,7 +2,8 @@
 
 private import DocumentStore
 
-// The label `isGreaterOrEqualTo` is the original's; `Query` has a different one.
+// The label `isGreaterOrEqualTo` is the one that Firestore's `Filter` uses. `Query` uses
+// `isGreaterThanOrEqualTo`.
 extension Filter {
   /// The field exists and equals this value; 1 and 1.0 are equal. `NSNull()` and NaN are ordinary values.
   public class func whereField(_ field: String, isEqualTo value: Any) -> Filter {
@@ -24,42 +25,42 @@ extension Filter {
     Filter(path.stored, .notEqual, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts before it.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public class func whereField(_ field: String, isLessThan value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .lessThan, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts before it.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public class func whereField(_ path: FieldPath, isLessThan value: Any) -> Filter {
     Filter(path.stored, .lessThan, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts before it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public class func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts before it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public class func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .lessThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts after it.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public class func whereField(_ field: String, isGreaterThan value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .greaterThan, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts after it.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public class func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Filter {
     Filter(path.stored, .greaterThan, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts after it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public class func whereField(_ field: String, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts after it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public class func whereField(_ path: FieldPath, isGreaterOrEqualTo value: Any) -> Filter {
     Filter(path.stored, .greaterThanOrEqual, value)
   }
@@ -74,17 +75,17 @@ extension Filter {
     Filter(path.stored, .arrayContains, value)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public class func whereField(_ field: String, arrayContainsAny values: [Any]) -> Filter {
     Filter(FieldPath.dotted(field), .arrayContainsAny, values)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public class func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Filter {
     Filter(path.stored, .arrayContainsAny, values)
   }
 
-  /// The field equals one of these values; null and NaN among them match nothing.
+  /// The field equals one of these values. Null and NaN in `values` match nothing.
   public class func whereField(_ field: String, in values: [Any]) -> Filter {
     Filter(FieldPath.dotted(field), .isIn, values)
   }

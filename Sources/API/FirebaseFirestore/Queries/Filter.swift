@@ -13,25 +13,25 @@ public import Foundation
 /// let query = Firestore.firestore().collection("cases").whereFilter(isOpen)
 /// ```
 public final class Filter: NSObject, @unchecked Sendable {
-  // Unchecked, because coded values can contain objects. They never change once they are here.
+  // Unchecked, because coded values can contain objects. The objects in a condition never change.
   indirect enum Condition {
     case field(StoredFieldPath, FieldFilter.Operator, CodedValue)
     case all([Condition])
     case any([Condition])
-    /// A composite with more conditions, or a deeper nesting, than a query may have. Only the number of
-    /// conditions is kept.
+    /// A composite that has more conditions, or is nested more deeply, than a query allows. Only the number
+    /// of conditions is kept.
     case tooLarge(Int)
 
-    /// The maximum count of conditions; larger counts are clamped to it. The sum of two counts cannot
-    /// overflow.
+    /// The maximum count of conditions. Larger counts are clamped to this value, so that the sum of two
+    /// counts cannot overflow.
     static let leavesMax = 1 << 40
-    /// Composites with more conditions are not kept. Filters can share parts, so a few steps can build a
-    /// tree that takes hours to walk.
+    /// The maximum number of conditions that a composite can have to be kept as a tree. There is a limit
+    /// because filters can share parts, so that a few steps can build a tree that takes hours to walk.
     static let leavesKeptMax = 1 << 16
   }
 
-  /// The maximum depth. Each level has at least two conditions, so a tree of this depth exceeds the limit
-  /// of a query.
+  /// The maximum depth. Each composite has at least two parts, so a tree that is deeper than this has more
+  /// conditions than a query may have.
   private static var depthMax: Int { QueryLimits().partsMax }
 
   let condition: Condition
@@ -48,18 +48,18 @@ public final class Filter: NSObject, @unchecked Sendable {
     }
   }
 
-  /// All of these filters must hold. An empty list is no condition.
+  /// Returns a filter that requires all of these filters to hold. An empty list is no condition.
   ///
-  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a
-  /// filter fails when it is run.
+  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a filter
+  /// fails when it is run.
   public class func andFilter(_ filters: [Filter]) -> Filter {
     Filter(joined(filters.map(\.condition)) { .all($0) })
   }
 
-  /// At least one of these filters must hold. An empty list is no condition.
+  /// Returns a filter that requires at least one of these filters to hold. An empty list is no condition.
   ///
-  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a
-  /// filter fails when it is run.
+  /// Filters nested more than 100 deep have more conditions than a query may have. A query with such a filter
+  /// fails when it is run.
   public class func orFilter(_ filters: [Filter]) -> Filter {
     Filter(joined(filters.map(\.condition)) { .any($0) })
   }
@@ -74,7 +74,7 @@ public final class Filter: NSObject, @unchecked Sendable {
     return depth > depthMax || leaves > Condition.leavesKeptMax ? .tooLarge(leaves) : join(parts)
   }
 
-  /// Checks that each operand is the ID of a document or its reference.
+  /// Checks that each operand is either the ID of a document or a document reference.
   private static func checkDocumentID(_ operator: FieldFilter.Operator, _ operand: Any) {
     guard ![.arrayContains, .arrayContainsAny].contains(`operator`) else { return }
     let operands = `operator`.takesList ? operand as? [Any] ?? [] : [operand]
@@ -95,7 +95,8 @@ extension Filter.Condition {
     }
   }
 
-  /// The depth of nesting. A composite that contains a part that is too large is too large itself.
+  /// The depth of nesting. `tooLarge` has the maximum depth, so a composite that contains it is too large as
+  /// well.
   fileprivate var depth: Int {
     switch self {
     case .field: 0
@@ -104,15 +105,15 @@ extension Filter.Condition {
     }
   }
 
-  /// Returns the condition as a query of `firestore` uses it.
+  /// Returns the condition in the form that a query of `firestore` uses.
   func tree(in firestore: Firestore) throws(UserDataError) -> FilterTree {
     switch self {
     case .all(let parts): return .all(try parts.trees(in: firestore))
     case .any(let parts): return .any(try parts.trees(in: firestore))
     case .tooLarge: preconditionFailure("what was not kept is no part of a query")
     case .field(let field, let `operator`, let operand):
-      // The list contains operands. An operand may itself be an array if the whole field is compared with
-      // it.
+      // For these two operators, the operand is a list of operands. Each element may itself be an array,
+      // because the whole field is compared with it.
       let nests = `operator` == .isIn || `operator` == .notIn
       return .field(
         field, `operator`,

@@ -27,42 +27,42 @@ extension Query {
     filtered(path.stored, .notEqual, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts before it.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
     filtered(FieldPath.dotted(field), .lessThan, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts before it.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
     filtered(path.stored, .lessThan, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts before it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .lessThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts before it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .lessThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts after it.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
     filtered(FieldPath.dotted(field), .greaterThan, value)
   }
 
-  /// The field's value is of the same kind as this one and sorts after it.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
     filtered(path.stored, .greaterThan, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts after it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
     filtered(FieldPath.dotted(field), .greaterThanOrEqual, value)
   }
 
-  /// The field's value is of the same kind as this one, and sorts after it or equals it.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
     filtered(path.stored, .greaterThanOrEqual, value)
   }
@@ -77,17 +77,17 @@ extension Query {
     filtered(path.stored, .arrayContains, value)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
     filtered(FieldPath.dotted(field), .arrayContainsAny, values)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
     filtered(path.stored, .arrayContainsAny, values)
   }
 
-  /// The field equals one of these values; null and NaN among them match nothing.
+  /// The field equals one of these values. Null and NaN in `values` match nothing.
   public func whereField(_ field: String, in values: [Any]) -> Query {
     filtered(FieldPath.dotted(field), .isIn, values)
   }
@@ -119,7 +119,8 @@ extension Query {
     if case .tooLarge(let leaves) = condition { return filtered(byLargeFilterOf: leaves) }
     let tree: FilterTree
     do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
-    // All composites are empty, so the query stays unchanged, even if it is a collection.
+    // If all composites are empty, the query stays unchanged. A collection then remains a
+    // `CollectionReference`.
     guard let tree = tree.simplified else { return self }
     let leaves = tree.leaves
     return refined(adding: leaves.count) { query throws(DocumentStoreError) in
@@ -131,7 +132,7 @@ extension Query {
     }
   }
 
-  /// Does not keep the filter's conditions. Placeholder conditions make the query too large to run.
+  /// Adds a filter without keeping its conditions. Placeholder conditions make the query too large to run.
   private func filtered(byLargeFilterOf leaves: Int) -> Query {
     let filter = FieldFilter(StoredFieldPath(unchecked: ["any"]), .equal, .null)
     return refined(adding: leaves) { query throws(DocumentStoreError) in

@@ -24,7 +24,7 @@ extension Query {
     let order = OrderBy(field, descending ? .descending : .ascending)
     let ordered = { (query: StructuredQuery) throws(DocumentStoreError) in try query.ordered(by: order) }
     return refined(adding: 1, ordered, fill: ordered) { excess throws(DocumentStoreError) in
-      // A query with a cursor accepts no further order, and `ordered` throws that error.
+      // A query with a cursor accepts no further order; here `ordered` throws the error for that.
       if structured.start != nil || structured.end != nil { _ = try ordered(structured) }
       return excess.adding(order)
     }
@@ -32,13 +32,13 @@ extension Query {
 
   // MARK: Limits
 
-  /// Limits the query to the first documents.
+  /// Limits the query to its first `limit` documents.
   public func limit(to limit: Int) -> Query {
     refined { query throws(DocumentStoreError) in try query.limited(to: .first(limit)) }
   }
 
-  /// Limits the query to the last documents, still in the order of the query. The query must have an
-  /// explicit order.
+  /// Limits the query to its last `limit` documents, which are still returned in the order of the query. The
+  /// query must have an explicit order.
   public func limit(toLast limit: Int) -> Query {
     refined { query throws(DocumentStoreError) in try query.limited(to: .last(limit)) }
   }
@@ -71,7 +71,8 @@ extension Query {
     }
   }
 
-  /// For a query too large to run, drops values beyond the number of orders in `structured`.
+  /// Drops the values beyond the number of orders in `structured` if the query is too large to run. Otherwise
+  /// returns all values.
   private func valuesThatFit(_ values: [StoredValue]) -> [StoredValue] {
     guard excess != nil, values.count <= orderCount else { return values }
     return Array(values.prefix(structured.explicitOrders.count))

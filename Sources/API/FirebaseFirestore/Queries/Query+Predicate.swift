@@ -1,4 +1,4 @@
-// Objective-C predicates as filters. Other platforms give no access to a predicate's parts.
+// Converts Objective-C predicates to filters. Other platforms give no access to a predicate's parts.
 
 #if canImport(ObjectiveC)
 private import DocumentStore
@@ -36,7 +36,8 @@ extension Filter {
     self.init(FieldPath.dotted(field.keyPath), operation, Self.value(constant))
   }
 
-  /// Returns the value of an expression; a list of expressions such as `{1, 2}` gives a list of values.
+  /// Returns the value of an expression. For a list of expressions such as `{1, 2}`, returns a list of
+  /// values.
   private static func value(_ expression: NSExpression) -> Any {
     guard expression.expressionType == .aggregate, let parts = expression.collection as? [NSExpression] else {
       return expression.constantValue ?? NSNull()

@@ -14,16 +14,17 @@ public import Foundation
 /// ```
 ///
 /// Two queries are equal if they were built in the same way for the same `Firestore`. An invalid step, such
-/// as a limit of zero, traps with the original's message. A query may have at most 100 filters, orders and
-/// names in the path of its collection's parent. A larger query can be built, but fails with
-/// `invalidArgument` when it is run.
+/// as a limit of zero, traps with the message of Firestore's own library.
+///
+/// A query may have at most 100 parts: its filters, its orders, and the names in the path of its collection's
+/// parent. A larger query can be built, but fails with `invalidArgument` when it is run.
 public class Query: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original. All its properties are constants.
   /// The database that the query reads.
   public let firestore: Firestore
   package let structured: StructuredQuery
-  /// The steps beyond the limit, for a query too large to run. `structured` then contains only the first
-  /// steps.
+  /// The steps that exceed the size limit of a query; nil for a query that can be run. If it is not nil,
+  /// `structured` contains only the first steps.
   let excess: QueryExcess?
 
   package init(_ firestore: Firestore, _ structured: StructuredQuery) {
@@ -49,9 +50,9 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Returns this query after a step that adds `parts` filters or orders. `step` adds them while they fit.
-  /// The first step that does not fit calls `fill`, which makes the structured query too large to run.
-  /// `exceed` records that step and all later ones.
+  /// Returns this query after a step that adds `parts` filters or orders. While the query stays within the
+  /// size limit, `step` adds them. The first step that exceeds the limit calls `fill`, which makes the
+  /// structured query too large to run. `exceed` records that step and all later steps.
   func refined(
     adding parts: Int, _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
     fill: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery,
@@ -66,7 +67,8 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Returns this query after a step that sets a cursor. An excess records the complete cursor.
+  /// Returns this query after a step that sets a cursor. If the query is too large, its excess records the
+  /// complete cursor.
   func refined(
     settingCursor cursor: QueryExcess.CursorStep,
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
@@ -81,8 +83,8 @@ public class Query: NSObject, @unchecked Sendable {
   /// The number of explicit orders, including those beyond the limit.
   var orderCount: Int { excess?.orderCount ?? structured.explicitOrders.count }
 
-  /// The query for the engine. Traps where the original traps late. Throws if no collection can have the
-  /// name.
+  /// The query in the form that the engine runs. Traps for errors that Firestore's own library also detects
+  /// only when a query is run. Throws if the query is too large, or if no collection can have its name.
   var runnable: StructuredQuery {
     get throws {
       if case .last = structured.limit, orderCount == 0 {
@@ -108,10 +110,11 @@ public class Query: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Whether both queries were built in the same way. Filters that are nested too deep are compared only by
-  /// their number of conditions.
+  /// Whether both queries were built in the same way. For filters that are nested too deep, only the numbers
+  /// of conditions are compared.
   public override func isEqual(_ object: Any?) -> Bool {
-    // A collection also has methods to create documents, and defines its own equality.
+    // A collection reference never equals a plain query, because it also has methods to create documents. Its
+    // class defines its own equality.
     guard let other = object as? Query, type(of: other) == type(of: self) else { return false }
     return firestore === other.firestore && structured == other.structured && excess == other.excess
   }

@@ -1,10 +1,11 @@
-// The filters and orders of a query beyond the limit of a query.
+// The filters and orders by which a query exceeds the size limit.
 //
-//   - A query with more parts than the limit can be built, but cannot run, even after further steps. In the
-//     original, too, the server rejects it and not the client.
-//   - Its structured query has one part more than the limit, so that the engine rejects it everywhere.
+//   - A query with more parts than the limit can be built, but it cannot be run, even after further steps. In
+//     Firestore, too, such a query is rejected by the server and not by the client library.
+//   - The structured query of such a query has one part more than the limit, so that the engine always
+//     rejects it.
 //   - The cost of a step does not depend on the number of earlier steps. Queries that were built from each
-//     other share one array of steps, and each of them uses the first `count`.
+//     other share one array of steps, and each of them uses the first `count` steps.
 
 import ByteStore
 import DocumentStore
@@ -12,21 +13,22 @@ import DocumentStore
 struct QueryExcess: Sendable {
   private enum Step: Sendable, Equatable {
     case filter(FilterTree)
-    /// A filter that is too large to keep, with its number of conditions.
+    /// A filter that is too large to keep, represented by its number of conditions.
     case largeFilter(Int)
     case order(OrderBy)
     case cursor(CursorStep)
   }
 
-  /// A start or an end, without its values. The structured query has as many values as it has orders.
+  /// A start or an end with all its values. The structured query holds at most as many of the values as it
+  /// has orders.
   struct CursorStep: Sendable, Equatable {
     var isStart: Bool
     var side: Cursor.Side
     var values: [StoredValue]
   }
 
-  /// A query with one filter for each operator in use. A step that it rejects would also be rejected by the
-  /// original query.
+  /// A small query with one filter for each operator in use. It is used to validate new steps: the full query
+  /// would reject a step that this query rejects.
   private var probe: StructuredQuery
   private var operators: Set<FieldFilter.Operator> = []
   private var steps: Steps
@@ -35,7 +37,7 @@ struct QueryExcess: Sendable {
   private(set) var partCount: Int
   private(set) var orderCount: Int
 
-  /// Starts at a query that has reached the limit.
+  /// Creates an excess without steps, for a query that has reached the limit.
   init(beyond query: StructuredQuery) throws(DocumentStoreError) {
     probe = StructuredQuery(query.scope)
     steps = Steps()
@@ -92,8 +94,8 @@ struct QueryExcess: Sendable {
 
     init(_ steps: [Step] = []) { all = Locked(steps) }
 
-    /// Returns the first `count` steps and `step`. Appends to this object, unless another query has already
-    /// appended to it.
+    /// Returns a list with the first `count` steps and `step`. Appends to this object, unless another query
+    /// has already appended to it.
     func appended(_ step: Step, to count: Int) -> Steps {
       let isHere = all.withLock { steps in
         guard steps.count == count else { return false }

@@ -14,8 +14,8 @@ public enum DocumentChangeType: Int, Sendable {
 
 /// The change of one document between two snapshots of a query.
 ///
-/// Apply changes in the order of their list. `oldIndex` is the document's index after the earlier changes
-/// of the list, and `newIndex` its index after this change.
+/// Apply changes in the order in which they are listed. `oldIndex` is the document's index after the earlier
+/// changes of the list have been applied, and `newIndex` is its index after this change.
 public final class DocumentChange: NSObject, Sendable, EqualByValue {
   /// The kind of the change.
   public let type: DocumentChangeType

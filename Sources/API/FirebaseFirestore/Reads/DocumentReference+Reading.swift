@@ -45,7 +45,7 @@ extension DocumentReference {
     try await startReading(source).snapshot()
   }
 
-  /// A read that sees the writes issued before it, and waits for no others.
+  /// A read that sees the writes issued before it, and does not wait for later writes.
   private struct Read: Sendable {
     var reference: DocumentReference
     var client: any FirestoreClient
@@ -67,7 +67,8 @@ extension DocumentReference {
 
   // MARK: Values
 
-  /// Reads the document and decodes it as `type`. Throws if it does not exist, unless `type` is optional.
+  /// Reads the document and decodes it as `type`. If the document does not exist, throws unless `type` is
+  /// optional.
   nonisolated(nonsending) public func getDocument<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default

@@ -5,7 +5,7 @@ private import FirebaseCore
 public import Foundation
 import OfflineSync
 
-/// The state of a document at one point in time, or the fact that it did not exist.
+/// The contents of a document at one point in time, or the fact that it did not exist.
 public class DocumentSnapshot: NSObject, @unchecked Sendable {
   // Unchecked, because the class is not final, as in the original. All its properties are constants.
   /// The reference to the document.
@@ -42,14 +42,14 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     self.metadata = metadata
   }
 
-  /// Creates the snapshot from a state of the document's own query.
+  /// Creates the snapshot from a result of the query for this document alone.
   init(_ reference: DocumentReference, _ view: ViewSnapshot) {
     self.reference = reference
     record = view.documents.first.map { DocumentRecord($0) }
     metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
   }
 
-  /// The record, for the layers; nil if the document does not exist.
+  /// The record, for modules that build on this one; nil if the document does not exist.
   var stateRecord: DocumentRecord? { record }
 
   /// The document with all its fields, as cursors need it.
@@ -88,8 +88,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// The value of a field, as `get` returns it.
   public subscript(key: Any) -> Any? { self.get(key) }
 
-  /// Decodes the document as `type`. An absent document gives nil for an optional type, and an error for
-  /// others.
+  /// Decodes the document as `type`. If the document does not exist, returns nil for an optional type and
+  /// throws for any other type.
   public func data<T: Decodable>(
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
@@ -101,8 +101,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
       times: metadata.hasPendingWrites ? serverTimestampBehavior : .none)
   }
 
-  /// The record with values for the timestamps that the remote has not set yet. Only a document with
-  /// pending writes has any.
+  /// Returns the record with values for the timestamps that the remote has not set yet. Only a document with
+  /// pending writes has such timestamps.
   private func record(_ behavior: ServerTimestampBehavior) -> DocumentRecord? {
     guard let record, metadata.hasPendingWrites, behavior != .none else { return record }
     return DocumentRecord(record.document.withTimes(behavior))

@@ -5,7 +5,7 @@ public import Foundation
 import OfflineSync
 
 /// The source of a listener's snapshots. Without a remote, the database is both server and cache, and the
-/// source only changes a snapshot's metadata.
+/// source affects only the metadata of the snapshots.
 public enum ListenSource: UInt, Sendable {
   /// The cache first, then the remote.
   case `default` = 0

@@ -10,7 +10,8 @@ extension StoredDocument {
 }
 
 extension CodedValue {
-  /// Replaces this value only. Values inside it are replaced when they are read.
+  /// Replaces this value if it is a pending timestamp. Values inside this value are replaced only when they
+  /// are read.
   func withTimes(_ behavior: ServerTimestampBehavior) -> CodedValue {
     guard behavior != .none, case .stored(let stored) = self, case .pendingTimestamp = stored else {
       return self

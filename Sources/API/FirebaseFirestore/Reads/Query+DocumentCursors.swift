@@ -1,4 +1,4 @@
-// Starts and ends a query at a document that was read.
+// Starts and ends a query at a document that was read before.
 
 private import DocumentStore
 

@@ -26,8 +26,8 @@ extension Query {
     }
   }
 
-  /// Runs the query on the caller's thread. Leaves that thread if earlier writes are still in progress or
-  /// an index has to be created first.
+  /// Runs the query on the caller's thread. Moves to another thread if earlier writes are still in progress
+  /// or if an index has to be created first.
   @discardableResult
   nonisolated(nonsending)
     public func getDocuments(source: FirestoreSource = .default) async throws -> QuerySnapshot
@@ -35,7 +35,7 @@ extension Query {
     try await startReading(source).snapshot()
   }
 
-  /// A read that sees the writes issued before it, and waits for no others.
+  /// A read that sees the writes issued before it, and does not wait for later writes.
   private struct Read: Sendable {
     var query: Query
     var client: any FirestoreClient

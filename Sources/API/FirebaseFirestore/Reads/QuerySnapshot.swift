@@ -16,7 +16,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   public let count: Int
 
   private let content: Locked<Content>
-  /// The changes; nil for a single read, where every document is new.
+  /// The changes; nil for a single read, in which every document counts as added.
   private let changes: [DocumentChange]?
   let knowsMetadataChanges: Bool
   /// The indexes of changes that affect metadata only.
@@ -24,9 +24,10 @@ public final class QuerySnapshot: NSObject, Sendable {
 
   private enum Content {
     case documents([QueryDocumentSnapshot])
-    /// Converted to snapshots at the first access, because listeners often need only the changes.
+    /// Results without a remote. They are converted to snapshots at the first access, because listeners often
+    /// need only the changes.
     case live(LiveResults)
-    /// Results with a remote, where documents may have pending writes.
+    /// Results with a remote, in which documents may have pending writes.
     case view(LiveResults)
   }
 
@@ -84,7 +85,7 @@ public final class QuerySnapshot: NSObject, Sendable {
     knowsMetadataChanges = options.includeMetadataChanges
   }
 
-  /// Creates a snapshot with some documents of another one.
+  /// Creates a snapshot with some of the documents of another snapshot.
   init(
     _ query: Query, _ documents: [QueryDocumentSnapshot], _ changes: [DocumentChange]?,
     metadataChanges: Set<Int>, knowsMetadataChanges: Bool, _ metadata: SnapshotMetadata
@@ -154,8 +155,8 @@ public final class QuerySnapshot: NSObject, Sendable {
       isFromCache: isFromCache)
   }
 
-  /// The changes since the previous snapshot of this listener, without those of metadata only. They are
-  /// removals, then additions, then modifications. Apply them in this order.
+  /// The changes since the previous snapshot of this listener, except changes of metadata only. Removals come
+  /// first, then additions, then modifications. Apply the changes in this order.
   public var documentChanges: [DocumentChange] { documentChanges(includeMetadataChanges: false) }
 
   /// Returns the changes since the previous snapshot. Traps if metadata changes are requested but the

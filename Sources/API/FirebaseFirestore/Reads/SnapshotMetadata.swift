@@ -6,7 +6,7 @@ public import Foundation
 public final class SnapshotMetadata: NSObject, Sendable {
   /// Whether the snapshot contains writes that the remote has not acknowledged.
   public let hasPendingWrites: Bool
-  /// Whether the remote has not confirmed the snapshot as current.
+  /// Whether the snapshot may be out of date, because the remote has not confirmed it as current.
   public let isFromCache: Bool
 
   /// Returns a shared instance with these values.

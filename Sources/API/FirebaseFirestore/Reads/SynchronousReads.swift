@@ -5,17 +5,17 @@ private import Foundation
 private import OfflineSync
 
 extension DocumentReference {
-  /// Reads the document on this thread, after the writes that this instance issued before.
+  /// Reads the document on the calling thread, after the writes that this instance issued before this call.
   ///
   /// ```swift
   /// let city = try Firestore.firestore().document("cities/tokyo").read()
   /// ```
   ///
-  /// The call may block on the disk. Do not use it on a thread that must not block, such as that of a user
-  /// interface.
+  /// The call may block on the disk. Do not use it on a thread that must not block, such as the thread of a
+  /// user interface.
   ///
-  /// With a remote, the read uses the local cache. Throws `unavailable` if the cache does not know the
-  /// document, and for `.server`.
+  /// With a remote, the read uses the local cache. Throws `unavailable` if the cache has no information about
+  /// the document, and always for the source `.server`.
   public func read(source: FirestoreSource = .default) throws -> DocumentSnapshot {
     let client = firestore.client()
     return DocumentSnapshot(
@@ -23,7 +23,7 @@ extension DocumentReference {
       try client.documentNow(at: try storedPath, source: source.readSource, after: client.lastIssuedWrite))
   }
 
-  /// Reads the document on this thread and decodes it as `type`.
+  /// Reads the document on the calling thread and decodes it as `type`.
   public func read<T: Decodable>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
   ) throws -> T {
@@ -32,10 +32,10 @@ extension DocumentReference {
 }
 
 extension Query {
-  /// Runs the query on this thread, after the writes that this instance issued before. The call may block
-  /// on the disk, and while an index that the query needs is created.
+  /// Runs the query on the calling thread, after the writes that this instance issued before this call. The
+  /// call may block on the disk, and it blocks while an index that the query needs is created.
   ///
-  /// With a remote, the query uses the local cache. Throws `unavailable` for `.server`.
+  /// With a remote, the query uses the local cache. Throws `unavailable` for the source `.server`.
   public func read(source: FirestoreSource = .default) throws -> QuerySnapshot {
     let client = firestore.client()
     return QuerySnapshot(

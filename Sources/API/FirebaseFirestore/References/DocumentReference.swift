@@ -23,7 +23,7 @@ public final class DocumentReference: NSObject, Codable, Sendable {
 
   // MARK: The engine's names
 
-  /// The path for the engine; throws if a name violates a rule.
+  /// The path in the form that the engine uses. Throws if a name in the path violates a rule.
   package var storedPath: DocumentPath {
     get throws {
       do throws(PathError) {
@@ -34,7 +34,7 @@ public final class DocumentReference: NSObject, Codable, Sendable {
     }
   }
 
-  /// This reference as a field value. Its names are checked when it is written.
+  /// This reference as a field value. The names in its path are checked when the value is written.
   package var stored: StoredReference {
     StoredReference(
       projectID: firestore.app.projectID, databaseID: firestore.databaseID,

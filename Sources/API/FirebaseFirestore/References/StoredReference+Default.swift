@@ -4,9 +4,9 @@ package import DocumentStore
 private import FirebaseCore
 
 extension StoredReference {
-  /// Creates a reference as an app without a project ID writes it, and as `Firestore.open(at:)` does.
-  /// Equality includes the project and the database. `StoredReference(projectID: "", databaseID: "", …)`
-  /// therefore equals no reference that an app has written.
+  /// Creates a reference that equals those that an app without a project ID writes, and those written through
+  /// `Firestore.open(at:)`. Equality includes the project and the database. `StoredReference(projectID: "",
+  /// databaseID: "", …)` therefore equals no reference that an app has written.
   package init(inDefaultDatabase path: DocumentPath) {
     self.init(projectID: Self.defaultProject, databaseID: Firestore.defaultDatabase, path: path)
   }

@@ -1,4 +1,4 @@
-// Stored fields and published states of documents, without building a dictionary.
+// Reads stored fields and published states of documents without building a dictionary.
 
 import DocumentStore
 package import FirebaseCore
@@ -34,8 +34,8 @@ extension DocumentSnapshot {
     return .time(Timestamp(timestamp))
   }
 
-  /// Returns bytes that sort as a query sorts a field of the outermost map. An absent field sorts as null.
-  /// A pending server timestamp sorts after all other times.
+  /// Returns the value of a field of the outermost map as bytes that sort in the order of a query. An absent
+  /// field sorts as null. A pending server timestamp sorts after all other times.
   package func sortBytes(of field: String) -> [UInt8] {
     (stateRecord?.value(at: StoredFieldPath(unchecked: [field])) ?? .null).sortBytes
   }
@@ -51,8 +51,8 @@ extension DocumentSnapshot {
 }
 
 extension DocumentReference {
-  /// Returns the last published state of the document, without a wait for writes that are under way. Nil
-  /// if the document cannot be read, the store is not open yet, or the instance is terminated.
+  /// Returns the last published state of the document, without waiting for writes in progress. Returns nil if
+  /// the document cannot be read, the store is not open yet, or the instance is terminated.
   package func publishedSnapshot() -> DocumentSnapshot? {
     // Must not open the store: the end of a commit may wait for the callback that calls this.
     guard let view = try? firestore.livingClient().store.openView, let path = try? storedPath else {
@@ -63,6 +63,6 @@ extension DocumentReference {
 }
 
 extension Firestore {
-  /// Whether a remote can reject what is committed here.
+  /// Whether the database has a remote, which can reject local commits.
   package var hasRemote: Bool { (try? livingClient())?.hasRemote ?? false }
 }

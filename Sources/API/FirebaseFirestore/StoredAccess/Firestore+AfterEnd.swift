@@ -1,7 +1,7 @@
-// Calls for layers that continue an operation on their own, possibly after termination.
+// Calls for higher layers that continue an operation on their own, possibly after termination.
 //
-// The user may have terminated the instance meanwhile, which is not an error of the user. These calls
-// therefore fail with `cancelled`, where the public ones trap.
+// The app may have terminated the instance in the meantime, which is not an error of the app. These calls
+// therefore fail with `cancelled` where the public calls trap.
 
 private import DocumentStore
 private import FirebaseCore
@@ -13,10 +13,11 @@ extension Firestore {
   package func layerBatch() -> WriteBatch { WriteBatch(self) }
 
   /// Calls `body` on the callback queue with the current user: now, at each step of the user's pending
-  /// writes, and when the user changes. Stops when `body` returns true or after a failure. Without a
-  /// remote the user is nil.
+  /// writes, and when the user changes. Stops when `body` returns true, and after a failure. Without a
+  /// remote, the user is nil.
   ///
-  /// The first call comes after the results of earlier calls and before the result of any later write.
+  /// The first call of `body` comes after the results of operations issued earlier and before the result of
+  /// any later write.
   package func followUser(until body: @escaping (Result<String?, any Error>) -> Bool) {
     let (queue, client) = (callbackQueue, try? livingClient())
     let listening = Listening { [weak client] in client?.forget($0) }
@@ -48,8 +49,8 @@ extension DocumentReference {
     read(.default, through: client, completion)
   }
 
-  /// Reads the document for a write that requires the state that was read (`LayerRequirement.unchanged`).
-  /// If writes of the document were just accepted, the result includes them.
+  /// Reads the document for a write that requires the document to be unchanged since this read
+  /// (`LayerRequirement.unchanged`). If writes of the document were just accepted, the result includes them.
   package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told(completion)(.failure(Firestore.ended))
@@ -66,8 +67,8 @@ extension Query {
     read(.default, through: client, tell)
   }
 
-  /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives the error and the
-  /// result is nil.
+  /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives an error and this
+  /// method returns nil.
   package func listenOrFail(
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> (any ListenerRegistration)? {

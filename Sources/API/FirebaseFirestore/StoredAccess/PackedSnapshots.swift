@@ -1,4 +1,4 @@
-// Snapshots in contiguous memory, for a layer that rarely reads them again.
+// Stores snapshots in contiguous memory, for a higher layer that rarely reads them again.
 
 private import DocumentStore
 
@@ -14,9 +14,9 @@ package struct PackedSnapshots {
 
   package var byteCount: Int { documents.byteCount }
 
-  /// Returns false and does nothing for a snapshot of another database, a large document, or a snapshot
-  /// whose stored bytes are gone. Bytes are gone if the document does not exist or was decoded, as by
-  /// listeners and most pending writes.
+  /// Appends a snapshot. Returns false and does nothing for a snapshot of another database, a large document,
+  /// or a snapshot whose stored bytes are not available. Stored bytes are not available if the document does
+  /// not exist or has been decoded. Listeners decode documents, and so do most pending writes.
   @discardableResult
   package mutating func append(_ snapshot: DocumentSnapshot) -> Bool {
     let firestore = snapshot.reference.firestore
@@ -28,7 +28,7 @@ package struct PackedSnapshots {
     return true
   }
 
-  /// New snapshots, equal to those that were packed.
+  /// New snapshot objects, equal to the packed ones.
   package var snapshots: [DocumentSnapshot] {
     guard let firestore else { return [] }
     return zip(documents.documents, metadata).map { record, metadata in
@@ -36,7 +36,7 @@ package struct PackedSnapshots {
     }
   }
 
-  /// Removes all snapshots and keeps the memory.
+  /// Removes all snapshots, but keeps the memory for new ones.
   package mutating func removeAll() {
     firestore = nil
     documents.removeAll()

@@ -1,10 +1,11 @@
-// Sort keys and page cursors of queries, for the layers.
+// Sort keys and page cursors of queries, for higher layers.
 
 import DocumentStore
 private import Foundation
 
 extension Query {
-  /// The limit, for the first or the last documents.
+  /// The maximum number of documents, whether the query returns the first or the last ones; nil if it has no
+  /// limit.
   package var limitCount: Int? {
     switch structured.limit {
     case .first(let count)?, .last(let count)?: count
@@ -12,7 +13,8 @@ extension Query {
     }
   }
 
-  /// Whether the query names an order. Without one, documents are ordered by their names.
+  /// Whether the query has an explicit order. Without an explicit order, documents are ordered by their
+  /// names.
   package var hasExplicitOrder: Bool { orderCount > 0 }
 
   /// Whether a document can be a cursor. It cannot if an ordering field is absent or is a pending server
@@ -22,8 +24,8 @@ extension Query {
     return (try? structured.starting(.after, stored)) != nil
   }
 
-  /// Returns bytes that sort as the query does; nil if the document lacks an ordering field or does not
-  /// exist.
+  /// Returns bytes that sort in the order of the query; nil if the document lacks an ordering field or does
+  /// not exist.
   package func sortKey(_ document: DocumentSnapshot) -> [UInt8]? {
     document.stored.flatMap(structured.sortKey)
   }
@@ -52,7 +54,7 @@ extension Query {
   }
 }
 
-/// Values of users as bytes that sort as a query sorts the values.
+/// Converts users' values to bytes that sort in the order in which a query sorts the values.
 package enum SortBytes {
   /// Returns the bytes of null for nil and for a value that no document can hold.
   package static func of(_ value: Any?, in firestore: Firestore?) -> [UInt8] {
@@ -67,8 +69,8 @@ package enum SortBytes {
 // that a query found can be a cursor.
 
 extension QuerySnapshot {
-  /// The last document that can be a cursor; nil if there is none. Creates only the snapshots from that
-  /// document on.
+  /// The last document that can be a cursor; nil if there is none. Creates only the snapshots of that
+  /// document and of those after it.
   package var lastStart: QueryDocumentSnapshot? { lastDocument(where: query.canPage) }
 }
 

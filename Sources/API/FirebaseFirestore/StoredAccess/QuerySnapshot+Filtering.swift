@@ -1,15 +1,15 @@
-// Query snapshots without the documents that a predicate of a layer rejects.
+// Query snapshots without the documents that the predicate of a higher layer rejects.
 
 import DocumentStore
 
 extension QuerySnapshot {
-  /// Returns the snapshot of a one-time read with the accepted documents.
+  /// Returns the snapshot of a one-time read, reduced to the accepted documents.
   package func filtered(_ accepts: (QueryDocumentSnapshot) -> Bool) -> QuerySnapshot {
     filtered(documents.filter(accepts), nil)
   }
 
-  /// Returns the next filtered snapshot of a listener. `earlier` is its previous filtered snapshot; nil
-  /// before the first.
+  /// Returns the next filtered snapshot of a listener. `earlier` is the previous filtered snapshot of that
+  /// listener, or nil for the first.
   package func filtered(
     after earlier: QuerySnapshot?, _ accepts: (QueryDocumentSnapshot) -> Bool
   ) -> QuerySnapshot {
@@ -30,15 +30,15 @@ extension QuerySnapshot {
         isFromCache: metadata.isFromCache))
   }
 
-  /// Whether this snapshot brings no change to a listener that has received `other`.
+  /// Whether this snapshot contains no change for a listener that has already received `other`.
   package func hasSameContent(as other: QuerySnapshot) -> Bool {
     (metadata == other.metadata || !knowsMetadataChanges)
       && documentChanges(includeMetadataChanges: knowsMetadataChanges).isEmpty
   }
 }
 
-/// The changes between two lists of accepted documents, in the order of a listener: removals, additions,
-/// modifications.
+/// The changes between two lists of accepted documents, in the order in which a listener receives them:
+/// removals, additions, modifications.
 private struct FilteredDifference {
   private struct Entry {
     var key: [UInt8]
@@ -56,8 +56,8 @@ private struct FilteredDifference {
     list = old.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
   }
 
-  /// Computes the changes to `new`. `changed` are the changes of the query, and `counted` leaves out
-  /// metadata changes.
+  /// Computes the changes from the present list to `new`. `changed` contains the changes of the unfiltered
+  /// query, and `counted` contains those of them that do not affect metadata only.
   mutating func lead(
     to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], _ counted: [DocumentChange]
   ) {
@@ -93,7 +93,7 @@ private struct FilteredDifference {
     return index
   }
 
-  /// Returns the index of the first entry whose key is not less.
+  /// Returns the index of the first entry whose key is not less than `key`.
   private func place(of key: [UInt8]) -> Int {
     var (low, high) = (0, list.count)
     while low < high {

@@ -1,6 +1,6 @@
-// Writes of the layers.
+// Write methods for higher layers.
 //
-// They accept encoded fields, report errors where the public calls trap, and return a result before the
+// They accept encoded fields, report errors where the public calls trap, and can return a result before the
 // callback queue runs.
 
 private import ByteStore
@@ -19,7 +19,7 @@ extension WriteBatch {
   }
 
   /// Updates these fields of `document`, which must exist. A map is replaced as a whole. A dot in a name
-  /// leads into a map.
+  /// separates the name of a map from the name of a field inside it.
   @discardableResult
   package func updateFields(
     _ fields: EncodedFields, forDocument document: DocumentReference
@@ -32,8 +32,9 @@ extension WriteBatch {
     _ = add(document) { place in try reported { try place.set(fields, merge: false) } }
   }
 
-  /// Sets or deletes these fields, each as a whole, and keeps the others. Creates the document if it does
-  /// not exist. A path leads into maps. A value that no document can hold fails the commit.
+  /// Sets or deletes these fields and keeps all others. Each field is replaced as a whole; a longer path
+  /// names a field inside nested maps. Creates the document if it does not exist. A value that no document
+  /// can hold fails the commit.
   package func mergeReported(
     _ changes: [(path: [String], value: Any)], forDocument document: DocumentReference
   ) {
@@ -70,7 +71,8 @@ extension [String: Any] {
 }
 
 extension EncodedFields {
-  /// Makes the commit compute a field of the outermost map, instead of writing its present value.
+  /// Makes the commit compute a field of the outermost map, instead of writing the value that these fields
+  /// contain for it.
   package mutating func compute(_ name: String, _ value: FieldValue) {
     fields[name] = nil
     sentinels.removeAll { $0.path.first == name }
@@ -81,8 +83,9 @@ extension EncodedFields {
 /// The state that a document must have for the batch to commit.
 package enum LayerRequirement: Sendable {
   case nothing, absent, present
-  /// Requires the state of this snapshot. If the document has pending writes, requires their result,
-  /// provided that none is rejected.
+  /// Requires the document to have the contents of this snapshot. If the snapshot includes pending writes,
+  /// requires the contents that these writes produce. The requirement fails if the remote rejects one of
+  /// these writes.
   case unchanged(DocumentSnapshot)
 
   fileprivate var precondition: PendingPrecondition {
@@ -110,8 +113,8 @@ extension WriteBatch {
     }
   }
 
-  /// Replaces each of these fields, a map as a whole, and removes null fields. Dots in names have no
-  /// meaning. Creates the document if it does not exist.
+  /// Replaces each of these fields, including maps, as a whole. A field that is null here is removed from the
+  /// document. Dots in names have no special meaning. Creates the document if it does not exist.
   @discardableResult
   package func replaceFields(
     _ fields: EncodedFields, forDocument document: DocumentReference, requiring requirement: LayerRequirement
@@ -128,13 +131,14 @@ extension WriteBatch {
     add(document, requiring: requirement.precondition) { .delete($0.path) }
   }
 
-  /// Checks the requirement and writes nothing.
+  /// Adds a requirement for `document` to the batch without writing the document.
   @discardableResult
   package func verify(_ document: DocumentReference, requiring requirement: LayerRequirement) -> WriteBatch {
     add(document, requiring: requirement.precondition) { .verify($0.path, .none) }
   }
 
-  /// Adds to number fields of `document` and clamps them at 0. Creates the document if it does not exist.
+  /// Adds the given amounts to numeric fields of `document`, and replaces negative results by 0. Creates the
+  /// document if it does not exist.
   @discardableResult
   package func count(
     _ counts: [(field: String, by: Int64)], inDocument document: DocumentReference,
@@ -187,8 +191,8 @@ extension EncodedFields {
   /// Whether the commit computes at least one field.
   package var isComputed: Bool { !sentinels.isEmpty }
 
-  /// Returns the fields that a read would return after these fields replace those of `stored`. Server
-  /// timestamps are the time of this machine. Returns nil if the fields cannot be written.
+  /// Returns the fields that a read would return after these fields have replaced those of `stored`. The
+  /// local clock supplies the server timestamps. Returns nil if the fields cannot be written.
   package func replaced(over stored: DocumentSnapshot?, in firestore: Firestore) -> [String: Any]? {
     guard let (fields, mask, transforms) = try? replacement(in: firestore) else { return nil }
     let before = stored?.stored?.withTimes(.estimate).fields ?? StoredMap()
@@ -216,7 +220,7 @@ extension EncodedFields {
       if let operation = try sentinel.operation(in: firestore) {
         transforms.append(FieldTransform(StoredFieldPath(unchecked: names), operation))
         guard names.count > 1, !masked.contains(outermost) else { continue }
-        // A map that contains only computed fields is not in `fields`, but must be replaced too.
+        // A map that contains only computed fields is not in `fields`, but it must be replaced too.
         values.set(.map(StoredMap()), at: outermost)
       } else if names.count > 1 {
         throw UserDataError(.deletionInsideUpdate, field: names)
@@ -251,7 +255,7 @@ extension UserWrite.Place {
         continue
       }
       guard let operation else { throw UserDataError(.deletionInsideUpdate, field: names) }
-      // A map that contains only computed fields is not in `fields`, but must be replaced too.
+      // A map that contains only computed fields is not in `fields`, but it must be replaced too.
       if !changes.contains(where: { $0.field == outermost }) {
         changes.append((outermost, .set(.map(StoredMap()))))
       }

@@ -3,7 +3,8 @@
 #if canImport(SwiftUI)
 public import SwiftUI
 
-/// The live results of a query of the default database in a view: an array of values, or a `Result` of one.
+/// The live results of a query of the default database in a view: an array of values, or a `Result` with such
+/// an array.
 ///
 /// ```swift
 /// struct CitiesView: View {
@@ -22,7 +23,8 @@ public struct FirestoreQuery<T>: DynamicProperty {
 
   @State private var observable: FirestoreQueryObservable<T>
 
-  /// Queries the collection for values. With `animation`, new results appear with that animation.
+  /// Queries the collection. The results are an array of values. With `animation`, new results appear with
+  /// that animation.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil
@@ -33,8 +35,8 @@ public struct FirestoreQuery<T>: DynamicProperty {
     _observable = State(initialValue: FirestoreQueryObservable(configuration: configuration))
   }
 
-  /// Queries the collection for values, or the error that prevents them. With `animation`, new results
-  /// appear with that animation.
+  /// Queries the collection. The result is an array of values, or the error that prevented it. With
+  /// `animation`, new results appear with that animation.
   public init<U: Decodable>(
     collectionPath: String, predicates: [QueryPredicate] = [],
     decodingFailureStrategy: DecodingFailureStrategy = .raise, animation: Animation? = nil

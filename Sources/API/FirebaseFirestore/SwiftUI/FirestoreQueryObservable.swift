@@ -25,8 +25,8 @@ public enum DecodingFailureStrategy: Sendable {
 /// print(cities.items.map(\.name))
 /// ```
 ///
-/// `Items` is an array of values, or a `Result` of one. Callbacks change the object, so use it only on the
-/// callback queue. That is the main queue by default, as views require.
+/// `Items` is an array of values, or a `Result` with such an array. Callbacks change the object, so use it
+/// only on the callback queue. By default, this is the main queue, as views require.
 public final class FirestoreQueryObservable<Items>: Observable {
   private let firestore: () -> Firestore
   private let make: (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> Made
@@ -35,7 +35,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
   private var known: Items
   private var chosen: FirestoreQueryConfiguration
 
-  /// The items and the error that a snapshot gives.
+  /// The items and the error that result from a snapshot.
   private struct Made {
     var items: Items
     var error: (any Error)?
@@ -51,7 +51,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     self.make = make
   }
 
-  /// Creates the query, by default in the default database. It starts at the first access to `items`.
+  /// Creates the query, by default in the default database. Listening starts at the first access to `items`.
   public convenience init<Value: Decodable>(
     configuration: FirestoreQueryConfiguration,
     firestore: @autoclosure @escaping () -> Firestore = .firestore()
@@ -122,7 +122,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     note(configuration)
   }
 
-  /// Runs a change that views show, with the configuration's animation if it has one.
+  /// Runs a change that is visible in views, with the configuration's animation if it has one.
   private func animated(_ change: () -> Void) {
     #if canImport(SwiftUI)
     if let animation = chosen.animation { return withAnimation(animation, change) }

@@ -20,25 +20,25 @@ public enum QueryPredicate {
 
   /// The field is an array with this element.
   case arrayContains(_ field: String, _ value: Any)
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   case arrayContainsAny(_ field: String, _ values: [Any])
 
-  /// The field's value sorts before this one and is of the same kind.
+  /// The field's value is of the same kind as this operand and sorts before it.
   case isLessThan(_ field: String, _ value: Any)
-  /// The field's value sorts after this one and is of the same kind.
+  /// The field's value is of the same kind as this operand and sorts after it.
   case isGreaterThan(_ field: String, _ value: Any)
 
-  /// The field's value sorts before this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as this operand, and sorts before it or equals it.
   case isLessThanOrEqualTo(_ field: String, _ value: Any)
-  /// The field's value sorts after this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as this operand, and sorts after it or equals it.
   case isGreaterThanOrEqualTo(_ field: String, _ value: Any)
 
   /// Orders by the field; descending if the value is true.
   case orderBy(_ field: String, _ value: Bool)
 
-  /// Returns at most this number of results, from the start.
+  /// Limits the query to at most this number of results, counted from the start.
   case limitTo(_ value: Int)
-  /// Returns at most this number of results, from the end.
+  /// Limits the query to at most this number of results, counted from the end.
   case limitToLast(_ value: Int)
 }
 
@@ -78,27 +78,27 @@ extension QueryPredicate {
     .arrayContains(field, value)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public static func whereField(_ field: String, arrayContainsAny values: [Any]) -> QueryPredicate {
     .arrayContainsAny(field, values)
   }
 
-  /// The field's value sorts before this one and is of the same kind.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public static func whereField(_ field: String, isLessThan value: Any) -> QueryPredicate {
     .isLessThan(field, value)
   }
 
-  /// The field's value sorts after this one and is of the same kind.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public static func whereField(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
     .isGreaterThan(field, value)
   }
 
-  /// The field's value sorts before this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public static func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
     .isLessThanOrEqualTo(field, value)
   }
 
-  /// The field's value sorts after this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public static func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
     .isGreaterThanOrEqualTo(field, value)
   }
@@ -120,37 +120,39 @@ extension QueryPredicate {
     .isNotIn(field, values)
   }
 
-  /// The field is an array with this element.
+  /// The field is an array with this element. This is the only `where` method of Firestore's predicates that
+  /// has a label for the field.
   public static func `where`(field: String, arrayContains value: Any) -> QueryPredicate {
     .arrayContains(field, value)
   }
 
-  /// The field is an array with this element. Only this form of Firestore's predicates labels the field.
+  /// The field is an array with this element. Firestore's predicates have this method only with a label for
+  /// the field.
   public static func `where`(_ field: String, arrayContains value: Any) -> QueryPredicate {
     .arrayContains(field, value)
   }
 
-  /// The field is an array with one of these elements.
+  /// The field is an array with at least one of these elements.
   public static func `where`(_ field: String, arrayContainsAny values: [Any]) -> QueryPredicate {
     .arrayContainsAny(field, values)
   }
 
-  /// The field's value sorts before this one and is of the same kind.
+  /// The field's value is of the same kind as `value` and sorts before it.
   public static func `where`(_ field: String, isLessThan value: Any) -> QueryPredicate {
     .isLessThan(field, value)
   }
 
-  /// The field's value sorts after this one and is of the same kind.
+  /// The field's value is of the same kind as `value` and sorts after it.
   public static func `where`(_ field: String, isGreaterThan value: Any) -> QueryPredicate {
     .isGreaterThan(field, value)
   }
 
-  /// The field's value sorts before this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public static func `where`(_ field: String, isLessThanOrEqualTo value: Any) -> QueryPredicate {
     .isLessThanOrEqualTo(field, value)
   }
 
-  /// The field's value sorts after this one or equals it, and is of the same kind.
+  /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public static func `where`(_ field: String, isGreaterThanOrEqualTo value: Any) -> QueryPredicate {
     .isGreaterThanOrEqualTo(field, value)
   }
@@ -160,10 +162,10 @@ extension QueryPredicate {
     .orderBy(field, value)
   }
 
-  /// Returns at most this number of results, from the start.
+  /// Limits the query to its first `value` results.
   public static func limit(to value: Int) -> QueryPredicate { .limitTo(value) }
 
-  /// Returns at most this number of results, from the end. Requires an order.
+  /// Limits the query to its last `value` results. The query must have an explicit order.
   public static func limit(toLast value: Int) -> QueryPredicate { .limitToLast(value) }
 }
 

@@ -11,12 +11,12 @@ public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
 #endif
 
 extension Firestore {
-  /// Runs `updateBlock`, which first reads documents and then writes, and commits its writes. If another
-  /// commit has changed a document that the block read, nothing is written and the block runs again, up to
-  /// five times.
+  /// Runs `updateBlock` and commits its writes. The block must read all documents before its first write. If
+  /// another commit has changed a document that the block read, nothing is written and the block runs again,
+  /// up to five times.
   ///
-  /// The block runs on an internal queue. It ends the transaction by setting the error. If the code of that
-  /// error is a transient one of this module, the block runs again. `completion` receives the block's
+  /// The block runs on an internal queue. It ends the transaction by setting the error. If the error has one
+  /// of this module's codes for transient errors, the block runs again. `completion` receives the block's
   /// result or the error on the callback queue.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
@@ -42,7 +42,7 @@ extension Firestore {
     ) async throws -> sending Any?
   {
     let run = unsafe TransactionRun(self, nil, Self.throwing(updateBlock))
-    // Safe, because the block no longer uses the value that it returned.
+    // This is safe, because the block no longer uses the value that it returned.
     nonisolated(unsafe) let value = try await run.result().value
     return unsafe value
   }
@@ -60,7 +60,7 @@ extension Firestore {
   }
 }
 
-/// One transaction with all its attempts.
+/// A transaction with all its attempts.
 private struct TransactionRun: @unchecked Sendable {
   // Unchecked, because the user's block is not `Sendable`. Only one thread at a time runs it.
   private let firestore: Firestore
@@ -115,8 +115,8 @@ private struct TransactionRun: @unchecked Sendable {
     return result
   }
 
-  /// Whether another attempt may succeed. Errors of the engine contain this information. For an error that
-  /// the block sets, the code decides.
+  /// Whether another attempt may succeed. An error of the engine contains this information; for an error that
+  /// the block sets, its code determines the answer.
   private static func isRetryable(_ error: any Error) -> Bool {
     if let error = error as? DocumentStoreError { return error.isRetryable }
     if case .remote(let refusal)? = error as? OfflineSyncError {

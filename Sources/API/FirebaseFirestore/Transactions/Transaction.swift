@@ -54,8 +54,8 @@ public final class Transaction: NSObject, Sendable {
     add(document) { try $0.set(data, merge: merge) }
   }
 
-  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each is a `FieldPath` or a
-  /// string with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each listed field is a
+  /// `FieldPath` or a string with dots.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]

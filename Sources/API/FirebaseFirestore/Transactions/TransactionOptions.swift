@@ -12,8 +12,8 @@ public final class TransactionOptions: NSObject, NSCopying, Sendable {
 
   public override init() {}
 
-  /// The maximum number of attempts if other commits keep changing the documents read. The default is 5.
-  /// Traps outside 1...Int32.max.
+  /// The maximum number of attempts if other commits keep changing the documents that the transaction reads.
+  /// The default is 5. Traps outside 1...Int32.max.
   public var maxAttempts: Int {
     get { attempts.withLock { $0 } }
     set {

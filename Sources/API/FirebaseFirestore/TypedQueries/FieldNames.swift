@@ -17,7 +17,8 @@ private import FirebaseCore
 /// The field that stores a property.
 struct PropertyField {
   let path: StoredFieldPath
-  /// Whether the field is a timestamp, as `@ServerTimestamp` stores it, independently of the date strategy.
+  /// Whether the field is stored as a timestamp independently of the date strategy, as `@ServerTimestamp`
+  /// does.
   let isTimestamp: Bool
 }
 
@@ -72,7 +73,7 @@ enum FieldNames {
     for leaf in different {
       common = Array(zip(common, leaf).prefix { $0 == $1 }.map(\.0))
     }
-    // A type that cannot decode the unusual values is judged by the others.
+    // If a type cannot decode the unusual values, only the other decodings are used.
     let findings =
       [plain] + different.compactMap { finding($0) } + different.compactMap { finding($0, isUnusual: true) }
     // The property may be decoded from a nested field. Use the first path whose value the property has.

@@ -3,7 +3,8 @@
 private import FirebaseCore
 import Foundation
 
-/// Two fixed documents, because the text of a reference is its address.
+/// Two documents that stay the same objects during a search, because the text of a reference is its memory
+/// address.
 struct ProbeDocuments {
   let one: DocumentReference
   let other: DocumentReference
@@ -21,7 +22,7 @@ final class ProbeNotes {
 
   let documents: ProbeDocuments
   let marked: [String]?
-  /// Whether the different value is an unusual one, which few computations leave unchanged.
+  /// Whether the marked field gets an unusual value, which few computations leave unchanged.
   let isUnusual: Bool
   private(set) var leaves: [[String]] = []
   private(set) var values: [[String]: [Any]] = [:]
@@ -55,8 +56,8 @@ final class ProbeNotes {
     guard let wrapped = Mirror(reflecting: value).children.first(where: { $0.label == "wrappedValue" }) else {
       return []
     }
-    // A wrapper that decodes its value by keys or by elements. A wrapper that computes its value from
-    // another one stores that other value.
+    // A wrapper that decodes its value by keys or by elements stores the value itself. A wrapper that
+    // computes its value from another value stores that other value.
     let isMadeOfParts = !isLeaf || (wrapped.value is any Collection && !(wrapped.value is String))
     return isMadeOfParts && !(wrapped.value is Data) ? [wrapped.value] : []
   }
@@ -159,7 +160,8 @@ struct ProbeDecoder: Decoder {
     return isMarked ? cases.last : cases.first
   }
 
-  // Fixed objects, because their texts are their addresses.
+  // Each value is created once, so that its text is the same in all decodings. The text of an object is its
+  // memory address.
   private static let ids = (UUID(), UUID())
   private static let moments = (Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 1, nanoseconds: 0))
   private static let places = (GeoPoint(latitude: 0, longitude: 0), GeoPoint(latitude: 1, longitude: 1))
@@ -178,7 +180,7 @@ private struct ProbeFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var codingPath: [any CodingKey] { decoder.codingPath }
 
-  /// Only dictionaries read this. A dictionary is a single field.
+  /// The keys, which only a dictionary reads. A dictionary is a single field.
   var allKeys: [Key] { decoder.notes.leaf(decoder.path) ? [Key(stringValue: "key")].compactMap { $0 } : [] }
 
   func contains(_ key: Key) -> Bool { decoder.path.count < ProbeNotes.depthMax }
@@ -243,8 +245,8 @@ private struct ProbeElements: UnkeyedDecodingContainer {
     return element
   }
 
-  /// A decoder for an element with a separate record, because elements of an array are not fields. If the
-  /// array has several elements, the second one is different.
+  /// A decoder for an element of an array. It has a separate record, because elements of an array are not
+  /// fields. If the array has several elements, the second one gets the different value.
   private var element: ProbeDecoder {
     let isMarked = (count ?? 0) > 1 && currentIndex == 2
     return ProbeDecoder(ProbeNotes(decoder.notes.documents, marked: isMarked ? [] : nil))

@@ -1,7 +1,9 @@
-// Names of store files that belong to a directory, a link, a pipe, a socket or a device instead.
+// Store file names that are taken: the entry of that name is a directory, a link, a pipe, a socket or a
+// device.
 //
-// The store can create no file of such a name and must not delete the entry. Opening the store for
-// writing fails, a check reports the entry, and a salvage puts it into quarantine. A reader ignores it.
+// The store cannot create its file under such a name and must not delete the entry. An open for writing
+// fails, a check reports the entry, and a salvage moves the entry into quarantine. A read-only open ignores
+// the entry.
 
 package struct TakenName: Equatable {
   /// The name in the store's directory.
@@ -10,8 +12,8 @@ package struct TakenName: Equatable {
   /// The kind of entry that the store needs there.
   package var needed: EntryKind
 
-  /// The taken names among `names`, in their order. If `fileSystem` is given, a link that should lead to
-  /// a directory is followed.
+  /// Returns the taken names among `names`, in the order of `names`. If `fileSystem` is given, a link is
+  /// followed to find out whether it leads to the directory that the store needs.
   package static func all(
     among names: [String], in directory: any OpenDirectory, following fileSystem: (any FileSystem)? = nil
   ) throws(ByteStoreError) -> [TakenName] {
@@ -19,7 +21,7 @@ package struct TakenName: Equatable {
     for name in names {
       if name == BlobName.folder {
         guard let kind = try kind(of: name, in: directory), kind != .directory else { continue }
-        // A link may lead to a folder on another device.
+        // A link is accepted here because the folder may be on another device.
         if kind == .link, try leadsToDirectory("\(directory.path)/\(name)", fileSystem) { continue }
         taken.append(TakenName(name: name, kind: kind, needed: .directory))
       } else if StoreFile.isStoreName(name) {

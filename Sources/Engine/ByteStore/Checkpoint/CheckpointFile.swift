@@ -117,13 +117,14 @@ package final class CheckpointFile: Sendable {
     if page < header.pages(of: region) { startReading(region, page..<page + 1) }
   }
 
-  /// Starts read-ahead of the pages that an open uses. These are the key directory's hash directory and
-  /// segment list, the upper layer's first region, and the first page of each of its other regions.
+  /// Starts read-ahead of the pages that an open uses: the hash directory, segment list and overflow slots of
+  /// the key directory, the first region of the upper layer, and the first page of each other upper-layer
+  /// region.
   func prefetchOpenPages() {
     for region in header.regions {
       let pages =
         switch region.region {
-        // An open reads only few pages of a larger directory.
+        // If the hash directory is larger than this limit, an open reads only a few of its pages.
         case .directory: region.pages <= Self.prefetchedPagesMax ? region.pages : 0
         case .segments, .overflow, .firstOfUpperLayer: min(region.pages, Self.prefetchedPagesMax)
         case .slots, .locations, .free: 0
@@ -152,7 +153,7 @@ package final class CheckpointFile: Sendable {
     return (0..<PagedWords.wordsPerPage).map { _ in reader.uint64() ?? 0 }
   }
 
-  /// The error for a page with a valid checksum that no checkpoint can have written.
+  /// The error for a page that has a valid checksum but whose content no checkpoint writer can have produced.
   package func invalidPage(_ address: PageAddress) -> ByteStoreError {
     let start = header.offset(of: address.region) ?? 0
     return .corrupted(
@@ -161,7 +162,7 @@ package final class CheckpointFile: Sendable {
         expected: "words of a table", found: "others"))
   }
 
-  /// The error for an intact file with unexpected content.
+  /// The error for a file whose checksums are valid but whose content is not as expected.
   package func damage(_ expected: String, _ found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
   }

@@ -7,13 +7,14 @@
 
 /// The upper layer's pages for a checkpoint, frozen at one commit.
 package protocol CheckpointPages: Sendable {
-  /// The region kinds, from `CheckpointRegion.firstOfUpperLayer` on, each once, with their page counts.
-  /// An open starts read-ahead of the kind `firstOfUpperLayer` up to a limit, and of the first page of
-  /// each other kind.
+  /// The upper layer's regions with their page counts. Region kinds start at
+  /// `CheckpointRegion.firstOfUpperLayer`, and each kind occurs once. An open starts read-ahead of the first
+  /// kind's pages up to a limit, and of the first page of each other kind.
   func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)]
   /// The bytes of a page, at most 4088.
   func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8]
-  /// Only the pages that cannot be rebuilt from keys and values, for a checkpoint with little space.
+  /// Only the pages that cannot be rebuilt from keys and values. They form a checkpoint that needs little
+  /// space.
   var least: any CheckpointPages { get }
 }
 
@@ -21,7 +22,7 @@ extension CheckpointPages {
   package var least: any CheckpointPages { self }
 }
 
-/// Writes one checkpoint file. After a failure the file is invalid; `discard` deletes it.
+/// Writes one checkpoint file. If a step fails, the file is invalid and `discard` deletes it.
 struct CheckpointWriter {
   private static let bufferBytes = 1 << 20
 

@@ -1,30 +1,32 @@
 // A commit, from the call to the acknowledgement.
 //
-//   1. enqueue      append the batch to the queue
-//   2. lead         the first thread that finds no leader waits for the group to fill (GroupWaitPolicy);
-//                   this thread, or the one that fills the group, takes the whole queue as one group
-//   3. prepare      read the pages that applying the commits needs; after the WAL write nothing may fail
-//   4. log          write the group to the WAL (LogWriter), rotating first if it does not fit
-//   5. sync         skipped if all commits of the group are buffered and no earlier commit has waited too
-//                   long
-//   6. publish      make the group visible to readers
-//   7. acknowledge  return from every thread of the group; one of the waiting threads leads next
+//   1. Enqueue: append the batch to the queue.
+//   2. Lead: the first thread that finds no leader waits for the group to fill (GroupWaitPolicy). Either this
+//      thread or the thread that fills the group then leads, and takes the whole queue as one group.
+//   3. Prepare: read the pages that are needed to apply the commits, because nothing may fail after the WAL
+//      write.
+//   4. Log: write the group to the WAL (LogWriter). If the group does not fit into the log, rotate first.
+//   5. Sync: skipped if all commits of the group are buffered and no earlier commit has waited too long for a
+//      sync.
+//   6. Publish: make the group visible to readers.
+//   7. Acknowledge: every thread of the group returns from its call. One of the waiting threads leads next.
 //
-// While a leader syncs, other commits queue up. A higher load makes the groups larger, not the syncs more
-// frequent.
+// While a leader syncs, other commits queue up. Under a higher load, groups become larger, but syncs do not
+// become more frequent.
 
 import Libc
 import Synchronization
 
 /// The failures that an acknowledged commit survives.
 package enum Durability: Sendable {
-  /// Everything: the commit is on stable storage.
+  /// The commit survives every failure, because it is on stable storage.
   case synced
-  /// The death of the process. A power loss may drop the last commits; they are synced within 100 ms.
+  /// The commit survives the death of the process. A power loss may drop the last commits; they are synced
+  /// within 100 ms.
   case buffered
 }
 
-/// A queued commit. Protected by the lock of the state whose queue it is in.
+/// A queued commit. It is protected by the lock of the `State` whose queue contains it.
 final class Ticket {
   let batch: Batch
   let durability: Durability
@@ -34,11 +36,11 @@ final class Ticket {
   let signal = Signal()
   /// Whether a thread waits for the ticket in `finish`.
   var isAwaited = false
-  /// The ordinals of those of its keys that existed before.
+  /// The fingerprint of each operation's key, and the key's ordinal if the key existed before the group.
   var targets: [KeyDirectory.Target] = []
   var outcome: Result<SequenceNumber, ByteStoreError>?
-  /// The commit dependencies: earlier commits that must succeed first. Released when the outcome is
-  /// known.
+  /// The commits that must succeed before this commit can. They are released when the outcome of this commit
+  /// is known.
   var dependencies: [Ticket]
   private let mark = Atomic(false)
 
@@ -52,7 +54,7 @@ final class Ticket {
     body = CommitBody(trusted: batch.body)
   }
 
-  /// Whether the commit failed for good.
+  /// Whether the commit has failed permanently.
   var isRefused: Bool { mark.load(ordering: .acquiring) }
 
   func refuse() { mark.store(true, ordering: .releasing) }
@@ -65,7 +67,7 @@ extension Ticket {
 }
 
 extension ByteStore {
-  /// Larger groups would make all followers wait for one long write.
+  /// A limit on the size of a group. Larger groups would make all followers wait for one long write.
   private static let groupBytesMax = 4 << 20
 
   /// Commits a batch. Returns when the batch has the requested durability and is visible to readers. The
@@ -79,9 +81,9 @@ extension ByteStore {
     return try finish(try enqueue(batch, durability: durability, note: note))
   }
 
-  /// The first half of a commit: puts it into the total order. A later call of `finish` does the rest.
-  /// If a commit in `dependencies` fails, this one fails with `dependencyRefused`. Callers of `enqueue`
-  /// call `pace` first, while they hold no lock.
+  /// The first half of a commit: puts the batch into the queue, which fixes its position in the commit order.
+  /// A later call of `finish` does the rest. If a commit in `dependencies` fails, the new commit fails with
+  /// `dependencyRefused`. Callers of `enqueue` must call `pace` first, while they hold no lock.
   package func enqueue(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
     dependencies: [PendingCommit] = []
@@ -97,14 +99,14 @@ extension ByteStore {
       return nil
     }
     if let refusal {
-      // The caller may hold a lock here, so the check whether a flush is due is left to maintenance.
+      // The caller may hold a lock here, so maintenance checks whether a flush is due.
       scheduleMaintenance()
       throw refusal
     }
     return PendingCommit(ticket: ticket)
   }
 
-  /// The second half of a commit: returns when it has the requested durability and is visible to
+  /// The second half of a commit: returns when the commit has the requested durability and is visible to
   /// readers.
   @discardableResult
   package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
@@ -124,8 +126,8 @@ extension ByteStore {
     }
   }
 
-  /// Write throttling: waits if flushes do not keep up with commits. A small commit waits briefly, a
-  /// large one about as long as flushing its bytes takes.
+  /// Write throttling: waits if flushes do not keep up with commits. A small commit waits briefly. A large
+  /// commit waits about as long as a flush of its bytes takes.
   package func pace(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
@@ -136,8 +138,8 @@ extension ByteStore {
     bytesThrottled.wrappingAdd(bytes, ordering: .relaxed)
     defer { bytesThrottled.wrappingSubtract(bytes, ordering: .relaxed) }
     var waitEnded = 0.0
-    // Waits in steps, because a flush that ends meanwhile lets all writers resume. A failure that ends
-    // all writing does so too, and commits that will be refused are refused at once.
+    // Waits in steps, so that all writers can resume as soon as a flush ends or a failure ends all writing.
+    // Commits that will be refused anyway do not wait any longer.
     while state.withLock({ shouldWaitForFlush($0) }) {
       let delay = WriteThrottle.delay(
         forBytes: bytes, ofAll: bytesThrottled.load(ordering: .relaxed),
@@ -158,13 +160,13 @@ extension ByteStore {
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
     case lead
-    /// The longest wait in nanoseconds.
+    /// The thread should wait for its group to fill, for at most this number of nanoseconds.
     case waitForGroup(UInt64)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
-    // A test that schedules all threads itself never waits for one.
+    // In a test that schedules all threads itself, no thread waits for its group to fill.
     let waits = state.host == nil && !options.maintenance.isSimulated
     let waitNanoseconds = waits ? state.groupWaitPolicy.waitNanoseconds(with: state.queue.count) : 0
     guard waitNanoseconds == 0 else {
@@ -176,15 +178,15 @@ extension ByteStore {
     return .lead
   }
 
-  /// Waits for the group to fill. Returns true if this thread is the leader now, and false if another
-  /// thread leads or led.
+  /// Waits for the group to fill. Returns true if this thread is now the leader, and false if another thread
+  /// is leading the group or has already led it.
   private func waitForGroup(_ ticket: Ticket, _ waitNanoseconds: UInt64) -> Bool {
     state.withLock(
       wokenBy: ticket.signal, within: waitNanoseconds,
       when: { $0.host !== ticket || $0.groupWaitPolicy.isComplete($0.queue.count) || $0.queue.isEmpty }
     ) { state in
       guard state.host === ticket else { return false }
-      // A failure in another thread has completed all commits.
+      // A failure in another thread has already decided the outcome of all commits.
       guard ticket.outcome == nil else {
         state.stopWaitingForGroup()
         return false
@@ -198,7 +200,7 @@ extension ByteStore {
   /// Takes as many commits from the queue as fit in one write.
   private func nextGroup() -> [Ticket] {
     state.withLock { state in
-      // A failure in another thread has completed all commits.
+      // A failure in another thread has already decided the outcome of all commits.
       guard !state.queue.isEmpty else { return [] }
       var bytes = 0
       let group = state.queue.prefix { ticket in
@@ -211,7 +213,7 @@ extension ByteStore {
     }
   }
 
-  /// Leads a group for a thread without a commit of its own.
+  /// Leads a group on a thread that has no commit of its own in the queue.
   func leadWithoutWaiting() { lead(nextGroup()) }
 
   private func lead(_ tickets: [Ticket]) {
@@ -256,12 +258,12 @@ extension ByteStore {
     scheduleMaintenance()
     if let recycledLog { scheduleRecycledLog(recycledLog) }
     if growsReserve { scheduleReserve() }
-    // By now, the next group may hold the writer's lock.
+    // The debt was computed under the writer's lock, which the next group may hold by now.
     if isFlushDue(for: debt) { scheduleDueFlush() }
   }
 
-  /// Splits the commits into those that can be applied and those that cannot. A damaged page only fails
-  /// the commits that need it.
+  /// Splits the commits into those that can be applied and those that cannot. A damaged page fails only the
+  /// commits that need the page.
   private func prepare(
     _ tickets: [Ticket]
   ) -> (group: [Ticket], refused: [(Ticket, ByteStoreError)]) {
@@ -288,14 +290,13 @@ extension ByteStore {
     return (group, refused)
   }
 
-  /// Whether the error concerns the checkpoint. A flush may be able to rebuild the lost page.
+  /// Whether the error is a failure to read the checkpoint. A flush may be able to rebuild the lost page.
   private func concernsCheckpoint(_ error: ByteStoreError) -> Bool {
     guard let checkpoint = table.withTable({ $0.source?.path }) else { return false }
     return error.isReadFailure(checkpoint)
   }
 
-  /// Logs the group. On a full disk, only its commits without puts are logged, and the others are
-  /// refused.
+  /// Logs the group. If the disk is full, logs only the commits without puts and refuses the other commits.
   private func log(
     _ group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ writer: inout Writer
   ) -> Result<Void, WriteFailure> {
@@ -338,8 +339,8 @@ extension ByteStore {
     let needsSync = group.contains { $0.durability == .synced }
     do throws(SystemFailure) {
       try writer.log!.append(group.map(\.batch))
-      // Maintenance syncs as well, but it has to wait for its turn, which can take long if leaders
-      // follow each other directly.
+      // Maintenance syncs the log as well. It has to wait for its turn, however, which can take long if one
+      // leader directly follows another.
       let isDue = needsSync || writer.log!.isSyncDue
       if isDue, platform.keeps(.syncBeforeAcknowledging) { try writer.log!.sync() }
     } catch {
@@ -361,8 +362,8 @@ extension ByteStore {
       for ticket in group + state.queue {
         ticket.refuse()
         ticket.outcome = .failure(end)
-        // Released one by one. Otherwise the last commit of a long chain would release all others
-        // recursively.
+        // Dependencies are released ticket by ticket. Otherwise, the release of the last commit of a long
+        // dependency chain would recursively release all earlier commits.
         ticket.dependencies = []
         ticket.signal.wake()
       }

@@ -1,19 +1,19 @@
 // Rotates the WAL to a new log file.
 //
-//   1. end        sync the current log to its end and record the end
-//   2. file       create the new log, from the recycled log file if there is one, at its full size with
-//                 its header (C3); its context is taken now, while no commit is in progress
-//   3. manifest   name the new log and the end of the old one (C5)
+//   1. End: sync the current log up to its end and record that end.
+//   2. File: create the new log at its full size, with its header (C3). The recycled log file is used if
+//      there is one. The context is read in this step, while no commit is in progress.
+//   3. Manifest: write a manifest that names the new log and records the end of the old log (C5).
 //
-// The new log accepts commits only after that. If a step before the manifest fails, and not because of a
-// sync, nothing has changed.
+// The new log accepts commits only after step 3. If a step before the manifest fails for any reason other
+// than a failed sync, nothing has changed.
 
 import Libc
 
 extension ByteStore {
-  /// Records the end of the current log, if there is one, and creates the next log: first its file, then
-  /// the manifest that names it. A log is never continued after an open (C12), so the first commit also
-  /// calls this. A recycled log file keeps its own capacity.
+  /// Records the end of the current log, if there is one, and creates the next log: first its file, then the
+  /// manifest that names it. No log is continued after an open (C12), so the first commit after an open also
+  /// rotates. A recycled log file keeps its own capacity.
   func rotate(
     for group: [Batch], capacity: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
@@ -21,15 +21,15 @@ extension ByteStore {
       try writer.manifest.replace(in: directory, platform)
       writer.isManifestDurable = true
     }
-    // Stored in the writer only after the manifest was replaced. If this fails, the current log stays in
-    // use.
+    // The new values are stored in the writer only after the manifest was replaced. If the replacement fails,
+    // the current log stays in use.
     let last = try finalEnd(&writer) ?? writer.last
     let recycledLog = takeRecycledLog(for: group, &writer)
     let header = LogHeader(
       fileID: platform.random.randomID(), storeID: storeID, number: writer.manifest.nextLogNumber,
       capacity: recycledLog?.capacity ?? capacity,
       previous: last)
-    // Unreachable in practice, but a crafted manifest may claim it.
+    // The log numbers never run out in practice, but a crafted manifest may contain the last number.
     guard let nextNumber = header.number.next else {
       throw .refused(SystemFailure(operation: "numbering a log", path: path, code: EOVERFLOW))
     }
@@ -55,14 +55,14 @@ extension ByteStore {
     removeLeftovers(&writer)
   }
 
-  /// Deletes leftovers. The manifest on disk does not name them, and no earlier manifest can come back.
-  /// The next open deletes files that cannot be deleted now.
+  /// Deletes the leftovers. The manifest on disk does not name them, and a power loss can no longer bring
+  /// back an earlier manifest. If a file cannot be deleted now, the next open deletes it.
   private func removeLeftovers(_ writer: inout Writer) {
     for name in writer.leftovers { try? directory.remove(name) }
     writer.leftovers = []
   }
 
-  /// The final end of the current log. The log is synced first, because a recorded end beyond the
+  /// Returns the final end of the current log. The log is synced first, because a recorded end beyond the
   /// durable bytes would look like damage.
   private func finalEnd(_ writer: inout Writer) throws(WriteFailure) -> LogHeader.LogEnd? {
     guard var log = writer.log else { return nil }
@@ -73,7 +73,7 @@ extension ByteStore {
     return log.recordedEnd
   }
 
-  /// The recycled log file if the group fits in it. A smaller one is deleted.
+  /// Returns the recycled log file if the group fits in it; deletes a recycled log file that is too small.
   private func takeRecycledLog(for group: [Batch], _ writer: inout Writer) -> RecycledLog? {
     if case .failed = writer.recycledLog { writer.recycledLog = .none }
     guard case .ready(let recycledLog) = writer.recycledLog else { return nil }
@@ -89,10 +89,10 @@ extension ByteStore {
     try? directory.remove(StoreFile.recycledLog)
   }
 
-  /// The largest log size that is filled with zeros without a noticeable delay.
+  /// The size of the largest log file that can be filled with zeros without a noticeable delay.
   static let quickLogBytesMax: UInt64 = 1 << 20
 
-  /// The context for a new log, as a batch that is never committed. Nil if there is none.
+  /// Returns the context for a new log as a batch that is never committed, or nil if there is no context.
   private func logContext() -> Batch? {
     guard let layer = options.upperLayer else { return nil }
     var batch = Batch(bytes: layer.logContextBytesMax)
@@ -103,7 +103,8 @@ extension ByteStore {
     return batch.count > 0 ? batch : nil
   }
 
-  /// The smallest log with room for this group, and for the context if the group carries it.
+  /// Returns the capacity of the smallest log with room for this group. If the group contains puts, the log
+  /// must also have room for the context.
   func capacityNeeded(for group: [Batch]) -> UInt64 {
     let needsContext = group.contains { !$0.isRemovalOnly }
     return LogWriter.capacity(for: group, contextBytes: needsContext ? contextBytesMax : 0)
@@ -114,8 +115,9 @@ extension ByteStore {
     return bytes > 0 ? CommitBody.prefixBytes + bytes : 0
   }
 
-  /// Room for the group, the context and several more groups of that size. Each log is larger than the
-  /// last, because a rotation costs a commit several syncs.
+  /// Returns the preferred capacity of a new log: room for the group, the context and several more groups of
+  /// that size. Each log is larger than the previous one, because a rotation makes a commit wait for several
+  /// syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
     let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
     let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)

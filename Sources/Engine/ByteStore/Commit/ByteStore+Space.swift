@@ -1,18 +1,19 @@
 // Full disks (docs/reliability.md, C11): puts are refused, and operations that free space continue.
 //
-//   put      needs a new log, and the reserve is completed first. A smaller log is tried before the put
-//            is refused. If much of the reserve is missing, for example after an open without one, a
-//            small log and a part of the reserve suffice. If the disk has no room for a log, and only
-//            the context does not fit in the current log, the put is written there without it
-//   removal  may use the reserved last pages of the log, and after that a small log from the space of
-//            the reserve
-//   flush    is retried without the recycled log file and the reserve, in the way that needs the least
-//            space
-//   close    takes the space for its manifest from the reserve
-//   open     takes the space for its clean-up from the reserve
+//   - A put may need a new log, and the reserve is completed before that log is created. If the disk has no
+//     room, a smaller log is tried before the put is refused. If much of the reserve is missing, for example
+//     because the open did not find a reserve, a small log and a part of the reserve suffice. If the disk has
+//     no room for any log, and the put would fit in the current log without the context, the put is written
+//     there and the context is dropped.
+//   - A removal may use the last pages of the log, which are reserved for removals. After that, it may use a
+//     small log that takes its space from the reserve.
+//   - A flush is retried without the recycled log file and the reserve. The retry writes as little as
+//     possible.
+//   - A close takes the space for its manifest from the reserve.
+//   - An open takes the space for its clean-up from the reserve.
 //
-// After a refused put, a flush is due as soon as enough has been removed. It is due at once when
-// removals have used so much of the reserve that a flush might soon not fit.
+// After a refused put, a flush is due as soon as enough data has been removed. A flush is due at once if
+// removals have used so much of the reserve that a flush might soon have too little space.
 
 import Libc
 
@@ -68,7 +69,8 @@ extension ByteStore {
       guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
       let least = LogWriter.capacity(for: group)
       let preferred = max(least, options.logBytesMin.roundedUpToPages)
-      // The remaining space should suffice for a flush, but a removal has priority.
+      // A log of the preferred size should leave enough space for a flush. If it would not, the log gets the
+      // least size, because the removal has priority over the flush.
       let leavesEnough = writer.reserve.bytes >= flushBytes(writer, after: 0) + preferred
       guard deleteReserve(&writer) else { throw error }
       defer { restoreReserve(&writer) }
@@ -79,15 +81,15 @@ extension ByteStore {
     }
   }
 
-  /// Rotates to a log of the preferred size, or of the minimum size if the disk is full. `prepare` is
-  /// called with the size first.
+  /// Rotates to a log of the preferred size, or of the least size if the disk is full. Calls `prepare` with
+  /// the size before each attempt.
   func rotateToAnySize(
     for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, _ writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
-    // While a recycled log file is being prepared, a small log bridges the time. It is filled quickly
-    // and holds a few more groups. If a part of the reserve must be written as well, the log is only a
-    // little larger than the first one.
+    // A small log is used while a recycled log file is being prepared. It is quickly filled with zeros and
+    // holds a few more groups. If this commit must also write a part of the reserve, the log is only a little
+    // larger than the first log of a store.
     let isRecycledLogInProgress = if case .inProgress = writer.recycledLog { true } else { false }
     let lengthMax = isSmall ? options.logBytesMin : isRecycledLogInProgress ? Self.quickLogBytesMax / 4 : .max
     let previousLength = min(max(writer.log?.end ?? writer.last.length, previousLengthMin), lengthMax)
@@ -99,7 +101,7 @@ extension ByteStore {
       let least = max(capacityNeeded(for: group), options.logBytesMin.roundedUpToPages)
       guard case .refused(let cause) = error, cause.isOutOfSpace, least < preferred || isSmall
       else { throw error }
-      // The recycled log file only saves time, so it is given up.
+      // The recycled log file is deleted to make room, because it only saves time.
       discardRecycledLog(&writer)
       try prepare(least, true, &writer)
       try rotate(for: group, capacity: least, &writer)
@@ -108,26 +110,29 @@ extension ByteStore {
 
   // MARK: The reserve
 
-  /// The largest size that a minimal flush needs after a log of this size has filled up with puts.
+  /// Returns an upper bound for the space that a minimal flush needs after a log of this capacity has filled
+  /// up with puts.
   private func flushBytes(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     let (table, memtable) = table.withTable { ($0.checkpointBytes, UInt64($0.memtable.bytes)) }
     let above = options.upperLayer?.essentialPageBytes ?? 0
     return SpaceReserve.flushBytes(checkpointBytes: table + above, memtableBytes: memtable + capacity)
   }
 
-  /// The size of the reserve: space for a minimal flush and a log for removals.
+  /// Returns the wanted size of the reserve: space for a minimal flush and for a log for removals.
   private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     guard platform.keeps(.keepReserve), !writer.reserve.isBlocked else { return 0 }
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)
   }
 
-  /// The size of the reserve for a log of this size after the current one, which is full by then.
+  /// Returns the size that the reserve should have when the current log is full and a log of this capacity
+  /// follows it.
   private func bytesWantedAhead(_ writer: Writer, for capacity: UInt64) -> UInt64 {
     bytesWanted(writer, after: capacity + (writer.log.map { $0.header.capacity - $0.end } ?? 0))
   }
 
-  /// The most that a commit adds to the reserve, so that the commit does not wait long. It is more than
-  /// the commit adds to the log, so the reserve becomes complete even without the background.
+  /// The most that one commit adds to the reserve, so that the commit does not wait long. The limit exceeds
+  /// the size that the commit adds to the log, so the reserve becomes complete even if no background task
+  /// grows it.
   private static func growthMax(for group: [Batch]) -> UInt64 {
     4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
   }
@@ -137,8 +142,8 @@ extension ByteStore {
     return bytesWanted(writer, after: capacity) > writer.reserve.bytes + Self.growthMax(for: group)
   }
 
-  /// Grows the reserve to the wanted size, or by `growthMax` at most. If `exactly`, it is also shrunk to
-  /// that size, because the log may need the space.
+  /// Grows the reserve towards the wanted size, by at most `growthMax`. If `exactly` is true, the reserve
+  /// gets exactly the wanted size instead, and a larger reserve shrinks, because the log may need the space.
   private func completeReserve(
     for capacity: UInt64, exactly: Bool, within growthMax: UInt64, _ writer: inout Writer
   ) throws(WriteFailure) {
@@ -153,18 +158,18 @@ extension ByteStore {
     }
   }
 
-  /// Growth of the reserve that a commit left to the background.
+  /// The progress of reserve growth that a commit left to a background task.
   enum ReserveGrowth {
     case none
     case wanted
     case inProgress
   }
 
-  /// Completes the reserve in the background after a log was created with a part of it. A close does not
-  /// wait for this.
+  /// Completes the reserve in the background after a log was created with only a part of the reserve. A close
+  /// does not wait for the background task.
   func scheduleReserve() { runInBackground(.recycledLog) { [weak self] in self?.growReserve() } }
 
-  /// Call this after `claimReserveGrowth` returned true.
+  /// Grows the reserve to its wanted size. Call this only after `claimReserveGrowth` returned true.
   func growReserve() {
     // A compaction may create a smaller log meanwhile.
     while growReserveByStep(for: nextLogBytes) { yieldToOthers() }
@@ -176,18 +181,18 @@ extension ByteStore {
     writer.withLock { capacity(for: [], previousLength: $0.log?.header.capacity ?? 0) }
   }
 
-  /// Grows the reserve for a log of this size before the log exists, so that no commit has to wait for
-  /// it. Commits can run between the steps.
+  /// Grows the reserve for a log of this size before the log exists, so that no commit has to wait for the
+  /// growth. Commits can run between the steps.
   func growReserveAhead(for capacity: UInt64) {
     while growReserveByStep(for: capacity) { yieldToOthers() }
   }
 
-  /// Returns false when nothing is left to do: the file is large enough, or the disk is full. In the
-  /// latter case, the commit that needs the log reports it.
+  /// Grows the reserve by one step. Returns false when there is nothing left to do, because the file is large
+  /// enough or the disk is full. If the disk is full, the commit that needs the log reports the error.
   private func growReserveByStep(for capacity: UInt64) -> Bool {
     writer.withLock { writer in
-      // A close sets its flag before it takes the writer's lock, and the next opener owns the directory
-      // afterwards.
+      // A close sets its flag before it takes the writer's lock. After the close, the directory belongs to
+      // the next opener, so the reserve must not change any more.
       guard !isClosing, !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
       let wanted = bytesWantedAhead(writer, for: capacity)
       let step = min(wanted, writer.reserve.bytes + SpaceReserve.stepBytes)
@@ -220,8 +225,8 @@ extension ByteStore {
     return writer.reserve.bytes >= wanted
   }
 
-  /// Recreates the reserve if it is more than twice as large as needed. Commits wait meanwhile, so that
-  /// none finds the reserve missing.
+  /// Deletes the reserve and creates it at the wanted size if it is more than twice as large as needed.
+  /// Commits wait in the meantime, so that no commit finds the reserve missing.
   func shrinkReserve() {
     let capacity = nextLogBytes
     writer.withLock { writer in
@@ -233,24 +238,24 @@ extension ByteStore {
 
   // MARK: When to flush
 
-  /// The size of all live data, as far as it is counted.
+  /// The size of the memtable plus the live bytes of all segments.
   var liveBytes: UInt64 {
     table.withTable { table in
       table.segments.reduce(UInt64(table.memtable.bytes)) { $0 + ($1?.liveBytes ?? 0) }
     }
   }
 
-  /// Called on ENOSPC. Flushes now if compacting the log frees more than the checkpoint costs; otherwise
-  /// waits for deletes.
+  /// Called on ENOSPC. Makes a flush due at once if the WAL is large compared with the space that the flush
+  /// needs. Otherwise, a flush becomes due only when enough data has been removed.
   private func noteDiskFull(_ writer: inout Writer) {
-    // The first attempt writes a full checkpoint.
+    // The first attempt of a flush writes a full checkpoint, so the size of the last checkpoint counts too.
     let cost = max(flushBytes(writer, after: 0), writer.manifest.checkpoint?.bytes ?? 0)
     let isWorthIt = 8 * writer.logBytes >= cost
     if isWorthIt { writer.liveBytesWhenFull = .max }
     if writer.liveBytesWhenFull == nil { writer.liveBytesWhenFull = liveBytes }
   }
 
-  /// Whether enough was removed since the disk was full for a flush to free space.
+  /// Whether enough data has been removed since the disk became full that a flush would free space.
   func flushWouldFreeSpace(_ writer: Writer) -> Bool {
     guard let before = writer.liveBytesWhenFull else { return false }
     let now = liveBytes
@@ -284,7 +289,7 @@ extension KeyDirectory {
 }
 
 extension ByteStoreError {
-  /// Whether the error is a full disk, with no operation whose outcome is unknown.
+  /// Whether the error reports a full disk and no operation has an unknown outcome.
   var isRecoverableOutOfSpace: Bool {
     if case .system(let cause) = self { cause.isOutOfSpace && !cause.isSync } else { false }
   }

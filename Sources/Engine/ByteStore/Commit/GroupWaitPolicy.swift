@@ -1,12 +1,12 @@
 // Decides how long a leader waits for its group to fill.
 //
-// Threads that were acknowledged in one group return with their next commits at about the same time. A
-// leader that started at once with the first commit would make the others wait for two syncs instead of
-// one. So the first thread sleeps briefly, and the last one to arrive leads.
+// Threads that were acknowledged in one group return with their next commits at about the same time. If a
+// leader started at once with the first of these commits, the other commits would have to wait for two syncs
+// instead of one. Therefore the first thread sleeps briefly, and the last thread to arrive leads the group.
 
-/// Whether to wait for more commits, and for how long. The expected size of the next group is the number
-/// of commits that were in progress when the last group ended. The wait takes at most half the duration
-/// of a sync. After waits in vain, fewer and fewer leaders wait.
+/// Decides whether a leader waits for more commits, and for how long. The expected size of the next group is
+/// the number of commits that were in progress when the last group ended. A wait takes at most half the
+/// duration of a sync. If waits turn out to be useless, fewer and fewer leaders wait.
 struct GroupWaitPolicy {
   private static let nanosecondsMax: UInt64 = 1_000_000
   private static let skipsMax = 64
@@ -17,7 +17,7 @@ struct GroupWaitPolicy {
   private var skipsAfterFailure = 0
   private var skipsLeft = 0
 
-  /// The time to wait in nanoseconds; 0 if no wait is worthwhile.
+  /// Returns the time to wait in nanoseconds; 0 if no wait is worthwhile.
   mutating func waitNanoseconds(with queued: Int) -> UInt64 {
     guard queued < expected else { return 0 }
     guard skipsLeft == 0 else {

@@ -4,10 +4,10 @@
 //
 //   rate := 400 MB/s / 6^(debt - 2)      debt := bytes of log / bytes that start a flush
 //
-// Writers thereby slow down to the speed of the flush, with a debt between two and six, and no writer is
-// stopped completely. Each commit waits as long as all waiting commits together would take at that rate,
-// up to a limit. The limit is low for small commits, so that they do not wait as long as a large commit
-// beside them.
+// At a debt between two and six, the rate of the writers thus falls to the speed of the flush. No writer is
+// stopped completely. Each commit waits for the time in which all waiting commits together would be accepted
+// at that rate, up to a limit. The limit is low for small commits, so that they do not wait as long as a
+// large commit that arrives at the same time.
 
 import Libc
 
@@ -17,18 +17,19 @@ enum WriteThrottle {
   private static let initialBytesPerSecond = 400e6
   /// The factor by which the rate falls for each further unit of debt.
   private static let decayFactor = 6.0
-  /// Above this debt, limiting the log has priority over short waits: the limits rise as fast as the
-  /// rate falls. The limit of small commits stops rising at `smallCommitGrowthMax` until the highest debt.
+  /// Above this debt, limiting the log has priority over short waits: the limits grow as fast as the rate
+  /// falls. The limit for small commits stops growing at the factor `smallCommitGrowthMax`, and grows again
+  /// only above `debtHighest`.
   private static let debtHigh = 4.0
   private static let smallCommitGrowthMax = 3.75
   private static let debtHighest = 6.0
 
-  /// The size up to which commits are small. A small commit waits at most 50 ms in addition to the
-  /// longest sync of the device, and at most 100 ms at the highest debt.
+  /// The size up to which a commit is small. A small commit waits at most 50 ms in addition to the longest
+  /// sync of the device, and at most 100 ms at the highest debt.
   private static let smallCommitBytesMax = 64 << 10
   private static let smallCommitSecondsMax = 0.016
-  /// From twice that size on, the limit is the time that all waiting bytes take at this rate, which
-  /// almost every device exceeds.
+  /// The rate that limits the wait of a commit of at least twice `smallCommitBytesMax`. The limit is the time
+  /// that all waiting bytes take at this rate. Almost every device is faster.
   private static let bytesPerSecondMin = 2e6
   private static let secondsMax = 10.0
 
@@ -39,7 +40,7 @@ enum WriteThrottle {
     debt(logBytes, flushBytes) > unthrottledDebtMax
   }
 
-  /// The wait in seconds. `allBytes` is the size of all commits that are waiting, including this one.
+  /// Returns the wait in seconds. `allBytes` is the size of all commits that are waiting, including this one.
   static func delay(
     forBytes bytes: Int, ofAll allBytes: Int, logBytes: UInt64, flushBytes: UInt64
   ) -> Double {

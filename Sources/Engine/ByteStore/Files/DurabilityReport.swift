@@ -16,7 +16,8 @@ package struct DurabilityReport: Hashable, Sendable {
   package enum Sync: String, Sendable {
     case fdatasync
     case fullFlush = "F_FULLFSYNC"
-    /// Darwin's `fsync`, used if there is no full flush. It leaves bytes in the device's cache.
+    /// Darwin's `fsync`, used if the file system does not support a full flush. It leaves bytes in the
+    /// device's cache.
     case fsync
   }
 
@@ -63,7 +64,7 @@ extension DurabilityReport: CustomStringConvertible {
 // MARK: Linux
 
 extension DurabilityReport {
-  /// Maps the type number that `fstatfs` returns.
+  /// Maps the file system type number that `fstatfs` returns to a report.
   package static func linux(type: UInt32) -> DurabilityReport {
     let known = linuxTypes[type]
     let name = known?.name ?? "file system 0x" + String(type, radix: 16)
@@ -78,9 +79,9 @@ extension DurabilityReport {
     0x2405_1905: ("ubifs", .device), 0x0000_72B6: ("jffs2", .device), 0x0000_4D44: ("vfat", .device),
     0x2011_BAB0: ("exfat", .device), 0x7366_746E: ("ntfs3", .device),
     0x0102_1994: ("tmpfs", .memory), 0x8584_58F6: ("ramfs", .memory), 0x9584_58F6: ("hugetlbfs", .memory),
-    // The underlying file system can be any of the others, and an overlay may be mounted without syncs.
+    // The underlying file system can be any of the others, and an overlay may be mounted with syncs disabled.
     0x6573_5546: ("fuse", .unknown), 0x794C_7630: ("overlay", .unknown), 0xF15F: ("ecryptfs", .unknown),
-    // Shared folders of the host of this virtual machine.
+    // Folders that the host shares with this virtual machine.
     0x0102_1997: ("9p", .unknown), 0x786F_4256: ("vboxsf", .unknown),
     0x0000_6969: ("nfs", .network), 0x0000_517B: ("smb", .network), 0xFE53_4D42: ("smb2", .network),
     0xFF53_4D42: ("cifs", .network), 0x5346_414F: ("afs", .network), 0x6B41_4653: ("kafs", .network),
@@ -92,7 +93,8 @@ extension DurabilityReport {
 // MARK: Darwin
 
 extension DurabilityReport {
-  /// Maps the result of `fstatfs` and whether a full flush of the directory succeeded.
+  /// Maps the result of `fstatfs` to a report. `hasFullFlush` is true if a full flush of the directory
+  /// succeeded.
   package static func darwin(typeName: String, isLocal: Bool, hasFullFlush: Bool) -> DurabilityReport {
     DurabilityReport(
       fileSystem: typeName, medium: darwinMedium(typeName, isLocal),

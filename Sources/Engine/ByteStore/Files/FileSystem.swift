@@ -12,7 +12,7 @@ package protocol FileSystem: Sendable {
   func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory
 }
 
-/// A directory of files. Names are plain: they contain no slash and no text of a user.
+/// A directory of files. Names are plain: they contain no slash and no user-supplied text.
 package protocol OpenDirectory: Sendable {
   var path: String { get }
   /// The names of all entries, in no particular order, without `.` and `..`.
@@ -27,13 +27,14 @@ package protocol OpenDirectory: Sendable {
   /// Renames an entry atomically, replacing any file of the new name.
   func rename(_ name: String, to newName: String) throws(SystemFailure)
   func remove(_ name: String) throws(SystemFailure)
-  /// Returns once the names are on stable storage.
+  /// Returns once the names of the directory's entries are on stable storage.
   func sync() throws(SystemFailure)
   /// How durable a sync of this directory and its files is.
   func durability() throws(SystemFailure) -> DurabilityReport
-  /// Takes the lock of this directory, or returns its holder. A reader writes nothing: if the lock file does
-  /// not exist, it locks the directory alone, which also excludes all other openers. Every opener locks the
-  /// directory first. Without a name, only the directory is locked.
+  /// Takes the lock of this directory, or returns the current holder of the lock. Every opener locks the
+  /// directory itself first, and then the lock file `name`. Without a name, only the directory is locked. A
+  /// reader writes nothing: if the lock file does not exist, the reader locks only the directory, which also
+  /// excludes all other openers.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 
@@ -57,7 +58,7 @@ package protocol OpenFile: Sendable {
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int
   /// Writes a prefix of `bytes` and returns its size.
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int
-  /// Returns once everything written so far, and the size, are on stable storage.
+  /// Returns once everything written so far and the file's size are on stable storage.
   func sync() throws(SystemFailure)
   /// Starts writeback of `range`, so that the next sync has less to do. Gives no guarantee; errors
   /// surface in that sync.

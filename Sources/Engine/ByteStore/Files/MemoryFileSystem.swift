@@ -2,7 +2,7 @@
 
 import Libc
 
-/// A separate, initially empty file system. Its content is freed with its last reference.
+/// A separate, initially empty file system. Its content is freed when the last reference to it is released.
 package final class MemoryFileSystem: FileSystem {
   private let directories = Locked(["/": MemoryDirectory("/"), ".": MemoryDirectory(".")])
 

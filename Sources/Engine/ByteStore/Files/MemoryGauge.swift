@@ -50,8 +50,8 @@ package struct SystemMemoryGauge: MemoryGauge {
     return min(Double(available) / Double(total), 1)
   }
 
-  /// The available fraction of a control group; nil if it has no limit. Inactive file pages count as
-  /// free.
+  /// The available fraction of a control group's memory; nil if the group has no limit. Inactive file pages
+  /// count as free.
   static func controlGroupFraction(limit: String, used: String, statistics: String) -> Double? {
     guard let limit = number(after: "", in: limit), limit > 0, let used = number(after: "", in: used) else {
       return nil

@@ -22,13 +22,15 @@ package struct PosixFileSystem: FileSystem {
       }
       // Sets the full mode again, because the umask may have removed bits.
       if isNew { _ = unsafe chmod(prefix, 0o700) }
-      // An existing directory may have been created by a process that died before its sync.
+      // An existing directory may have been created by a process that died before it synced the parent
+      // directory.
       do throws(SystemFailure) {
         try openDirectory(parent).sync()
       } catch {
         // A system directory that we may traverse but not read. It is not new.
         guard !isNew, error.code == EACCES else {
-          // Removed, so that the next open creates it again instead of taking it for durable.
+          // The new directory is removed, so that the next open creates it again and does not assume that it
+          // is durable.
           if isNew { _ = unsafe rmdir(prefix) }
           throw error
         }
@@ -44,7 +46,7 @@ package struct PosixFileSystem: FileSystem {
   }
 }
 
-/// Throws for a NUL, because the system would take the text before it for the whole path.
+/// Throws if the path contains a NUL, because the system would use the text before the NUL as the whole path.
 private func refuseNul(in path: String, _ operation: String) throws(SystemFailure) {
   guard path.utf8.contains(0) else { return }
   throw SystemFailure(operation: operation, path: StorePath.shown(path), code: EINVAL)
@@ -60,7 +62,8 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func names() throws(SystemFailure) -> [String] {
-    // `fdopendir` takes ownership of the descriptor and moves its position, so it gets a separate one.
+    // `fdopendir` takes ownership of its descriptor and moves the descriptor's position, so it gets a
+    // separate descriptor.
     let copy = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { throw failure("open", nil) }
     guard let stream = unsafe fdopendir(copy) else {
@@ -98,8 +101,8 @@ private final class PosixDirectory: OpenDirectory {
       descriptor.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", name).withObstacle(obstacle(name)) }
     let owner = Descriptor(file)
-    // The umask may have removed permissions that the next open needs. File systems without modes report
-    // their own.
+    // The umask may have removed permissions that the next open needs. A file system without modes reports a
+    // mode of its own.
     var status = stat()
     guard unsafe fstat(file, &status) == 0 else { throw failure("fstat", name) }
     if status.st_mode & 0o777 != 0o600, fchmod(file, 0o600) != 0, status.st_mode & 0o600 != 0o600 {
@@ -111,7 +114,8 @@ private final class PosixDirectory: OpenDirectory {
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
     try refuseNul(in: name, "open")
     let mode = access == .read ? O_RDONLY : O_RDWR
-    // `O_NONBLOCK`, because opening a pipe would otherwise wait for its other end.
+    // `O_NONBLOCK` is set because opening a pipe would otherwise wait until another process opens the other
+    // end.
     let file = unsafe openat(descriptor.number, name, mode | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw failure("open", name).withObstacle(obstacle(name)) }
     return PosixFile(path: "\(path)/\(name)", descriptor: try plainFile(file, name))
@@ -165,7 +169,7 @@ private final class PosixDirectory: OpenDirectory {
     let name = unsafe withUnsafePointer(to: &status.f_fstypename) { tuple in
       unsafe tuple.withMemoryRebound(to: CChar.self, capacity: 16) { unsafe String(cString: $0) }
     }
-    // A directory accepts the same calls as its files.
+    // A directory supports the same sync calls as the files in it.
     let hasFullFlush = fcntl(descriptor.number, F_FULLFSYNC) == 0
     return .darwin(
       typeName: name, isLocal: status.f_flags & UInt32(MNT_LOCAL) != 0, hasFullFlush: hasFullFlush)
@@ -178,8 +182,9 @@ private final class PosixDirectory: OpenDirectory {
     #endif
   }
 
-  /// Locks the directory first and then the file. A reader that may not write finds no lock file before
-  /// the first writer. The lock of the directory lets it exclude later writers all the same.
+  /// Locks the directory first and then the lock file. Before the first writer has run, there is no lock
+  /// file, and a reader may not create one. The lock of the directory alone still lets such a reader exclude
+  /// later writers.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("open", nil) }
@@ -205,7 +210,7 @@ private final class PosixDirectory: OpenDirectory {
     }
   }
 
-  /// Nil if the file does not exist and may not be created.
+  /// Opens the lock file. Returns nil if the file does not exist and may not be created.
   private func openLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> Descriptor? {
     try refuseNul(in: name, "open")
     let flags = access == .read ? O_RDONLY : O_RDWR | O_CREAT
@@ -233,7 +238,7 @@ private final class PosixDirectory: OpenDirectory {
 }
 
 extension EntryKind {
-  /// Nil for an unknown kind.
+  /// Returns nil for an unknown kind.
   fileprivate init?(mode: mode_t) {
     switch mode & S_IFMT {
     case S_IFREG: self = .file
@@ -291,7 +296,7 @@ private final class PosixFile: OpenFile {
   }
 
   func startReading(_ range: Range<UInt64>) {
-    // A length of 0 would mean everything from the offset on.
+    // A length of 0 would mean everything from the offset to the end of the file.
     guard !range.isEmpty else { return }
     #if canImport(Darwin)
     var wanted = radvisory(ra_offset: off_t(range.lowerBound), ra_count: Int32(clamping: range.count))
@@ -340,8 +345,9 @@ private struct PosixLockPair: DirectoryLock {
   }
 }
 
-/// Uses flock, because a record lock is lost when any descriptor of its file is closed. A process-wide
-/// list of held locks covers file systems on which flock does not exclude the same process.
+/// A lock based on flock, because a record lock is lost when any descriptor of its file is closed. On some
+/// file systems, flock does not exclude other openers in the same process. A process-wide list of held locks
+/// covers this case.
 private final class PosixLock: DirectoryLock {
   private struct Identity: Hashable {
     var device: UInt64
@@ -350,7 +356,7 @@ private final class PosixLock: DirectoryLock {
 
   enum Attempt {
     case acquired(PosixLock)
-    /// The holder's process id, if the list contains it.
+    /// The lock is held. The process id of the holder is given if the list of held locks contains it.
     case held(by: Int32?)
   }
 
@@ -358,7 +364,8 @@ private final class PosixLock: DirectoryLock {
   private static let recordBytes = 4096
 
   private struct Holder: Equatable {
-    /// A forked child has a copy of its parent's list but holds none of these locks.
+    /// The process that took the lock. A forked child has a copy of its parent's list but holds none of the
+    /// locks in it.
     var processID: Int32
     var isReleasing = false
   }
@@ -384,8 +391,8 @@ private final class PosixLock: DirectoryLock {
     }
     let identity = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     let me = getpid()
-    // A new file may get the inode number of a removed file whose lock is just being released. The call
-    // waits for that.
+    // If a removed file's lock is just being released, a new file may already have the same inode number. The
+    // call waits until the release is complete.
     let releasingHolder = Holder(processID: me, isReleasing: true)
     let isNew = held.withLock(when: { $0[identity] != releasingHolder }) { held in
       guard held[identity]?.processID != me else { return false }
@@ -410,8 +417,8 @@ private final class PosixLock: DirectoryLock {
       return
     }
     Self.held.withLock { $0[identity] = Holder(processID: processID, isReleasing: true) }
-    // Not while holding the list's lock, because a child that is forked meanwhile could never acquire
-    // it.
+    // The descriptor is closed without holding the list's lock. A child process that is forked while that
+    // lock is held could never acquire it.
     descriptor.close(unlocking: true)
     Self.held.withLock { $0[identity] = nil }
     Self.held.wakeAll()
@@ -426,14 +433,14 @@ private final class PosixLock: DirectoryLock {
   }
 
   static func recordHolder(in file: Descriptor) {
-    // Informs openers that find the store locked. The lock holds without it, so errors are ignored.
-    // Overwriting a whole block needs no read from the disk, unlike writing a few bytes or truncating
-    // the file.
+    // The process id is for openers that find the store locked. The lock does not depend on it, so errors are
+    // ignored. Overwriting a whole block needs no read from the disk, unlike writing a few bytes or
+    // truncating the file.
     var text = Array("\(getpid())\n".utf8)
     text += [UInt8](repeating: UInt8(ascii: " "), count: Self.recordBytes - 1 - text.count)
     text.append(UInt8(ascii: "\n"))
     let taken = unsafe pwrite(file.number, text, text.count, 0)
-    // No process id is better than the previous holder's.
+    // A file without a process id is better than a file with the process id of the previous holder.
     if taken != text.count { _ = ftruncate(file.number, 0) }
   }
 }
@@ -447,8 +454,9 @@ private final class Descriptor: Sendable {
 
   deinit { close() }
 
-  /// Returns true for the call that actually closed it. Unlocking is explicit, because a forked child
-  /// that has not called exec yet holds a copy of the descriptor, and with it the lock.
+  /// Closes the descriptor; returns true only for the call that actually closed it. `unlocking` releases the
+  /// lock explicitly, because a forked child that has not called exec yet holds a copy of the descriptor, and
+  /// thus the lock.
   @discardableResult
   func close(unlocking: Bool = false) -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }

@@ -1,7 +1,8 @@
 // A directory that is read but never written. The writes of an open are kept in memory.
 //
-// An open rewrites the bytes of the last group, deletes leftovers and creates a missing manifest. Here
-// only this store sees these changes, and they are discarded with it.
+// An open rewrites the bytes of the last group, deletes leftovers and creates a missing manifest. With this
+// file system, only the store that made these changes sees them, and they are discarded together with the
+// store.
 
 import Libc
 import Synchronization
@@ -61,7 +62,8 @@ private final class ReadOnlyDirectory: OpenDirectory {
     if case .some(nil) = known { throw failure("open", name, ENOENT) }
     let content = (known ?? nil) ?? ReadOnlyContent(name: name)
     let file = try content.name.map { name throws(SystemFailure) in try base.openFile(name, .read) }
-    // Another thread may have opened the file meanwhile. All openers share the same writes.
+    // Another thread may have opened the file meanwhile. All openers of a file must share the same written
+    // pages.
     let shared = changes.withLock { changes in
       if case .some(.some(let other)) = changes[name] { return other }
       changes[name] = .some(content)
@@ -101,7 +103,7 @@ private final class ReadOnlyContent: Sendable {
   static let pageBytes = 4096
 
   struct State {
-    /// Nil while it equals the size on disk.
+    /// The size of the file; nil while it equals the size on disk.
     var size: UInt64?
     var pages: [UInt64: [UInt8]] = [:]
   }
@@ -134,7 +136,8 @@ private final class ReadOnlyFile: OpenFile {
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
     let left = try size().subtractingReportingOverflow(offset)
     guard !left.overflow, left.partialValue > 0 else { return 0 }
-    // A short transfer that ends where the source changes between memory and disk.
+    // A short transfer: it ends at the point where the bytes stop coming from memory and start coming from
+    // disk, or the reverse.
     let (page, place) = Self.page(at: offset)
     let inPage = min(UInt64(ReadOnlyContent.pageBytes - place), left.partialValue, UInt64(buffer.byteCount))
     if let written = content.state.withLock({ $0.pages[page] }) {

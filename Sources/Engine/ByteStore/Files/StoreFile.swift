@@ -14,7 +14,7 @@ package enum StoreFile {
   package static let lock = "LOCK"
   /// A recycled log file: full size, no header.
   package static let recycledLog = "SPARE"
-  /// Space that is freed when the disk is full.
+  /// A file that reserves space. It is deleted when the disk is full.
   package static let reserve = "RESERVE"
   /// The prefix of a file that salvage put into quarantine, followed by a number and the original name.
   private static let quarantinePrefix = "set-aside-"
@@ -63,7 +63,7 @@ package enum StoreFile {
     "\(quarantinePrefix)\(digits(number, quarantineDigitsMin))-\(name)"
   }
 
-  /// The number of the salvage and the file's original name; nil for a name without that prefix.
+  /// The number of the salvage and the file's original name; nil for a name without the quarantine prefix.
   package static func quarantineParts(of name: String) -> (number: UInt64, original: String)? {
     guard name.hasPrefix(quarantinePrefix) else { return nil }
     let rest = name.dropFirst(quarantinePrefix.count)

@@ -11,7 +11,7 @@ extension OpenFile {
     while done < bytes.byteCount {
       do throws(SystemFailure) {
         let taken = try write(bytes.extracting(droppingFirst: done), at: offset + UInt64(done))
-        // A device that takes nothing and reports no error would cause an endless loop.
+        // A device that accepts no bytes and reports no error would cause an endless loop.
         guard taken > 0 else { throw SystemFailure(operation: "pwrite", path: path, code: EIO) }
         done += platform.keeps(.finishShortWrites) ? taken : bytes.byteCount
       } catch {
@@ -20,8 +20,8 @@ extension OpenFile {
     }
   }
 
-  /// Syncs once and never retries. After a failure the system may drop the pages that it could not
-  /// write, and the next sync would succeed without them (docs/reliability.md, F4).
+  /// Syncs once and never retries. After a failed sync, the system may drop the pages that it could not
+  /// write. The next sync would then succeed without those pages (docs/reliability.md, F4).
   package func syncOnce(_ platform: Platform) throws(SystemFailure) {
     do throws(SystemFailure) {
       try sync()
@@ -46,8 +46,8 @@ extension OpenFile {
     return bytes
   }
 
-  /// Fills `target` from `offset` on and returns the byte count, which is smaller only at the end of the
-  /// file.
+  /// Fills `target` with the bytes from `offset` on and returns their count. The count is smaller than the
+  /// size of `target` only if the file ends earlier.
   func readWhole(at offset: UInt64, into target: inout MutableRawSpan) throws(SystemFailure) -> Int {
     let count = target.byteCount
     var done = 0

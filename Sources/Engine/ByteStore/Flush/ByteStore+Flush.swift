@@ -1,40 +1,41 @@
 // A flush: moves commits from the WAL to segments, reclaims dead space, and shortens the next open.
 //
-//   1. load       load every page of the key directory that is only in the last checkpoint; rebuild lost
-//                 pages from the segments (SharedKeyDirectory+Rebuild.swift)
-//   2. freeze     rotate the WAL and copy the key directory at the last commit of the old log
-//   3. write      write the memtable and the live entries of the compaction inputs to segments, then
-//                 write a checkpoint (FlushJob)
-//   4. directory  sync it, which makes the file names durable
-//   5. manifest   list the new files, and omit the compaction inputs and the logs before the new one
-//                 (C5)
-//   6. move       change the locations in the live key directory, except for keys that were changed
-//                 meanwhile
-//   7. delete     delete the files that no durable manifest names; one log becomes the recycled log file
+//   1. Load: load every key directory page that exists only in the last checkpoint. Rebuild lost pages from
+//      the segments (SharedKeyDirectory+Rebuild.swift).
+//   2. Freeze: rotate the WAL, and copy the key directory as of the last commit in the old log.
+//   3. Write: write the memtable and the live entries of the compaction inputs to segments, then write a
+//      checkpoint (FlushJob).
+//   4. Directory: sync the directory, which makes the file names durable.
+//   5. Manifest: write a manifest that lists the new files, and omits the compaction inputs and the logs
+//      before the new log (C5).
+//   6. Move: change the locations in the live key directory, except for keys that were changed since step 2.
+//   7. Delete: delete the files that no durable manifest names. One of the logs becomes the recycled log
+//      file.
 //
-// Commits and reads continue meanwhile. Step 2 takes a turn like a commit. Its log file is prepared
-// before, and it avoids a second rotation directly after another one. Step 5 holds the writer's lock for
-// two syncs. Step 6 takes the key directory's lock for short batches. A crash before step 5 leaves new
-// files, a crash after it leaves old files. The next open removes both.
+// Commits and reads continue during a flush. Step 2 waits for its turn as a commit does. The log file for the
+// rotation is prepared before step 2, and step 2 does not directly follow another rotation. Step 5 holds the
+// writer's lock for two syncs. Step 6 takes the key directory's lock for one short batch at a time. A crash
+// before step 5 leaves unused new files, and a crash after step 5 leaves unused old files. In both cases, the
+// next open removes the files.
 
 import Libc
 import Synchronization
 
 extension ByteStore {
   package enum FlushScope: Sendable {
-    /// The compaction that the garbage ratios call for.
+    /// Compacts only the segments whose garbage ratio requires it.
     case asNeeded
-    /// Additionally every segment with dead bytes.
+    /// Compacts every segment that has dead bytes.
     case everything
   }
 
-  /// Moves all commits so far from the WAL to segments, and returns when that is done. A failure loses
-  /// nothing: a later flush does the remaining work.
+  /// Moves all existing commits from the WAL to segments, and returns when they have been moved. A failure
+  /// loses nothing: a later flush does the remaining work.
   package func flush(_ scope: FlushScope = .asNeeded) throws(ByteStoreError) {
     try flush(scope, isOfClose: false)
   }
 
-  /// Runs a flush. With `isOfClose`, it runs although the store refuses new writes.
+  /// Runs a flush. If `isOfClose` is true, the flush runs even though the store refuses new writes.
   func flush(_ scope: FlushScope, isOfClose: Bool) throws(ByteStoreError) {
     guard !isForked else { throw .forked(directory: path) }
     try state.withLock(when: { !$0.isFlushing || $0.end != nil }) { state throws(ByteStoreError) in
@@ -64,11 +65,11 @@ extension ByteStore {
     try result.get()
   }
 
-  /// Waits for a recycled log file that is being prepared, so that a compaction is not followed by an
-  /// outdated one. The flush already has its turn, so other callers wait for it and schedule no further
-  /// flush.
+  /// Waits until a recycled log file that is being prepared is complete. Otherwise a file of an outdated size
+  /// could appear after the compaction. This flush is already marked as running, so other callers of `flush`
+  /// wait for it and no further flush is scheduled.
   private func waitForRecycledLog() {
-    // A test that schedules all threads itself never waits for one.
+    // A test that schedules all threads itself must not wait for another thread here.
     guard !options.maintenance.isSimulated else { return }
     state.withLock(when: { !$0.isPreparingRecycledLog || $0.end != nil }) { _ in }
   }
@@ -86,26 +87,27 @@ extension ByteStore {
       wouldFreeSpace: flushWouldFreeSpace(writer))
   }
 
-  /// Whether enough log has accumulated for a flush.
+  /// Whether the store needs a flush, for example because enough log has accumulated.
   var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt($0) }) }
 
-  /// Does not wait for the writer's lock.
+  /// Whether `debt` or the state of the checkpoint makes a flush due. Does not wait for the writer's lock.
   func isFlushDue(for debt: FlushDebt) -> Bool {
     let due = logBytesDue.load(ordering: .relaxed)
     let isDue =
       debt.wouldFreeSpace || debt.logBytes >= due || debt.logs > Self.logsMax || needsCheckpoint
     guard isDue, let failed = state.withLock({ $0.failedFlush }) else { return isDue }
-    // Deletes since the failure may have freed the space that the flush needs.
+    // Removals since the failure may have freed the space that the flush needs.
     if debt.wouldFreeSpace, failed.error.isRecoverableOutOfSpace { return true }
-    // A failed flush is not retried with every commit. It is retried when as much log as before has been
-    // added, or after a while, because its cause may be gone.
+    // A failed flush is not retried with every commit. It is retried when the log has grown by another `due`
+    // bytes since the failure. It is also retried after some time, because the cause of the failure may be
+    // gone.
     return debt.logBytes >= failed.logBytes + due
       || platform.clock.monotonicNanoseconds() >= failed.retryNanoseconds
   }
 
-  /// Whether a new checkpoint is needed although no log requires it. The current one may have unreadable
-  /// pages, which a commit needed or which were rebuilt in memory. It may also lack later changes of the
-  /// upper layer.
+  /// Whether a new checkpoint is needed even though the amount of log does not require it. The current
+  /// checkpoint may have unreadable pages, which a commit needed or which were rebuilt in memory. It may also
+  /// lack later changes of the upper layer.
   private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasUpperLayerChanges } }
 
   private var hasUnreadablePages: Bool {
@@ -114,12 +116,12 @@ extension ByteStore {
 
   private static let logsMax = 16
 
-  /// While flushes fail, the log may grow to this multiple of the size that starts a flush. Each open
-  /// replays all of it, and all of it is in memory.
+  /// While flushes fail, the log may grow to this multiple of the size that starts a flush. Each open replays
+  /// the whole log, and the memtable keeps all of its commits in memory.
   private static let logGrowthFactorMax: UInt64 = 4
-  /// The minimum time between retries. A flush that failed after a long time is retried less often, so
-  /// that retries take a twentieth of the time. The wait has an upper limit, and it stays at the minimum
-  /// while writes are refused.
+  /// The minimum time between retries. If a failed flush took long, the next retry waits longer, so that
+  /// retries take about a twentieth of the time. The wait has an upper limit. While writes are refused, it
+  /// stays at the minimum.
   private static let nanosecondsBetweenRetries: UInt64 = 2_000_000_000
   private static let nanosecondsBetweenRetriesMax: UInt64 = 30_000_000_000
 
@@ -130,22 +132,23 @@ extension ByteStore {
     return isLong ? most : min(max(Self.nanosecondsBetweenRetries, often), most)
   }
 
-  /// Whether a flush failed with the log at its limit.
+  /// Whether a WAL of `logBytes` bytes has reached its limit.
   private func hasReachedLogLimit(_ logBytes: UInt64) -> Bool {
     logBytes >= Self.logGrowthFactorMax * logBytesDue.load(ordering: .relaxed)
   }
 
-  /// A failed flush that no successful one has followed.
+  /// A failed flush that has not been followed by a successful flush.
   struct FailedFlush {
     var error: ByteStoreError
     /// The size of the WAL at the time of the failure.
     var logBytes: UInt64
-    /// The time of the next retry, on the monotonic clock. A commit, even a refused one, triggers it.
+    /// The earliest time of the next retry, on the monotonic clock. The next commit triggers the retry, even
+    /// if that commit is refused.
     var retryNanoseconds: UInt64
   }
 
-  /// The error for a commit while flushes fail and the WAL has reached its limit; nil if the commit is
-  /// accepted. A successful flush lifts the limit, and refused commits trigger retries from time to
+  /// Returns the error that refuses a commit if flushes fail and the WAL has reached its limit; nil if the
+  /// commit is accepted. A successful flush lifts the limit, and refused commits trigger retries from time to
   /// time.
   func refusalAtLogLimit(by batch: Batch, _ state: borrowing State) -> ByteStoreError? {
     // An empty batch only makes earlier commits durable and adds nothing.
@@ -155,8 +158,8 @@ extension ByteStore {
     return refusal(because: failed.error, of: batch)
   }
 
-  /// Whether a commit should wait for a flush instead of being refused. On a full disk it may succeed
-  /// although flushes fail.
+  /// Whether a commit should wait for a flush instead of being refused. If the disk is full, the commit
+  /// waits, because it may succeed even though flushes fail.
   func shouldWaitForFlush(_ state: borrowing State) -> Bool {
     guard writeRefusal(state) == nil else { return false }
     guard let failed = state.failedFlush, hasReachedLogLimit(failed.logBytes) else { return true }
@@ -167,7 +170,7 @@ extension ByteStore {
     switch error {
     case .full: return error
     case .system(let cause) where !error.isDamageOrUnreadable:
-      // A full disk limits the WAL by itself (C11), and deletes free space.
+      // A full disk already limits the WAL (C11). Removals must be accepted, because they free space.
       if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && batch.isRemovalOnly {
         return nil
       }
@@ -178,8 +181,8 @@ extension ByteStore {
 
   // MARK: Steps
 
-  /// Runs a flush. If the disk is too full, first runs a minimal one with the space of the reserve
-  /// (C11).
+  /// Runs a flush. If the disk has too little space for it, first runs a minimal flush, which uses the space
+  /// of the reserve (C11).
   private func runFlushWithinSpace(_ scope: FlushScope) throws(ByteStoreError) {
     do throws(ByteStoreError) {
       return try runFlush(.scope(scope))
@@ -187,22 +190,23 @@ extension ByteStore {
       guard error.isRecoverableOutOfSpace else { throw error }
       if !needsReserve(for: scope) {
         if scope == .everything || state.withLock({ $0.hasUpperLayerChanges }) { throw error }
-        // Only pages of the upper layer are missing, and a later flush writes them.
+        // The only work left is to write pages of the upper layer, and a later flush writes them.
         return
       }
     }
     let isReserveWhole = try runFlushFromReserve(scope)
-    // The freed space may suffice for the upper layer's pages. If not, a later flush writes them.
+    // The space that the minimal flush freed may suffice for the upper layer's pages. If not, a later flush
+    // writes them.
     guard scope == .everything, isReserveWhole else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
-      // The requested part succeeded.
+      // The work that the caller requested has succeeded, so only errors with an unknown outcome are thrown.
       if error.isPoison { throw error }
       if case .system(let cause) = error, cause.isSync { throw error }
     }
   }
 
-  /// Whether a minimal flush would move commits out of the WAL or free space. If not, the existing
-  /// checkpoint is better, because it has the upper layer's pages.
+  /// Whether a minimal flush would move commits out of the WAL or free space. If it would do neither, the
+  /// existing checkpoint is better, because it has the upper layer's pages.
   private func needsReserve(for scope: FlushScope) -> Bool {
     let (published, total, dead) = table.withTable { table in
       let uses = table.segments.compactMap { $0 }
@@ -215,7 +219,7 @@ extension ByteStore {
     return scope == .everything && dead >= max(total / 20, 256 << 10)
   }
 
-  /// Returns whether the reserve has its full size again.
+  /// Runs a minimal flush with the space of the reserve. Returns whether the reserve has its full size again.
   private func runFlushFromReserve(_ scope: FlushScope) throws(ByteStoreError) -> Bool {
     writer.withLock { writer in
       deleteReserve(&writer)
@@ -228,7 +232,7 @@ extension ByteStore {
     }
     let isReserveWhole = writer.withLock { writer in
       writer.isFreeingSpace = false
-      // Not again before more was deleted.
+      // The flush is not tried again before more data has been removed.
       if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
       return restoreReserve(&writer)
     }
@@ -236,8 +240,9 @@ extension ByteStore {
     return isReserveWhole
   }
 
-  /// Rewrites every segment with dead bytes, as many at a time as the free space allows. The segments
-  /// with the least live data come first, because they free the space for the others.
+  /// Rewrites all segments that have dead bytes. The free space limits how many segments are rewritten at a
+  /// time. The segments with the least live data come first, because rewriting them frees space for the
+  /// others.
   private func compactWithinSpace() throws(ByteStoreError) {
     var budget = liveBytes
     while true {
@@ -245,7 +250,7 @@ extension ByteStore {
       guard left > 0 else { return }
       do throws(ByteStoreError) {
         try runFlush(.upTo(budget))
-        // The budget is too small for any of them.
+        // The budget is too small for any of the remaining segments.
         guard compactionInputs(of: table.frozen(), .upTo(.max)).count < left else { return }
         budget *= 2
       } catch {
@@ -258,12 +263,13 @@ extension ByteStore {
   /// The amount of work of a flush.
   private enum Extent {
     case scope(FlushScope)
-    /// The memtable, and removal of segments without live entries.
+    /// Writes the memtable and removes the segments that have no live entries.
     case minimalSpace
-    /// Segments with dead bytes, those with the least live data first, up to this many live bytes.
+    /// Compacts segments with dead bytes, up to this many live bytes in total. The segments with the least
+    /// live data come first.
     case upTo(UInt64)
 
-    /// Whether the checkpoint contains only the upper layer's pages that cannot be rebuilt.
+    /// Whether the checkpoint contains only those upper-layer pages that cannot be rebuilt.
     var hasOnlyEssentialPages: Bool { if case .scope = self { false } else { true } }
   }
 
@@ -303,7 +309,7 @@ extension ByteStore {
         try? directory.remove(StoreFile.checkpoint(checkpoint.number))
         throw .system(cause)
       case .unknown(let cause):
-        // Only the next open knows whether the manifest names the files.
+        // Only the next open can find out whether the manifest names the files.
         throw .outcomeUnknown(cause)
       }
     }
@@ -322,8 +328,8 @@ extension ByteStore {
     growReserveForNextLog()
   }
 
-  /// Called when there was room for everything. A compaction also frees the recycled log file and a
-  /// reserve that is too large.
+  /// Frees unneeded space after a flush that had enough room. After a full compaction, this includes the
+  /// recycled log file and a reserve that is too large.
   private func freeUnneededSpace(after scope: FlushScope) {
     writer.withLock { writer in
       writer.liveBytesWhenFull = nil
@@ -332,8 +338,8 @@ extension ByteStore {
     if scope == .everything { shrinkReserve() }
   }
 
-  /// The flush has changed the size of the checkpoint, for which space is reserved. This is part of the
-  /// flush, so a close waits for it.
+  /// Grows the reserve, because the flush has changed the size of the checkpoint that the reserve must have
+  /// room for. The growth is part of the flush, so a close waits for it.
   private func growReserveForNextLog() {
     guard case .inBackground = options.maintenance else { return }
     growReserveAhead(for: nextLogBytes)
@@ -341,25 +347,26 @@ extension ByteStore {
 
   package func pause(_ step: FlushStep) { options.betweenFlushSteps?(step) }
 
-  /// The state that a flush starts from.
+  /// The frozen key directory and log position from which a flush starts.
   private struct Start {
     var frozen: Frozen
     var position: LogHeader.LogEnd
     /// The first log whose commits are not in the frozen key directory.
     var firstLog: LogNumber
-    /// The number of changes of the upper layer that its pages contain at least.
+    /// The number of upper-layer changes that the frozen pages are certain to contain. The pages may contain
+    /// a few later changes.
     var upperLayerChanges: UInt64
   }
 
-  /// Returns nil if there is nothing to do.
+  /// Freezes the key directory and rotates the log. Returns nil if the flush has nothing to do.
   private func start(_ extent: Extent) throws(ByteStoreError) -> Start? {
     let groups = state.withLock { $0.groups }
-    // A test that schedules all threads itself never waits for one.
+    // A test that schedules all threads itself must not make the flush wait for further groups.
     let isSimulated = options.maintenance.isSimulated
     return try betweenCommits(when: { isSimulated ? !$0.isLeading : $0.mayFlushRotate(since: groups) }) {
       writer throws(WriteFailure) in
-      // Counted before the freeze. Changes in between are in the pages, and are written again by the
-      // next flush.
+      // The changes are counted before the freeze. A change between the count and the freeze is already in
+      // the frozen pages, and the next flush writes it again.
       let upperLayerChanges = state.withLock { $0.upperLayerChanges }
       let frozen = freeze()
       // A checkpoint with unreadable pages is replaced even without new commits.
@@ -370,7 +377,7 @@ extension ByteStore {
       guard hasNewCommits || hasLargeLog || !compactionInputs(of: frozen.table, extent).isEmpty else {
         return nil
       }
-      // An empty log serves as the new one.
+      // If the current log is empty, it serves as the new log.
       if let log = writer.log, !log.isEmpty || hasLargeLog { try rotate(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(
@@ -378,10 +385,10 @@ extension ByteStore {
     }
   }
 
-  /// Prepares a recycled log file, because commits wait during the rotation and should not also wait
-  /// until a log is filled with zeros.
+  /// Prepares a recycled log file before the rotation. Commits wait during the rotation and should not also
+  /// have to wait until a log is filled with zeros.
   private func makeRecycledLogReady(for extent: Extent) {
-    // A compaction is meant to free space.
+    // These flushes are meant to free space, so they prepare no recycled log file.
     switch extent {
     case .minimalSpace, .scope(.everything): return
     case .scope(.asNeeded), .upTo: break
@@ -493,8 +500,8 @@ extension ByteStore {
   ) throws(WriteFailure) -> Dropped {
     try writer.withLock { writer throws(WriteFailure) in
       if let end = state.withLock({ $0.end }) {
-        // Poisoned meanwhile, so nothing may be written. A close cannot be the reason, because it waits
-        // for flushes.
+        // The store was poisoned in the meantime, so nothing may be written. A close cannot be the reason,
+        // because a close waits for flushes.
         guard case .outcomeUnknown(let cause) = end else { preconditionFailure("a flush is under way") }
         throw .refused(cause)
       }
@@ -547,11 +554,12 @@ extension ByteStore {
       }
     }
     for segment in gone {
-      // The file is about to be deleted, and a snapshot or a running read may not have opened it yet.
+      // The file is opened before it is deleted, because a snapshot or a running read may not have opened it
+      // yet.
       if (try? segment.open()) != nil, snapshots.count > 0 { snapshots.noteDeleted(segment) }
       table.cache.removePages(ofFile: segment.number.value)
     }
-    // A file that cannot be deleted is deleted by the next open.
+    // If a file cannot be deleted now, the next open deletes it.
     for segment in dropped.segments { try? directory.remove(StoreFile.segment(segment.number)) }
     if let checkpoint = dropped.checkpoint {
       try? directory.remove(StoreFile.checkpoint(checkpoint.number))
@@ -563,8 +571,8 @@ extension ByteStore {
     }
   }
 
-  /// Recycles the largest log if no recycled log file exists and the size fits. Overwriting allocated
-  /// space is faster than allocating new space.
+  /// Recycles the largest log if no recycled log file exists and the log is large enough. Overwriting
+  /// allocated space is faster than allocating new space.
   private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
     guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
     let isWanted = writer.withLock { writer in

@@ -11,10 +11,10 @@ import Libc
 
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
-  /// Only on explicit calls, for tests that control the order of events.
+  /// Maintenance runs only on explicit calls, for tests that control the order of events.
   case manual
-  /// Background jobs are passed to the player instead of being run. A close waits for a pending
-  /// preparation of a log file.
+  /// Background jobs are passed to the simulator instead of being run. If the preparation of a log file is
+  /// pending, a close waits for it.
   case simulated(by: any BackgroundSimulator)
 
   package enum Job: String, CaseIterable, Sendable {
@@ -25,7 +25,8 @@ package enum Maintenance: Sendable {
 
   /// Points where no lock is held and other threads may run; a flush has its own points, `FlushStep`.
   package enum PausePoint: Sendable {
-    /// A commit is logged, but not visible to readers yet. All other writers to the log wait for it.
+    /// A commit is logged, but not visible to readers yet. All other threads that write to the log wait for
+    /// this commit.
     case commitLogged
     case recycledLogOrdered
     /// The recycled log file exists, but is not registered yet.
@@ -55,7 +56,7 @@ package enum Maintenance: Sendable {
       switch job {
       case .look:
         let delay = DispatchTimeInterval.milliseconds(milliseconds)
-        // A higher priority than flushes, because buffered commits wait for this sync.
+        // Maintenance has a higher priority than flushes, because buffered commits wait for its sync.
         DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: .now() + delay, execute: body)
       case .recycledLog: DispatchQueue.global(qos: .userInitiated).async(execute: body)
       case .flush: DispatchQueue.global(qos: .utility).async(execute: body)
@@ -64,10 +65,11 @@ package enum Maintenance: Sendable {
   }
 }
 
-/// Replaces the background in tests: decides when each job runs and what happens in between.
+/// Replaces background threads in tests. It decides when each job runs and what happens in between.
 package protocol BackgroundSimulator: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
-  /// Called on the thread that reached the point, which belongs to a job or to a caller.
+  /// Called when a thread reaches a pause point, on that thread. The thread is running either a job or a call
+  /// of the store's API.
   func pause(_ moment: Maintenance.PausePoint)
 }
 
@@ -83,8 +85,8 @@ extension ByteStore {
     options.maintenance.run(.look) { [weak self] in self?.runScheduledMaintenance() }
   }
 
-  /// Yields between the steps of a thread that takes a lock repeatedly. Otherwise it would take the lock
-  /// again before waiting threads are awake, and they would wait for all steps.
+  /// Pauses between the steps of a thread that takes a lock repeatedly. Without the pause, the thread would
+  /// take the lock again before the waiting threads are awake, and they would have to wait for all steps.
   func yieldToOthers() { if case .inBackground = options.maintenance { usleep(100) } }
 
   func runInBackground(_ job: Maintenance.Job, _ body: @escaping @Sendable () -> Void) {
@@ -110,7 +112,7 @@ extension ByteStore {
   func scheduleDueFlush() {
     guard options.maintenance.isAutomatic else { return }
     let isNew = state.withLock { state in
-      // Set only if the flush really gets scheduled, because the flush itself resets it.
+      // The flag is set only if the flush really gets scheduled, because only the flush resets it.
       guard !state.isFlushScheduled, !state.isFlushing, state.end == nil else { return false }
       state.isFlushScheduled = true
       return true
@@ -119,7 +121,7 @@ extension ByteStore {
     options.maintenance.run(.flush) { [self] in
       state.withLock { $0.isFlushScheduled = false }
       guard (try? flush(scopeDue)) != nil else { return }
-      // Writers are throttled, so none of them would trigger the next flush.
+      // While writers are throttled, no commit triggers the next flush, so it is scheduled here.
       if isThrottling { scheduleFlush() }
     }
   }
@@ -132,7 +134,7 @@ extension ByteStore {
   @discardableResult
   package func performMaintenance() -> Bool {
     guard !isForked else { return false }
-    // Leads like a commit while it uses the log, so it waits for its turn.
+    // Maintenance uses the log, so it must lead as a commit does. It waits until no other thread leads.
     let leads = state.withLock(when: { !$0.isLeading }) { state in
       guard state.end == nil else { return false }
       state.startLeading()
@@ -151,15 +153,15 @@ extension ByteStore {
     state.wakeAll()
     if let recycledLog { prepareRecycledLog(recycledLog) }
     if growsReserve { growReserve() }
-    // A failed flush leaves its error in the statistics and is retried.
+    // If the flush fails, the statistics show its error, and the flush is retried later.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
     return (try? result.get()) ?? false
   }
 
   // MARK: The next log
 
-  /// The capacity of the recycled log file to prepare; nil if none is needed or another thread prepares
-  /// one. Called by the leader, which calls `startRecycledLog` before it stops leading.
+  /// Returns the capacity of the recycled log file to prepare; nil if no file is needed or another thread is
+  /// preparing one. Called by the leader, which calls `startRecycledLog` before it stops leading.
   func orderRecycledLog(_ writer: inout Writer) -> UInt64? {
     guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
     switch writer.recycledLog {
@@ -171,14 +173,15 @@ extension ByteStore {
     return capacity(for: [], previousLength: log.header.capacity)
   }
 
-  /// From now on, a close waits. Returns nil if the store takes no more commits.
+  /// Marks the preparation of the recycled log file as running, so that a close waits for it. Returns nil if
+  /// no file is needed or the store accepts no more commits.
   func startRecycledLog(_ capacity: UInt64?, _ state: inout State) -> UInt64? {
     guard let capacity, state.end == nil else { return nil }
     state.isPreparingRecycledLog = true
     return capacity
   }
 
-  /// Writes the file without holding a lock.
+  /// Writes the recycled log file without holding a lock.
   func prepareRecycledLog(_ capacity: UInt64, from oldLog: String? = nil) {
     options.maintenance.pause(.recycledLogOrdered)
     let result = Result { () throws(SystemFailure) in
@@ -188,11 +191,11 @@ extension ByteStore {
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
     writer.withLock { writer in
       writer.recycledLog = (try? result.get()).map(RecycledLogState.ready) ?? .failed
-      // Reset before another thread can take the file, because that thread may order the next one, which
-      // a close must wait for.
+      // The flag is reset before another thread can take the file. That thread may order the next file and
+      // set the flag again, and a close must wait for that file.
       state.withLock { state in
-        // Without space there is no recycled log file. The commit that needs a new log reports the
-        // error.
+        // If the disk has no space, there is no recycled log file, and the error is ignored here. The commit
+        // that needs a new log reports the error.
         if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
         state.isPreparingRecycledLog = false
       }

@@ -1,7 +1,7 @@
 // Writes the files of a flush: segments for the memtable and compacted entries, and a checkpoint.
 //
-// It works on a frozen key directory in parallel to readers and writers, and changes nothing that they
-// use. Guarantee: in the files that it writes, every key has the value that it had in the frozen key
+// A flush job works on a frozen key directory in parallel with readers and writers, and changes nothing that
+// they use. It guarantees that every key has the same value in the written files as in the frozen key
 // directory.
 
 /// One flush, up to the point where a manifest can name its files.
@@ -17,7 +17,7 @@ package struct FlushJob: ~Copyable {
     var platform: Platform
     var storeID: RandomID
     var segmentBytesMax: Int
-    /// Returns a file number, each number once.
+    /// Returns a new file number. No number is returned twice.
     var nextNumber: () throws(ByteStoreError) -> FileNumber
     /// Called between two steps (see `ByteStore.Options`).
     var pause: (FlushStep) -> Void
@@ -71,8 +71,8 @@ package struct FlushJob: ~Copyable {
     }
   }
 
-  /// Copies the live entries of a segment to new segments. An unreadable segment is kept, with the
-  /// entries that could not be moved.
+  /// Copies the live entries of a segment to new segments. If the segment cannot be read completely, it is
+  /// kept for the entries that could not be copied.
   package mutating func rewrite(_ compactionInput: Segment) throws(ByteStoreError) {
     do throws(ByteStoreError) {
       try copyLiveEntries(of: compactionInput)
@@ -89,7 +89,7 @@ package struct FlushJob: ~Copyable {
     try endSegment()
   }
 
-  /// Writes the key directory after the moves, without segments that have no live entries.
+  /// Writes the key directory as it is after the moves. Segments without live entries are omitted.
   package mutating func writeCheckpoint(
     position: LogHeader.LogEnd, _ pages: (any CheckpointPages)?
   ) throws(ByteStoreError) -> Manifest.Checkpoint {
@@ -104,7 +104,7 @@ package struct FlushJob: ~Copyable {
           expected: "a table that finds every key of the last commits",
           found: "one that does not: its checkpoint was made up"))
     }
-    // No open would accept such a checkpoint.
+    // No open would accept a checkpoint with more overflow slots.
     guard table.slots.overflow.count <= SlotPages.overflowMax else {
       throw .full(
         directory: target.directory.path, what: "keys with one beginning of their hash",
@@ -178,9 +178,10 @@ package struct FlushJob: ~Copyable {
     return items
   }
 
-  /// Keeps the dictionary of the newest segment as long as it is good enough. Readers then use one
-  /// dictionary for many segments, and entries can be copied without recompression. Switches to a
-  /// dictionary from a sample if that compresses better by a twentieth.
+  /// Chooses a dictionary for the items. The dictionary of the newest segment is kept as long as it is good
+  /// enough. Readers then use one dictionary for many segments, and entries can be copied without
+  /// recompression. A new dictionary, built from a sample of the items, replaces it only if the new one
+  /// compresses better by a twentieth.
   private mutating func chooseDictionary(for items: [Item]) {
     let newest = table.segments.compactMap { $0?.segment }.max { $0.number < $1.number }
     let old = newest.flatMap { try? $0.open().dictionary }

@@ -1,20 +1,20 @@
 // The key directory: a hash table from keys to ordinals, and an array from ordinals to locations.
 //
-// A value type: a copy is a frozen state that shares its pages with the original until one of them
-// changes. It does no I/O. If a checkpoint page is missing or a key's bytes are in a segment, it reports
-// that, and SharedKeyDirectory reads them.
+// The key directory is a value type: a copy is a frozen state that shares its pages with the original until
+// one of them changes (copy-on-write). It does no I/O. If a checkpoint page is missing or a key's bytes are
+// in a segment, the key directory returns this fact, and SharedKeyDirectory reads the bytes.
 //
 // Invariants (`invariantBroken()` checks the first two):
 //   - Slots and used ordinals correspond one to one. An unused ordinal has no location.
-//   - A memtable body counts the locations that point into it. A segment counts the live entries and
-//     their bytes.
+//   - A memtable body counts the locations that point into it. A segment counts the live entries and their
+//     bytes.
 //   - `prepare` loads all pages that `apply` needs, because a commit that is in the log must not fail.
 
 package struct KeyDirectory: Sendable {
   let hash: KeyHash
   package private(set) var slots: SlotPages
   private(set) var locations: PagedWords
-  /// The number of ordinals that were ever assigned, used or free.
+  /// The number of ordinals that have ever been assigned. It includes those that are free now.
   package private(set) var ordinals: Int
   package private(set) var keys: Int
   package private(set) var memtable = Memtable()
@@ -37,8 +37,8 @@ package struct KeyDirectory: Sendable {
     package var liveBytes: UInt64 = 0
     package var liveEntries: UInt64 = 0
 
-    /// Whether the segment contains garbage, estimated from its counts. Live pages are never quite full,
-    /// hence the margin.
+    /// Whether the segment contains garbage, estimated from its counts. The estimate has a margin, because
+    /// live pages are never quite full.
     var hasDeadBytes: Bool {
       Double(liveBytes) < 0.95 * Double(segment.pages * SegmentFormat.pageBytes)
     }
@@ -56,7 +56,7 @@ package struct KeyDirectory: Sendable {
     lastStamp = 0
   }
 
-  /// Starts from a checkpoint, whose pages are loaded when they are needed.
+  /// Creates a key directory from a checkpoint. The pages of the checkpoint are loaded when they are needed.
   package init(_ source: CheckpointFile, segments: [SegmentUse?], overflow: [UInt64]) {
     let header = source.header
     hash = KeyHash(seed: header.hashSeed)
@@ -80,13 +80,13 @@ package struct KeyDirectory: Sendable {
     /// A page must be loaded first.
     case missing(PageAddress)
     case inMemtable(UInt32, CommitBody, offset: Int)
-    /// The fingerprint matches. The entry in the segment must be read to compare the key.
+    /// The fingerprint matches. The caller must read the entry in the segment to compare the key.
     case inSegment(UInt32, Segment, Location)
   }
 
   package func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
 
-  /// Looks up a key. `passing` lists ordinals in segments that turned out to belong to other keys.
+  /// Looks up a key. `passing` lists the ordinals whose segment entries turned out to belong to other keys.
   func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
     if let page = slots.missing(for: fingerprint) { return .missing(page) }
     var probe = slots.probe(for: fingerprint)
@@ -126,7 +126,8 @@ package struct KeyDirectory: Sendable {
 
   // MARK: Preparing a commit
 
-  /// The key of an operation: its fingerprint, and its ordinal if it existed before.
+  /// The key of an operation: its fingerprint, and its ordinal if the key existed before the operation's
+  /// group.
   package struct Target: Sendable {
     private static let none = UInt32.max
 
@@ -144,11 +145,13 @@ package struct KeyDirectory: Sendable {
     }
   }
 
-  /// Ensures that `apply` can add `newKeys` ordinals. Returns a page that must be loaded first, or nil.
+  /// Ensures that `apply` can add `newKeys` ordinals. Returns a page that must be loaded first; nil if all
+  /// needed pages are loaded.
   mutating func prepare(newKeys: Int) -> PageAddress? {
     // A page split may double the directory.
     if let page = slots.directory.firstMissing { return .directory(page) }
-    // This page is always needed, because ordinals on the free list may turn out to be in use.
+    // The page of the next new ordinal is always needed, because ordinals on the free list may turn out to be
+    // in use.
     if ordinals % PagedWords.wordsPerPage != 0, !locations.isLoaded(wordAt: ordinals) {
       return .locations(ordinals / PagedWords.wordsPerPage)
     }
@@ -156,7 +159,7 @@ package struct KeyDirectory: Sendable {
     return .free(freePagesLeft - 1)
   }
 
-  /// Installs a page that was missing. Returns false if no checkpoint can have written it.
+  /// Installs a page that was missing. Returns false if no checkpoint writer can have produced the page.
   package mutating func install(_ words: [UInt64], at address: PageAddress) -> Bool {
     switch address {
     case .directory(let page):
@@ -191,8 +194,8 @@ package struct KeyDirectory: Sendable {
     let numbers = words.prefix { $0 != 0 }.map { $0 - 1 }
     guard numbers.allSatisfy({ $0 < UInt64(ordinals) }) else { return false }
     let list = numbers.map { UInt32($0) }
-    // Reusing an ordinal whose location page is on disk would require a load. Such an ordinal is dropped from
-    // the list instead, which wastes eight bytes until the next full load.
+    // Reusing an ordinal whose location page is on disk would require loading that page. Such an ordinal is
+    // dropped from the list instead, which wastes eight bytes until the next full load.
     freePagesLeft -= 1
     free.append(contentsOf: list.filter { isFree($0) })
     return true
@@ -204,12 +207,12 @@ package struct KeyDirectory: Sendable {
 
   // MARK: Applying a commit
 
-  /// Applies a commit's operations in order. `targets` holds the state of their keys before the group.
-  /// `place` is called once per operation: with the ordinal of a put, with an arbitrary value for a
-  /// removal.
+  /// Applies a commit's operations in order. `targets` holds the fingerprints of their keys, and the ordinals
+  /// that the keys had before the group. `place` is called once per operation: for a put with the ordinal,
+  /// and for a removal with an arbitrary value.
   mutating func apply(_ commit: CommitBody, _ targets: [Target], place: (UInt32) -> Void = { _ in }) {
-    // The body starts with one reference, so that it is not freed when a later operation in it undoes an
-    // earlier one.
+    // The body starts with one reference. Otherwise it would be freed if a later operation of the commit
+    // undoes an earlier operation.
     let body = memtable.append(commit)
     var index = 0
     var puts = 0
@@ -247,14 +250,15 @@ package struct KeyDirectory: Sendable {
     freedByGroup = []
   }
 
-  /// The ordinal from `target`, unless an earlier operation of the group changed it. The key is then in
-  /// the memtable or does not exist.
+  /// Returns the key's current ordinal. This is the ordinal from `target`, unless an earlier operation of the
+  /// group added or removed the key. In that case, the key is in the memtable or does not exist.
   private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: Target) -> UInt32? {
     if let ordinal = target.ordinal, location(of: ordinal) != .none { return ordinal }
     let bytes = commit.bytes.rawSpan.extracting(key)
     var probe = slots.probe(for: target.fingerprint)
     while let ordinal = slots.nextOrdinal(&probe) {
-      // A key with equal fingerprint whose location page is not loaded cannot be in the memtable.
+      // If the location page of an ordinal with the same fingerprint is not loaded, that ordinal's key cannot
+      // be in the memtable.
       guard locations.isLoaded(wordAt: Int(ordinal)),
         case .memtable(let body, let offset) = location(of: ordinal).place,
         memtable[body].isKey(bytes, ofPutAt: offset)
@@ -280,7 +284,7 @@ package struct KeyDirectory: Sendable {
     return ordinal
   }
 
-  /// Returns nil if no ordinal is free. A crafted free list may contain duplicates.
+  /// Returns a free ordinal, or nil if no ordinal is free. A crafted free list may contain duplicates.
   private mutating func popFreeOrdinal() -> UInt32? {
     while let last = free.popLast() {
       if isFree(last) { return last }
@@ -295,15 +299,15 @@ package struct KeyDirectory: Sendable {
     keys -= 1
   }
 
-  /// Releases a location during `apply`. A put of the same commit holds no reference yet, so only `puts`
-  /// is decremented.
+  /// Releases a location during `apply`. If the location belongs to a put of the same commit, it holds no
+  /// reference yet, and only `puts` is decremented.
   private mutating func release(
     _ location: Location, orCountDown puts: inout Int, from body: UInt64
   ) {
     if case .memtable(body, _) = location.place { puts -= 1 } else { release(location) }
   }
 
-  /// Removes a location from the counts of its memtable body or segment.
+  /// Subtracts a location from the counts of its memtable body or segment.
   private mutating func release(_ location: Location) {
     switch location.place {
     case .none: break
@@ -339,13 +343,13 @@ package struct KeyDirectory: Sendable {
     count(new)
   }
 
-  /// Adds a new key whose bytes are already in a segment. The fingerprint is the key's.
+  /// Adds a new key whose bytes are already in a segment. `fingerprint` is the fingerprint of that key.
   package mutating func insertExisting(_ location: Location, _ fingerprint: UInt32) {
     insert(location, fingerprint)
     count(location)
   }
 
-  /// Adds a segment to a free slot. It has no live bytes until locations are moved to it.
+  /// Adds a segment to a free slot. The segment has no live bytes until locations are moved to it.
   package mutating func add(_ segment: Segment, at slot: Int) {
     while segments.count <= slot { segments.append(nil) }
     precondition(segments[slot] == nil, "a slot has one segment")
@@ -361,7 +365,8 @@ package struct KeyDirectory: Sendable {
     for slot in segments.indices where segments[slot]?.liveEntries == 0 { segments[slot] = nil }
   }
 
-  /// The words for the checkpoint: number, live bytes and live entries of each slot.
+  /// The words that a checkpoint stores for the segments: file number, live bytes and live entries of each
+  /// slot.
   var segmentWords: [UInt64] {
     segments.flatMap { use in
       use.map { [$0.segment.number.value, $0.liveBytes, $0.liveEntries] } ?? [0, 0, 0]
@@ -370,19 +375,19 @@ package struct KeyDirectory: Sendable {
 
   /// Counts computed from a key directory with all pages loaded.
   struct Recount: Sendable {
-    /// The segment counts that were kept incrementally, and the exact ones.
+    /// The segment counts that were kept incrementally. `counted` holds the exact counts.
     fileprivate var before: [SegmentUse?]
     fileprivate var counted: [SegmentUse?]
-    /// Free ordinals that are on no list, so no commit can take one meanwhile.
+    /// Free ordinals that are on no free list. No commit can take them in the meantime.
     fileprivate var forgotten: [UInt32] = []
-    /// Only a crafted free list contains duplicates or ordinals in use.
+    /// Whether the free list is correct. Only a crafted free list contains duplicates or ordinals in use.
     fileprivate var isListSound = true
   }
 
-  /// Recounts the live bytes of the segments, because a flush deletes files based on them, and finds
-  /// lost free ordinals. The time is linear in the number of keys, so this runs on a frozen copy.
-  /// Returns nil if slots and ordinals do not correspond one to one, which only happens with a crafted
-  /// file.
+  /// Recounts the live bytes of the segments and finds lost free ordinals. The counts must be exact, because
+  /// a flush uses them to decide which files to delete. The time is linear in the number of keys, so this
+  /// runs on a frozen copy. Returns nil if slots and ordinals do not correspond one to one, which happens
+  /// only with a crafted file.
   func recounted() -> Recount? {
     guard isOneToOne else { return nil }
     var whole = self
@@ -397,13 +402,14 @@ package struct KeyDirectory: Sendable {
     return recount
   }
 
-  /// Drops the checkpoint once every page is in memory. `recount` may be some commits old. Until the
-  /// first flush, commits can only reduce a segment's counts, so the difference is subtracted.
+  /// Drops the checkpoint once every page is in memory. Some commits may have been applied since `recount`
+  /// was computed. Until the first flush, commits can only reduce a segment's counts, so their reductions are
+  /// subtracted.
   mutating func dropSource(_ recount: Recount) {
     guard source != nil else { return }
     source = nil
-    // Only a crafted file counts less than the exact amount. The difference since the recount is then
-    // unknown.
+    // Only a crafted file has kept counts that are smaller than the exact counts. The reduction since the
+    // recount is then unknown.
     let isExact = recount.before.indices.allSatisfy { slot in
       guard let before = recount.before[slot], let counted = recount.counted[slot] else { return true }
       return before.liveBytes >= counted.liveBytes && before.liveEntries >= counted.liveEntries
@@ -417,12 +423,13 @@ package struct KeyDirectory: Sendable {
       segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesGone)
       segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesGone)
     }
-    // The free list is correct, and commits have removed the ordinals that they took since. If an
-    // ordinal in use were on the list, the group that frees it could reuse it at once.
+    // If the list was correct, commits have removed from it the ordinals that they took since the recount. If
+    // the list was not correct, it is rebuilt. A group that frees an ordinal could otherwise reuse it at
+    // once, because the ordinal was on the list while it was in use.
     if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
   }
 
-  /// Recomputes everything that `recounted` counts, for this key directory.
+  /// Recomputes the counts and the free list of this key directory.
   private mutating func recountAll() {
     for slot in segments.indices {
       segments[slot]?.liveBytes = 0
@@ -455,8 +462,8 @@ package struct KeyDirectory: Sendable {
     segments[slot]?.liveEntries += 1
   }
 
-  /// All pages in an order in which they can be installed. The pages of the free list are consumed from
-  /// the last to the first.
+  /// All pages, in an order in which they can be installed. The pages of the free list are installed from the
+  /// last to the first.
   package var pageAddresses: [(count: Int, address: (Int) -> PageAddress)] {
     let freePages = freePagesLeft
     return [
@@ -474,10 +481,10 @@ package struct KeyDirectory: Sendable {
     }
   }
 
-  /// Installs rebuilt pages and drops the checkpoint. Returns false without a change if the segment
-  /// counts would differ from the ones kept so far, because the pages are then wrong.
+  /// Installs rebuilt pages and drops the checkpoint. If the new segment counts would differ from the counts
+  /// kept so far, the rebuilt pages are wrong. In that case, returns false and changes nothing.
   package mutating func install(_ found: RebuiltPages) -> Bool {
-    // Another thread rebuilt them meanwhile.
+    // Another thread has rebuilt the pages in the meantime.
     guard source != nil else { return true }
     var whole = self
     for (page, words) in found.locations where !whole.install(words, at: .locations(page)) { return false }
@@ -496,7 +503,7 @@ package struct KeyDirectory: Sendable {
   /// The unused ordinals on the free lists.
   package var freeOrdinals: [UInt32] { free + freedByGroup }
 
-  /// Finds the ordinals that `installFree` dropped. All pages must be loaded.
+  /// Puts the ordinals that `installFree` dropped back on the free list. All pages must be loaded.
   mutating func collectLostOrdinals() {
     guard ordinals - keys > free.count + freedByGroup.count else { return }
     findFreeOrdinals()

@@ -1,9 +1,10 @@
-// The commits since the last flush, in memory as they were written.
+// The commits since the last flush, held in memory in the encoded form in which they were logged.
 //
 // Invariants:
-//   - A body counts the puts in it that are some ordinal's location; it goes with the last of them.
-//   - A body's number is never used again, so that a flush can tell whether a location is still the one
-//     that it has moved.
+//   - A body counts those of its puts that are the current location of an ordinal. The body is freed when the
+//     last of these puts is released.
+//   - A body's number is never used again. A flush can therefore detect whether a location has changed since
+//     the flush copied the entry.
 
 package struct Memtable: Sendable {
   private static let chunkBits: UInt64 = 8
@@ -15,7 +16,7 @@ package struct Memtable: Sendable {
 
   private struct Chunk {
     var bodies: [Body] = []
-    /// How many of the bodies are held.
+    /// The number of bodies in this chunk that are still referenced.
     var held = 0
   }
 
@@ -23,7 +24,7 @@ package struct Memtable: Sendable {
   private var firstChunk: UInt64 = 0
   /// The number that the next body will get.
   private(set) var next: UInt64 = 0
-  /// The size of all bodies that are held.
+  /// The total size of all referenced bodies.
   package private(set) var bytes = 0
   private(set) var bodiesHeld = 0
 
@@ -31,7 +32,8 @@ package struct Memtable: Sendable {
     chunks[Int(body >> Self.chunkBits - firstChunk)].bodies[Int(body & 255)].commit
   }
 
-  /// Held by one, which whoever adds it gives back.
+  /// Adds a commit body and returns its number. The body starts with one reference, which the caller must
+  /// release.
   mutating func append(_ commit: CommitBody) -> UInt64 {
     let number = next
     next += 1
@@ -64,13 +66,13 @@ package struct Memtable: Sendable {
   private mutating func dropEmptyChunks(_ chunk: Int) {
     chunks[chunk].bodies = []
     guard chunk == 0 else { return }
-    // A chunk that is still being filled has bodies; one that was emptied has none.
+    // A chunk that is still being filled has bodies. A chunk whose bodies were all freed has an empty array.
     let count = chunks.prefix { $0.bodies.isEmpty }.count
     chunks.removeFirst(count)
     firstChunk += UInt64(count)
   }
 
-  /// The bodies held, oldest first.
+  /// Passes the referenced bodies to `visit`, oldest first.
   func forEachBody(_ visit: (UInt64, CommitBody) -> Void) {
     for (index, chunk) in chunks.enumerated() {
       for (offset, body) in chunk.bodies.enumerated() where body.live > 0 {
@@ -79,7 +81,7 @@ package struct Memtable: Sendable {
     }
   }
 
-  /// By number; for a comparison with what the locations say.
+  /// The reference counts by body number, for a comparison with the counts that follow from the locations.
   var liveCounts: [UInt64: Int] {
     var counts: [UInt64: Int] = [:]
     for (index, chunk) in chunks.enumerated() {

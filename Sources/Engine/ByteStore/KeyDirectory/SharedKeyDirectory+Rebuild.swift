@@ -1,20 +1,20 @@
-// Rebuilds pages of the key directory that the checkpoint has lost, from the segments.
+// Rebuilds key directory pages from the segments if the checkpoint has lost them.
 //
-//   1. load        load every page that can be read
-//   2. slots       the location of an ordinal without a slot leads to its entry, which holds the key
-//   3. locations   the location of an ordinal is its newest entry: a flush writes each ordinal at most
-//                  once, and later flushes have higher file numbers
-//   4. free        ordinals without a slot are free
-//   5. count       the live entries and bytes of each segment must equal the counts that the store has
-//                  kept
+//   1. Load: load every page that can be read.
+//   2. Slots: if an ordinal has no slot, its location leads to its entry, and the entry holds the key.
+//   3. Locations: the location of an ordinal is that of its newest entry. A flush writes each ordinal at most
+//      once, and later flushes have higher file numbers.
+//   4. Free: ordinals without a slot are free.
+//   5. Count: the live entries and bytes of each segment must equal the counts that the store has kept.
 //
-// A page that could not be loaded still matches the checkpoint, because a commit loads the pages of its
-// keys first. If slots and locations are lost together, the segments do not tell which of the ordinals
-// without a slot were removed. In that case nothing is changed, and the error of the first lost page is
-// thrown. The same applies if more than 64 MiB of pages are lost, or if an entry cannot be read.
+// A page that could not be loaded still matches the checkpoint, because a commit loads the pages of its keys
+// before it changes them. If slots and locations are lost together, the segments do not show which of the
+// ordinals without a slot were removed. In that case nothing is changed, and the error of the first lost page
+// is thrown. The same applies if more than 64 MiB of pages are lost, or if an entry cannot be read.
 
 extension SharedKeyDirectory {
-  /// Runs `body`, which needs pages. If a page is lost, rebuilds all lost pages and runs `body` again.
+  /// Runs `body`, which needs pages of the checkpoint. If a page is lost, rebuilds all lost pages and runs
+  /// `body` again.
   func rebuildingLostPages<Result>(
     _ body: () throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -28,8 +28,8 @@ extension SharedKeyDirectory {
     }
   }
 
-  /// Loads every page and rebuilds the ones that cannot be read. `isRebuilt` records whether there were
-  /// any. Afterwards the key directory does not need the checkpoint.
+  /// Loads every page and rebuilds the pages that cannot be read. `isRebuilt` records whether any page was
+  /// rebuilt. Afterwards, the key directory no longer needs the checkpoint.
   func loadOrRebuildAll() throws(ByteStoreError) {
     let lost = try loadAllReadable()
     guard let first = lost.firstError else { return try loadAll() }
@@ -37,9 +37,11 @@ extension SharedKeyDirectory {
       let found = try LostPageSearch(lost, in: frozen(), first).search()
       guard withTable({ $0.install(found) }) else { throw first }
     } catch {
-      // Another thread rebuilt them meanwhile, and commits since then made this attempt fail.
+      // If there is no source any more, another thread has rebuilt the pages in the meantime. Commits since
+      // then made this attempt fail.
       guard withTable({ $0.source != nil }) else { return }
-      // A check reports why the rebuild failed. The remedy is the same as for the lost page.
+      // The error of the lost page is thrown, because the remedy is the same. A check reports why the rebuild
+      // failed.
       throw first
     }
     isRebuilt.withLock { $0 = true }
@@ -49,7 +51,8 @@ extension SharedKeyDirectory {
     var lost = UnreadablePages()
     guard let source = withTable({ $0.source }) else { return lost }
     try forEachMissing { page throws(ByteStoreError) in
-      // A lost page is never loaded later. A page that was read successfully is not read again.
+      // A page counts as lost only if a second read fails too, because a lost page is never loaded later. A
+      // page that was read successfully is not read again.
       do throws(ByteStoreError) {
         try load(page)
       } catch {
@@ -65,7 +68,7 @@ extension SharedKeyDirectory {
 
 /// The pages that the checkpoint has lost.
 private struct UnreadablePages {
-  /// The limit for lost pages (64 MiB). The search needs memory for them in addition to the loaded
+  /// The limit for lost pages (64 MiB). The search holds the lost pages in memory in addition to the loaded
   /// pages.
   static let countMax = 1 << 14
 
@@ -104,12 +107,12 @@ extension ByteStoreError {
 /// The replacement for lost pages.
 package struct RebuiltPages {
   var slots: [(fingerprint: UInt32, ordinal: UInt32)] = []
-  /// The directory or a slot page is lost, so the hash table is rebuilt from all slots.
+  /// Whether the directory or a slot page is lost. If so, the hash table is rebuilt from all slots.
   var areSlotsLost = false
   var locations: [Int: [UInt64]] = [:]
 }
 
-/// The search in a frozen key directory whose other pages are all loaded.
+/// The search for the content of lost pages, in a frozen key directory whose other pages are all loaded.
 private struct LostPageSearch {
   private let table: KeyDirectory
   private let error: ByteStoreError
@@ -134,7 +137,7 @@ private struct LostPageSearch {
     return found
   }
 
-  /// The fingerprints by ordinal; nil for ordinals without a slot.
+  /// Returns the fingerprint of each ordinal, by ordinal; nil for an ordinal without a slot.
   private func fingerprintsInSlots() throws(ByteStoreError) -> [UInt32?] {
     var fingerprints = [UInt32?](repeating: nil, count: table.ordinals)
     var isSound = true

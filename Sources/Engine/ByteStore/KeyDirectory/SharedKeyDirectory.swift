@@ -11,8 +11,8 @@ package final class SharedKeyDirectory: Sendable {
   /// The store's path, for errors.
   private let path: String
   private let table: Locked<KeyDirectory>
-  /// Whether pages that the checkpoint lost were rebuilt. Every open repeats this until the next
-  /// checkpoint.
+  /// Whether pages that the checkpoint lost were rebuilt. Until the next checkpoint is written, every open
+  /// has to rebuild them.
   let isRebuilt = Locked(false)
 
   package init(_ table: KeyDirectory, _ cache: PageCache, path: String) {
@@ -21,23 +21,23 @@ package final class SharedKeyDirectory: Sendable {
     self.path = path
   }
 
-  /// An immutable copy of the current state.
+  /// Returns an immutable copy of the key directory as it is now.
   package func frozen() -> KeyDirectory { table.withLock { $0 } }
 
-  /// Runs `body` under the lock. `body` must not need bytes from files.
+  /// Runs `body` under the lock of the key directory. `body` must not need bytes from files.
   package func withTable<Result>(_ body: (inout KeyDirectory) -> Result) -> Result {
     table.withLock { body(&$0) }
   }
 
   // MARK: Reading
 
-  /// Reads the value of a key into `buffer`; returns false if there is none.
+  /// Reads the value of a key into `buffer`; returns false if the key does not exist.
   func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     try find(key, into: &buffer) != nil
   }
 
-  /// The ordinal of a key, or nil. If the key exists, `isWanted` is called once and decides whether its
-  /// value is read.
+  /// Returns the ordinal of a key; nil if the key does not exist. If the key exists, `isWanted` is called
+  /// once and decides whether the value is read.
   func ordinal(
     of key: [UInt8], into buffer: inout ReadBuffer, _ isWanted: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
@@ -50,7 +50,8 @@ package final class SharedKeyDirectory: Sendable {
     }
   }
 
-  /// The ordinal of a key, or nil. If the value is wanted, it is in `buffer` afterwards.
+  /// Returns the ordinal of a key; nil if the key does not exist. If `isWanted` accepts the ordinal, the
+  /// value is in `buffer` afterwards.
   private func find(
     _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
     _ isWanted: (UInt32) -> Bool = { _ in true }
@@ -62,8 +63,8 @@ package final class SharedKeyDirectory: Sendable {
       }
       switch search {
       case .absent:
-        // A rejected ordinal may have been reassigned to this key meanwhile. In a frozen copy that
-        // cannot happen.
+        // An ordinal in `passing` may have been reassigned to this key in the meantime. The lookup is
+        // repeated in a frozen copy, where this cannot happen.
         guard !passing.isEmpty, !isFrozen else { return nil }
         return try SharedKeyDirectory(frozen(), cache, path: path).find(
           key, into: &buffer, isFrozen: true, isWanted)
@@ -84,7 +85,7 @@ package final class SharedKeyDirectory: Sendable {
     }
   }
 
-  /// Whether the entry belongs to the key. If so, its value is in `buffer`.
+  /// Reads an entry and returns whether it belongs to the key. If it does, the entry's value is in `buffer`.
   private static func read(
     _ key: [UInt8], _ segment: Segment, _ location: Location, _ cache: PageCache,
     into buffer: inout ReadBuffer
@@ -99,11 +100,12 @@ package final class SharedKeyDirectory: Sendable {
 
   // MARK: Pages of the checkpoint
 
-  /// Loads the key directory pages for these keys. Read-ahead for all pages known to be missing is
-  /// started before the first wait. Errors are ignored here and surface when a page is needed.
+  /// Loads the key directory pages for these keys. Before the first wait, starts read-ahead of all pages that
+  /// are known to be missing. Errors are ignored here and surface when a page is needed.
   func loadPages(for keys: [[UInt8]]) {
     while let source = table.withLock({ $0.source }) {
-      // Without duplicates and in this order, because it determines the order of the I/O calls.
+      // The list has no duplicates and keeps the order of the keys, because it determines the order of the
+      // I/O calls.
       var missing: [PageAddress] = []
       for page in table.withLock({ table in keys.compactMap { table.missingPage(for: $0.rawSpan) } })
       where !missing.contains(page) {
@@ -123,8 +125,8 @@ package final class SharedKeyDirectory: Sendable {
     try install(try source.words(address), of: source, at: address)
   }
 
-  /// Does nothing if the key directory no longer uses this checkpoint. It then has other pages and needs
-  /// none.
+  /// Installs a page. Does nothing if the key directory no longer uses this checkpoint. In that case, it has
+  /// newer pages in memory and needs none from the checkpoint.
   private func install(
     _ words: [UInt64], of source: CheckpointFile, at address: PageAddress
   ) throws(ByteStoreError) {
@@ -132,7 +134,8 @@ package final class SharedKeyDirectory: Sendable {
     guard isSound else { throw source.invalidPage(address) }
   }
 
-  /// Loads a page into a frozen copy, and into the live key directory if that still uses the checkpoint.
+  /// Loads a page into this frozen copy. The page is also installed in the live key directory if that
+  /// directory still uses the same checkpoint.
   func load(_ address: PageAddress, alsoInto live: SharedKeyDirectory) throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     let words = try source.words(address)
@@ -142,13 +145,13 @@ package final class SharedKeyDirectory: Sendable {
     }
   }
 
-  /// Loads every page, so that the key directory no longer needs the checkpoint. The work that is linear
-  /// in the number of keys runs on a frozen copy, because commits and reads wait for the lock.
+  /// Loads every page, so that the key directory no longer needs the checkpoint. The work that is linear in
+  /// the number of keys runs on a frozen copy, so that commits and reads do not wait for the lock.
   package func loadAll() throws(ByteStoreError) {
     guard let source = table.withLock({ $0.source }) else { return }
     try forEachMissing { page throws(ByteStoreError) in try load(page) }
     let loaded = frozen()
-    // Another thread finished loading meanwhile.
+    // Another thread has loaded all pages in the meantime.
     guard loaded.source != nil else { return }
     guard let recount = loaded.recounted() else { throw source.invalidPage(.slots(0)) }
     table.withLock { $0.dropSource(recount) }
@@ -161,7 +164,8 @@ package final class SharedKeyDirectory: Sendable {
     for pages in table.withLock({ $0.pageAddresses }) {
       for index in 0..<pages.count {
         let page = pages.address(index)
-        // Another thread may have loaded them all, so that fewer pages exist than were counted.
+        // Another thread may have loaded all pages in the meantime. The key directory may then have fewer
+        // pages than were counted.
         if table.withLock({ $0.source != nil && !$0.isLoaded(page) }) { try body(page) }
       }
     }
@@ -169,8 +173,8 @@ package final class SharedKeyDirectory: Sendable {
 
   // MARK: Committing
 
-  /// Resolves the keys of a commit to existing ordinals, so that applying the commit cannot fail.
-  /// `newKeys` counts the new keys of the commits of this group so far.
+  /// Resolves the keys of a commit to existing ordinals, so that applying the commit cannot fail. `newKeys`
+  /// is the number of new keys in the group so far, and the new keys of this commit are added to it.
   package func prepare(
     _ commit: CommitBody, newKeys: inout Int
   ) throws(ByteStoreError) -> [KeyDirectory.Target] {
@@ -192,7 +196,8 @@ package final class SharedKeyDirectory: Sendable {
     var key: Range<Int>
   }
 
-  /// Resolves all keys that memory can decide, under one lock.
+  /// Resolves all keys that can be resolved without I/O, and takes the lock only once. Returns the other
+  /// keys.
   private func pass(
     _ commit: CommitBody, _ targets: inout [KeyDirectory.Target]
   ) throws(ByteStoreError) -> [UnresolvedKey] {
@@ -224,8 +229,8 @@ package final class SharedKeyDirectory: Sendable {
     }
   }
 
-  /// Throws if too many keys share the beginning of their hash, because more of them would slow down
-  /// every lookup. Without the store's seed, an attacker cannot cause this.
+  /// Throws if too many keys share the first bits of their hash, because further such keys would slow down
+  /// every lookup. An attacker who does not know the store's seed cannot cause this.
   func checkHashDistribution(newKeys: Int) throws(ByteStoreError) {
     let overflow = table.withLock { $0.slots.overflow.count }
     guard newKeys > 0, overflow > 0, overflow + newKeys > SlotPages.overflowMax else { return }
@@ -251,7 +256,7 @@ package final class SharedKeyDirectory: Sendable {
 
   // MARK: All entries
 
-  /// Empties the key directory, which releases the files that only it references.
+  /// Empties the key directory, which releases the files that only this directory references.
   func empty() { table.withLock { $0 = KeyDirectory(hashSeed: .zero) } }
 
   /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
@@ -276,7 +281,7 @@ package final class SharedKeyDirectory: Sendable {
 /// A commit that is in the log.
 package struct AppliedCommit {
   var body: CommitBody
-  /// The state of its keys before the group.
+  /// The fingerprints of the commit's keys, and the ordinals that the keys had before the group.
   var targets: [KeyDirectory.Target]
   var note: (any CommitNote)?
 
@@ -309,7 +314,7 @@ extension KeyDirectory {
 }
 
 extension Segment {
-  /// Passes every entry that is live in `table` to `body`. All pages of `table` must be loaded.
+  /// Passes every entry to `body` whose key is live in `table`. All pages of `table` must be loaded.
   func forEachLiveEntry(
     of table: KeyDirectory, into buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void

@@ -12,9 +12,9 @@ package struct Batch: Sendable {
   private var puts = 0
   package private(set) var body: [UInt8]
 
-  /// `bytes` is the total size of the operations to come, from `bytes(ofPutOf:for:)` and
-  /// `bytes(ofRemovalOf:)`. The body is then allocated once, at its exact size, because it stays in memory
-  /// with the commit.
+  /// Creates an empty batch. `bytes` is the total size of the operations that will be added, as computed by
+  /// `bytes(ofPutOf:for:)` and `bytes(ofRemovalOf:)`. The body is then allocated once, at its exact size,
+  /// because the body stays in memory with the commit.
   package init(stamp: UInt64 = 0, bytes: Int = 0) {
     self.stamp = stamp
     body = []
@@ -66,7 +66,7 @@ package struct Batch: Sendable {
     throw .tooLarge(what: "A batch", limit: LogFormat.frameBodyBytesMax, found: bytes)
   }
 
-  /// Whether the batch has only removals, which a full disk accepts.
+  /// Whether the batch contains only removals. Such a batch is accepted even if the disk is full.
   var isRemovalOnly: Bool { puts == 0 }
 
   private func check(_ key: [UInt8]) throws(ByteStoreError) {

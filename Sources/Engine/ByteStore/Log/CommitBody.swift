@@ -13,12 +13,12 @@ package struct CommitBody {
 
   package let bytes: [UInt8]
 
-  /// Takes bytes that a batch encoded, without checking them.
+  /// Creates a commit body from bytes that a batch encoded, without checking them.
   package init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Decodes bytes whose checksum matched. Returns nil if no batch can have encoded them, after a bug in
-  /// the writer or in a crafted file. Anything larger than a batch would also be too large for a
-  /// segment.
+  /// Decodes bytes whose checksum matched. Returns nil if no batch can have encoded these bytes, which
+  /// happens only after a bug in the writer or with a crafted file. A key or value above the limits of a
+  /// batch is rejected too, because it would be too large for a segment.
   package init?(decoding bytes: [UInt8]) {
     self.bytes = bytes
     guard let count = Self.count(in: bytes) else { return nil }
@@ -47,8 +47,9 @@ package struct CommitBody {
     }
   }
 
-  /// The operations in commit order. A sequence, so that a loop may modify the key directory. A closure
-  /// would make Swift retain and release all parts of the key directory for each key.
+  /// The operations in commit order. They form a sequence, so that a loop over them may modify the key
+  /// directory. If a closure were used instead, Swift would retain and release all parts of the key directory
+  /// for each key.
   package var operations: Operations { Operations(bytes) }
 
   package struct Operations: Sequence, IteratorProtocol {

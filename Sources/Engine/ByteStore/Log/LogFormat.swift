@@ -36,7 +36,8 @@ package struct LogHeader: Equatable, VersionedHeader {
   package var number: LogNumber
   /// The file's size. No frame extends beyond it, and the search for later frames stops there.
   package var capacity: UInt64
-  /// The end of the log before this one; `.zero` and zeros in the first log of a store.
+  /// The end of the log before this one. In the first log of a store, the file id is `.zero` and the numbers
+  /// are zero.
   package var previous: LogEnd
 
   package struct LogEnd: Equatable {
@@ -147,8 +148,7 @@ package struct FrameHeader: Equatable {
   /// Decodes the header at the start of `bytes`; nil if these bytes were not written for this position.
   package init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     var reader = ByteReader(bytes)
-    // The magic letters are compared first, because the search for later frames visits millions of
-    // offsets.
+    // The magic is compared first, because the search for later frames visits millions of offsets.
     guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
       let kind = Kind(rawValue: UInt8(word >> 24)),
       let bodyBytes = reader.uint32(), bodyBytes <= UInt32(LogFormat.frameBodyBytesMax),
@@ -157,7 +157,7 @@ package struct FrameHeader: Equatable {
     else { return nil }
     var checksum = Checksum(file: id, offset: offset, broken: broken)
     checksum.update(bytes.extracting(first: LogFormat.frameHeaderBytes - 4))
-    // A frame cannot know of a sync beyond itself. Such a value can only come from a crafted file.
+    // A frame cannot record a sync beyond its own offset. Such a value can only come from a crafted file.
     guard checksum.value == headerCRC, durableThrough <= offset else { return nil }
     self.init(
       kind: kind, bodyBytes: Int(bodyBytes), sequence: SequenceNumber(sequence),

@@ -1,10 +1,11 @@
-// Reads a log: replays its commits, finds its end, and tells a torn tail from damage.
+// Reads a log: replays its commits, finds its end, and distinguishes a torn tail from damage.
 //
-// The rule (docs/reliability.md, C9). Let X be the first position that does not decode.
-//   1. If the end is recorded elsewhere and X lies before it, the log is damaged.
+// The rule is as follows (docs/reliability.md, C9). Let X be the first position that does not decode.
+//   1. If another file records the end of this log and X lies before that end, the log is damaged.
 //   2. If a frame beyond X records a sync beyond X, the log is damaged.
 //   3. Otherwise the log ends at X. The bytes beyond X were never acknowledged; their size is reported.
-//      Step 2 relies on frame headers alone, because a header has its own checksum.
+//
+// Step 2 relies on frame headers alone, because a header has its own checksum.
 
 /// The end of a log, as found by replay.
 package struct LogEnding: Equatable {
@@ -29,8 +30,8 @@ package struct LogReader: ~Escapable {
   private let path: String
   private let broken: Rule?
 
-  /// `header` is the first page of a file of `fileBytes` bytes. `bytes` is the whole file, or at least
-  /// the part before a recorded end.
+  /// Creates a reader of a log. `header` is the first page of a file of `fileBytes` bytes. `bytes` is the
+  /// whole file, or at least the part before a recorded end.
   @_lifetime(copy bytes)
   package init(header: LogHeader, bytes: RawSpan, fileBytes: UInt64, path: String, broken: Rule? = nil) {
     self.header = header
@@ -87,7 +88,8 @@ package struct LogReader: ~Escapable {
     var header: FrameHeader
   }
 
-  /// The frame after `offset`: directly there in the same group, or on the next page.
+  /// Returns the frame that follows at `offset`. A frame of the same group starts directly at `offset`, and
+  /// the first frame of the next group starts on the next page.
   private func frame(after offset: UInt64, following last: SequenceNumber, limit: UInt64) -> Frame? {
     if let frame = frame(at: offset, following: last, limit: limit) { return frame }
     let nextPage = offset.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
@@ -125,7 +127,7 @@ package struct LogReader: ~Escapable {
 
   // MARK: The end
 
-  /// A log has its full size before anything depends on it, so a shorter file was truncated.
+  /// A log gets its full size before any other file refers to it, so a shorter file was truncated.
   private func checkSize(recordedEnd: UInt64?) throws(ByteStoreError) {
     guard fileBytes == header.capacity else {
       throw damage(at: fileBytes, "a file of \(header.capacity) bytes", "\(fileBytes) bytes")
@@ -169,7 +171,7 @@ package struct LogReader: ~Escapable {
     return later.durableThrough > end && broken != .laterDurableFrameIsDamage
   }
 
-  /// The size from `end` up to and including the last nonzero byte.
+  /// Returns the number of bytes from `end` up to and including the last nonzero byte.
   private func bytesInUse(beyond end: UInt64) -> UInt64 {
     UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }

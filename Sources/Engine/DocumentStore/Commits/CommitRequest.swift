@@ -13,7 +13,7 @@ struct CommitRequest: Sendable {
   let mutations: [Mutation]
   /// The reads of a transaction, which must still hold when it commits.
   let reads: TransactionReads?
-  /// Nil for the store's default.
+  /// Nil means the store's default durability.
   let durability: StoreDurability?
   private(set) var targets: [Target] = []
   /// For each mutation, the index of its target.
@@ -41,7 +41,7 @@ struct CommitRequest: Sendable {
       if !mutation.isPlacement { bytesAsked += size }
       try DocumentLimits.checkRequest(bytes: bytesAsked)
       let key = DocumentKey.encode(mutation.path)
-      // A single lookup both finds and inserts.
+      // One dictionary lookup both finds an existing target and inserts a new one.
       let place = mutations.count == 1 ? 0 : known.place(of: key, orNew: targets.count)
       if place < targets.count {
         targets[place].isWrittenAgain = true
@@ -64,8 +64,8 @@ extension CommitRequest {
     return mutations[target.first].precondition == .none
   }
 
-  /// Decodes only as much as the first mutation builds on, so that a damaged document can still be replaced
-  /// or deleted.
+  /// Decodes only the part of the stored document that the first mutation needs, so that a damaged document
+  /// can still be replaced or deleted.
   func document(
     _ target: Target, _ record: RawSpan, _ shapes: ShapeTable
   ) throws(RecordError) -> StoredDocument {

@@ -1,6 +1,6 @@
 // The durability levels of a commit.
 
-/// The failures that an acknowledged commit survives.
+/// The failures that an acknowledged commit survives, depending on its durability level.
 public enum StoreDurability: Sendable {
   /// The commit is on stable storage and survives a power loss.
   case synced

@@ -3,23 +3,23 @@
 // No lock is held at any of these points, so other threads can run.
 
 package enum StorePoint: String, Sendable, CaseIterable {
-  /// A commit has read its documents and has no place in the order yet.
+  /// A commit has read its documents, but has no place in the commit order yet.
   case readAhead
   /// A commit has its place and waits for the disk.
   case placed
-  /// Readers see the commit, and its pending states still exist.
+  /// Readers already see the commit, but its pending states still exist.
   case published
-  /// The pending states are removed, and no listener has been notified.
+  /// The commit's pending states are removed, but no listener has been notified yet.
   case settled
-  /// A transaction has begun and has no snapshot yet.
+  /// A transaction has begun, but has no snapshot yet.
   case begun
-  /// A view is registered, and its query has not run.
+  /// A view is registered, but its query has not run yet.
   case listening
   /// The query has run, and later commits wait in the backlog.
   case answered
   /// The thread waits until other threads have done something.
   case waiting
-  /// Between two steps of the store's user.
+  /// The test is between two calls of the store.
   case outside
 }
 

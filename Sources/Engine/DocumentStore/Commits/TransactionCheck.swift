@@ -1,20 +1,22 @@
 // Optimistic validation of a transaction's reads.
 //
-// A transaction commits only if its reads would have the same results at its place in the order.
+// A transaction commits only if its reads would have the same results at its place in the commit order.
 //
-//   1. look ahead   without a lock, scan the changes since the transaction began, and repeat for the
-//                   changes that came meanwhile, until few are left
-//   2. decide       under the lock of the order, check the remaining changes and the pending ones
+//   1. look ahead: without a lock, scan the changes since the transaction began. Repeat the scan for the
+//      changes that were committed meanwhile, until few changes are left.
+//   2. decide: under the lock of the order, check the remaining changes and the pending changes.
 //
-// So a transaction that was open for long among many writers does not hold the lock longer than any other.
+// As a result, a transaction that was open for a long time among many writers holds the lock no longer than
+// any other transaction.
 //
-// Among completed commits, only the last state of each document matters. A change that was undone is no
-// conflict. A pending commit can still fail while this transaction succeeds, so each of its states is
-// checked in addition to the completed ones. This aborts a few transactions that could have committed. The
-// retry waits for the pending commits first.
+// For completed commits, only the last state of each document matters, so a change that was undone is no
+// conflict. A pending commit can still fail while this transaction succeeds. Therefore each state that a
+// pending commit writes is checked in addition to the completed states. This check aborts a few transactions
+// that could have committed. When such a transaction is retried, it waits for the pending commits first.
 
 struct TransactionCheck {
-  /// Target for the number of changes left to check under the lock.
+  /// The look-ahead ends after a round that found at most this many changes. About as many changes are then
+  /// left to check under the lock.
   static let restMax = 64
   private static let roundsMax = 16
 
@@ -37,16 +39,17 @@ struct TransactionCheck {
 
   /// Verdicts on pending changes.
   private var pendingVerdicts: [State: Verdict] = [:]
-  /// The keys of verdicts with a conflict.
+  /// The keys in `verdicts` whose verdict is a conflict.
   private var conflicts: Set<[UInt8]> = []
-  /// Changes before this have been checked.
+  /// Changes before this position in the history have been checked.
   private var end: UInt64 = 0
   /// Number of changes that were checked under the lock.
   private(set) var checkedUnderLock = 0
 
   init(_ reads: TransactionReads) { self.reads = reads }
 
-  /// `order` returns the current history and pending changes.
+  /// Checks the changes since the transaction began, until few changes are left to check under the lock.
+  /// `order` returns the current history and the pending changes.
   mutating func lookAhead(_ order: () -> (history: CommitHistory.Copy, pending: [CommitHistory.Change])) {
     for _ in 0..<Self.roundsMax {
       let (history, pending) = order()
@@ -57,7 +60,7 @@ struct TransactionCheck {
     }
   }
 
-  /// Describes a conflict; nil if no read has changed.
+  /// Returns a description of a conflict, or nil if no read has changed.
   mutating func decide(
     _ history: CommitHistory.Copy, pending: some Sequence<CommitHistory.Change>
   ) -> String? {
@@ -79,7 +82,7 @@ struct TransactionCheck {
   private mutating func look(at history: CommitHistory.Copy) {
     var changes: [CommitHistory.Change] = []
     history.forEach(since: reads.floor, behind: end) { changes.append($0) }
-    // The latest changes come first, so most older ones need no comparison.
+    // The latest changes come first, so most earlier changes need no comparison.
     for change in changes { look(at: change) }
     end = history.end
   }

@@ -1,16 +1,16 @@
 // The reads of a transaction, and whether they still hold.
 //
-// A transaction may commit if each of its reads would have the same result at the transaction's place in
-// the order. A document must have the same update time, or still be absent. For a query, no document of the
-// result may have changed, and no other document may match now. If a limit cut the result off, only
-// documents before the last one count.
+// A transaction may commit if each of its reads would have the same result at the transaction's place in the
+// order. A document that was read must have the same update time, or still be absent. For a query, no
+// document of the result may have changed, and no other document may match now. If a limit cut off the
+// result, a new match conflicts only if it sorts before the last document of the result.
 
 struct TransactionReads: Sendable {
   /// The result of one query.
   private struct Range: Sendable {
     let query: StructuredQuery
     let answer: [[UInt8]: StoredTimestamp]
-    /// The last document, if the limit cut the result off.
+    /// The last document in the order of the executable query, if the limit cut off the result.
     let last: StoredDocument?
 
     func isChanged(by key: [UInt8], _ after: StoredDocument?) -> Bool {
@@ -20,9 +20,9 @@ struct TransactionReads: Sendable {
     }
   }
 
-  /// The snapshot that was read may lack commits from this number on.
+  /// The lowest number of a commit that the transaction's snapshot may lack.
   let floor: UInt64
-  /// Update times; nil for an absent document.
+  /// The update time of each document that was read; nil for an absent document.
   private var documents: [[UInt8]: StoredTimestamp?] = [:]
   private var ranges: [Range] = []
 
@@ -40,7 +40,7 @@ struct TransactionReads: Sendable {
     return version != nil
   }
 
-  /// `answer` is in query order.
+  /// Adds a query and its result. `answer` is in query order.
   mutating func add(_ query: StructuredQuery, _ answer: [StoredDocument]) {
     let keys = answer.map { (DocumentKey.encode($0.path), $0.updateTime) }
     var last: StoredDocument?
@@ -66,8 +66,8 @@ struct TransactionReads: Sendable {
     }
   }
 
-  /// The kind of read that no longer holds if `after` is the latest state of a document that has changed
-  /// since. Nil if all reads hold.
+  /// Returns the kind of read that no longer holds after a document has changed, or nil if all reads hold.
+  /// `after` is the latest state of the document.
   func conflict(_ key: [UInt8], _ after: StoredDocument?) -> Conflict? {
     if let version = documents[key], version != after?.updateTime { return .document }
     return ranges.contains { $0.isChanged(by: key, after) } ? .answer : nil

@@ -31,28 +31,28 @@ public struct StorageEvidence: Hashable, Sendable {
 public enum DocumentStoreError: Error, Hashable, Sendable {
   /// The document or the path is invalid. Nothing was written.
   case invalidArgument(String)
-  /// The write requires an existing document, and it does not exist. Nothing was written.
+  /// The write requires an existing document, but the document does not exist. Nothing was written.
   case notFound(String)
-  /// The write requires that the document does not exist, and it exists. Nothing was written.
+  /// The write requires that the document does not exist, but the document exists. Nothing was written.
   case alreadyExists(String)
   /// The write requires another version of the document than the stored one. Nothing was written.
   case failedPrecondition(String)
-  /// A concurrent commit changed a document that the transaction has read. Nothing was written; the
-  /// transaction can be retried.
+  /// A concurrent commit changed a document or a query result that the transaction has read. Nothing was
+  /// written; the transaction can be retried.
   case aborted(String)
   /// The change feed no longer has the requested commits.
   case feedTruncated(String)
   /// The directory has no store where one was expected, or it holds other files.
   case notAStore(StorageEvidence)
-  /// The directory cannot hold a store, or the store cannot be written. Nothing in it was touched.
+  /// The directory cannot hold a store, or the store cannot be written. Nothing in the directory was touched.
   ///
-  /// No store was created if the directory is on a network file system. A backup was refused if its target
-  /// is not empty or lies inside the store. A store cannot be written if a directory, a link or another
-  /// non-file has the name of a file that the store needs.
+  /// A store cannot be created on a network file system. A backup is refused if its target is not empty or
+  /// lies inside the store. A store cannot be written if a directory, a link or another non-file has the name
+  /// of a file that the store needs.
   case unsuitableDirectory(StorageEvidence)
-  /// The store is open elsewhere.
+  /// The store is already open, in this process or in another one.
   case locked(StorageEvidence)
-  /// The store was written by a newer version.
+  /// The store was written by a newer version of Dugout.
   case newerFormat(StorageEvidence)
   /// Acknowledged data is damaged. Nothing was changed.
   case corrupted(StorageEvidence)
@@ -157,7 +157,8 @@ extension DocumentStoreError {
     }
   }
 
-  /// A record that passed all checksums and still cannot be decoded, because of a bug or a forged file.
+  /// Creates the error for a record that passed all checksums but cannot be decoded, because of a bug or a
+  /// forged file.
   package init(_ error: RecordError, at path: DocumentPath, in store: String) {
     var evidence = StorageEvidence(
       message: "The record of document \(path) in \(store) is damaged at byte \(error.offset): "

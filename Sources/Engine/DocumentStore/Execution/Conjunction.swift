@@ -1,14 +1,15 @@
-// A query oriented by document names, and one conjunction of its filters, split for index keys.
+// A query that is oriented so that document names ascend, and one conjunction of its filters, mapped to index
+// keys.
 
-/// The query to run. If its names descend, all orders are reversed. A class, because every conjunction of
-/// the plan refers to it.
+/// The query to run. If its document names descend, `orders` and the cursors are reversed, and the indexes
+/// are read backward. This type is a class because every conjunction of the plan refers to it.
 final class OrientedQuery: Sendable {
   let run: StructuredQuery
   let isBackward: Bool
   /// The orders before the document's name.
   let orders: [OrderBy]
-  /// True if orders follow the document's name. They do not affect the order, but a document must have
-  /// their fields.
+  /// True if orders follow the document's name. Such orders do not affect the sequence of the results, but a
+  /// document must have their fields.
   let hasOrdersAfterName: Bool
   let start: Cursor?
   let end: Cursor?
@@ -49,7 +50,8 @@ final class OrientedQuery: Sendable {
 
   // MARK: Names
 
-  /// The cut before or after a document's name, in the encoding that this scope's keys end with.
+  /// Returns the bound before or after a document's name. The bound is encoded like the document names at the
+  /// end of this scope's keys.
   func cut(_ side: Cursor.Side, _ path: DocumentPath) -> KeyBound {
     guard case .collection(let collection) = run.scope else {
       var bytes: [UInt8] = []
@@ -66,7 +68,7 @@ final class OrientedQuery: Sendable {
     }
     var bytes: [UInt8] = []
     DocumentKey.append(path.segments[depth], to: &bytes)
-    // Documents below a document sort after it.
+    // Documents in the subcollections of a document sort after that document.
     return side == .after || path.segments.count > depth + 1 ? .after(bytes) : .before(bytes)
   }
 
@@ -77,7 +79,8 @@ final class OrientedQuery: Sendable {
     return keys[0].precedes(keys[1])
   }
 
-  /// The names that satisfy a filter on the document's name.
+  /// Returns the names that satisfy a filter on the document's name, as intervals. Nil if the filter does not
+  /// correspond to intervals.
   func intervals(_ filter: FieldFilter) -> [ValueInterval]? {
     guard let path = filter.operand.documentName else {
       guard filter.operator == .notIn, let list = filter.list else { return nil }
@@ -113,7 +116,8 @@ extension StoredValue {
 
 /// Filters that must all hold.
 struct Conjunction {
-  /// A condition for the front of the key: an equality, or an element that an array must contain.
+  /// A condition that fixes a field at the front of the key: an equality, or an element that an array must
+  /// contain.
   struct EqualityField {
     var field: IndexDefinition.Field
     var value: StoredValue
@@ -124,12 +128,13 @@ struct Conjunction {
   private(set) var equalityFields: [EqualityField] = []
   /// The document's name, if an equality filter gives it.
   private(set) var name: DocumentPath?
-  /// The query's orders that the keys need after the fronts. An equality makes its field constant, so that
-  /// field's order is not needed. If conjunctions with different constants are merged, the constant goes
-  /// into `endPrefix`.
+  /// The query's orders that the keys must contain after the equality fields. An equality makes its field
+  /// constant, so an order by that field is not needed. If conjunctions with different constants are merged,
+  /// the constant is appended to `endPrefix`, unless another order precedes it.
   private(set) var orders: [OrderBy] = []
   private(set) var endPrefix: [UInt8] = []
-  /// Dropped orders, by index in the query's orders, because a field can occur more than once.
+  /// Dropped orders, identified by their index in the query's orders, because several orders can have the
+  /// same field.
   private var dropped: Set<Int> = []
   /// Bounds on the first order, or on the name if there are no orders.
   private var bounds: [[ValueInterval]] = []
@@ -145,7 +150,7 @@ struct Conjunction {
     for filter in filters {
       switch filter.operator {
       case .equal where filter.field == .documentID:
-        // A name without segments is valid in the order, but no document has it.
+        // A name without segments has a place in the sort order, but no document has such a name.
         guard let path = filter.operand.documentName, !path.segments.isEmpty, name.map({ $0 == path }) ?? true
         else { return nil }
         name = path
@@ -176,13 +181,13 @@ struct Conjunction {
     if let cursor = query.end, hasValuesAfterName(cursor) { isDecidedByKeys = false }
   }
 
-  /// The value that an equality gives a field.
+  /// Returns the value that an equality filter requires of a field.
   func value(of field: StoredFieldPath) -> StoredValue? {
     equalityFields.first { !$0.field.isElement && $0.field.path == field }?.value
   }
 
-  /// Determines which orders the keys need. `others` are the conjunctions with which this one is merged, and
-  /// they may include this one.
+  /// Determines which orders the keys must contain. `others` are the conjunctions with which this conjunction
+  /// is merged, and they may include it.
   mutating func chooseOrders(with others: [Conjunction]) {
     orders = []
     for (place, order) in query.orders.enumerated() {
@@ -207,7 +212,8 @@ struct Conjunction {
 
   private mutating func add(_ filter: FieldFilter) {
     if let first = orders.first {
-      // If missing fields count as null, a bound that includes null would include them.
+      // If missing fields count as null, an interval that includes null would also include documents without
+      // the field.
       guard filter.field == first.field, !(first.missing == .asNull && filter.operand == .null),
         let intervals = filter.intervals
       else { return isDecidedByKeys = false }
@@ -228,8 +234,9 @@ struct Conjunction {
       unchecked: query.collectionID, query.scope, equalityFields.map(\.field) + orders.map(\.indexField))
   }
 
-  /// True if the index has the matching documents in query order: the equalities come first (all of them,
-  /// or some if not `whole`), then the orders.
+  /// Returns whether the index has the matching documents in query order. The index must have equality fields
+  /// first, then the orders. If `whole` is true, it must have all equality fields of the conjunction;
+  /// otherwise, some of them suffice.
   func isServed(by definition: IndexDefinition, whole: Bool) -> Bool {
     // Called for every index by every query, so it must not allocate.
     let equalityCount = definition.fields.count - orders.count
@@ -244,9 +251,10 @@ struct Conjunction {
     }
   }
 
-  /// All entries with the equality values, if the index consists of equality fields only.
+  /// Returns access to all entries with the equality values. Returns nil if the index has a field other than
+  /// the equality fields.
   func partialAccess(_ definition: IndexDefinition) -> QueryPlan.Access? {
-    // An index omits documents that lack one of its fields, so other fields would lose matches.
+    // An index omits documents that lack one of its fields, so an index with other fields would miss matches.
     guard definition.scope == query.scope,
       definition.fields.allSatisfy({ field in equalityFields.contains { $0.field == field.asEquality } })
     else { return nil }
@@ -258,7 +266,8 @@ struct Conjunction {
     access(.index(definition), prefix(definition, fields: definition.fields.dropLast(orders.count)))
   }
 
-  /// The names within the bounds, if there are no other orders.
+  /// Access to the document names: to those within the bounds if no orders come before the name, otherwise to
+  /// all names of the scope.
   var names: QueryPlan.Access {
     orders.isEmpty ? access(.names, query.namePrefix) : query.names
   }
@@ -294,7 +303,7 @@ struct Conjunction {
     cursor.values.count > query.orders.count + 1
   }
 
-  /// The cut of a cursor, in the part of the key after the equalities.
+  /// Returns the bound that a cursor sets, encoded as the part of the key after the equalities.
   private func cut(_ cursor: Cursor) -> KeyBound {
     var bytes: [UInt8] = []
     var values = cursor.values[...]
@@ -311,8 +320,8 @@ struct Conjunction {
       IndexKey.append(value, order.direction, to: &bytes)
     }
     guard let name = values.popFirst()?.documentName else { return gap(cursor.side, bytes) }
-    // Values after the name decide whether the cursor's document itself is included, so that document is
-    // checked.
+    // Cursor values after the name decide whether the cursor's document is part of the result. The bound
+    // includes that document, and its fields are checked later.
     let side = values.isEmpty ? cursor.side : (isStart(cursor) ? .before : .after)
     switch query.cut(side, name) {
     case .before(let end): return .before(bytes + end)
@@ -336,7 +345,8 @@ extension OrderBy {
 extension IndexDefinition.Field {
   fileprivate var isElement: Bool { part == .element }
 
-  /// The field as an equality uses it. The direction is irrelevant, because all values are equal.
+  /// The field as it appears in an equality. Its direction is irrelevant there, because the value is
+  /// constant.
   var asEquality: IndexDefinition.Field {
     if case .value = part { IndexDefinition.Field(path) } else { self }
   }

@@ -1,10 +1,10 @@
 // Evaluates a query on an encoded document.
 //
-// Decodes only the fields in question and does not allocate.
+// Decodes only the fields that the query uses, and does not allocate.
 //
-// The result can be `undecided`: for values with parts that are compared as a whole, for the document's
-// name as a value, and for cursors. The document must then be decoded. All other results agree with
-// `StructuredQuery`.
+// The verdict can be `undecided` for values with parts that are compared as a whole, for filters on the
+// document's name, and for queries with cursors. The caller must then decode the document. All other verdicts
+// agree with `StructuredQuery`.
 
 import ByteStore
 
@@ -61,7 +61,7 @@ final class EntryMatcher {
     hasCursors = query.start != nil || query.end != nil
   }
 
-  /// Whether a document matches, ignoring the limit.
+  /// Returns whether a document matches, regardless of the limit.
   func verdict(_ entry: borrowing QueryRun.Entry, _ shapes: ShapeTable) throws(RecordError) -> Verdict {
     var verdict = scope.verdict(entry.key)
     guard verdict != .no else { return .no }
@@ -137,7 +137,8 @@ private enum StoredScope {
       guard let bytes = DocumentKey.segmentBytes(name) else { return .undecided }
       return bytes + 1 == name.byteCount ? .yes : .no
     case .group(let id):
-      // Compares the last segment but one. An end marker follows the last segment.
+      // Compares the segment before the last one, which is the collection id. An end marker follows the last
+      // segment.
       var last = 0
       var next = 1
       while let bytes = DocumentKey.segmentBytes(key.extracting(droppingFirst: next)) {
@@ -189,7 +190,7 @@ private struct StoredField {
 private struct StoredFilter {
   private struct Operand {
     let typeClass: TypeClass
-    /// Nil for a value with parts.
+    /// Nil for texts, byte strings and values with parts.
     let scalar: StoredValue?
     /// The bytes of a text or byte string.
     let bytes: [UInt8]
@@ -254,7 +255,7 @@ private struct StoredFilter {
     }
   }
 
-  /// Whether the value equals one of the operands.
+  /// Returns whether the value equals one of the operands.
   private func isAny(
     _ value: Range<Int>, _ tag: RecordCodec.Tag, _ decoder: RecordDecoder
   ) throws(RecordError) -> EntryMatcher.Verdict {
@@ -269,7 +270,7 @@ private struct StoredFilter {
     return verdict
   }
 
-  /// Whether an element of the array equals one of the operands.
+  /// Returns whether an element of the array equals one of the operands.
   private func hasAny(
     _ array: Range<Int>, _ decoder: RecordDecoder
   ) throws(RecordError) -> EntryMatcher.Verdict {
@@ -302,7 +303,7 @@ private struct StoredFilter {
     return tag
   }
 
-  /// Compares with an operand of the same type class. Nil for values with parts.
+  /// Compares a value with an operand of the same type class. Returns nil for values with parts.
   private static func compare(
     _ value: Range<Int>, _ tag: RecordCodec.Tag, _ operand: Operand, _ decoder: RecordDecoder
   ) throws(RecordError) -> Ordering? {

@@ -1,11 +1,11 @@
 // Streams of index entries in query order.
 //
-// A stream yields the part of each key after the prefix, because that part determines the order, and the
-// document's ordinal. All streams of a plan run in one direction, so these ends are comparable between
-// streams.
+// For each entry, a stream yields the document's ordinal and the end of the key, which is the part after the
+// prefix. The key ends determine the order. All streams of a plan run in one direction, so the key ends of
+// different streams are comparable.
 //
-// Streams copy the entry into arrays that they reuse. A step does not allocate, unless another owner shares
-// such an array (campaign borrowed).
+// Streams copy each entry into arrays that they reuse. A step does not allocate, unless another owner shares
+// such an array (test campaign `borrowed`).
 
 import ByteStore
 
@@ -23,7 +23,7 @@ protocol EntryStream: AnyObject {
 struct StreamContext {
   let isBackward: Bool
 
-  /// Whether one end comes before another in this direction.
+  /// Returns whether one key end comes before another in this direction.
   func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     isBackward ? right.precedes(left) : left.precedes(right)
   }
@@ -39,10 +39,10 @@ final class IndexStream: EntryStream {
   private let tree: OrderedIndex
   private let access: QueryPlan.Access
   private let context: StreamContext
-  /// Returns all keys that the document has in this index. Needed for keys that the tree stores truncated.
-  /// Nil if the document does not exist.
+  /// Returns all keys that the document has in this index, or nil if the document does not exist. Called for
+  /// keys that the tree stores truncated.
   private let keys: (_ ordinal: UInt32) throws(DocumentStoreError) -> [[UInt8]]?
-  /// True for the names of a single collection; documents in subcollections are skipped.
+  /// True if the stream reads the names of a single collection. Documents in subcollections are then skipped.
   private let isCollectionOfNames: Bool
   private var ranges: ArraySlice<ByteRange>
   private var range: ByteRange?
@@ -113,7 +113,8 @@ final class IndexStream: EntryStream {
     }
     let target = StoredKey.start(of: sought)
     if context.isBackward {
-      // Position after the key, or, for a truncated target, after all keys with that prefix.
+      // Seeks to the position after the key. For a truncated target, seeks to the position after all keys
+      // with that prefix.
       let bound = target.count < sought.count ? target.prefixSuccessor ?? target : target
       try cursor?.seekBackward(to: bound, through: target.count == sought.count)
     } else {
@@ -125,7 +126,7 @@ final class IndexStream: EntryStream {
     return false
   }
 
-  /// Whether the whole range comes before the key in this direction.
+  /// Returns whether the whole range comes before the key in this direction.
   private func isBehind(_ range: ByteRange, _ key: [UInt8]) -> Bool {
     context.isBackward ? key.precedes(range.lower) : range.upper.map { !key.precedes($0) } ?? false
   }
@@ -170,7 +171,7 @@ final class IndexStream: EntryStream {
     nestedSkips += 1
     let sibling = Array(key.prefix(access.prefixBytes + bytes))
     if context.isBackward {
-      // The document itself sorts before the documents below it.
+      // A document sorts before the documents in its subcollections.
       try cursor?.seekBackward(to: sibling + [0], through: true)
     } else if let behind = sibling.prefixSuccessor {
       try cursor?.seekForward(to: behind)
@@ -229,7 +230,8 @@ extension OrderedIndexCursor {
     if position < here { seek(toRank: here) }
   }
 
-  /// Moves behind the last key before `bound`, or behind `bound` itself if `through`. Never moves forward.
+  /// Moves to the position after the last key before `bound`, or after `bound` itself if `through` is true.
+  /// Never moves forward.
   mutating func seekBackward(to bound: [UInt8], through: Bool) throws(DocumentStoreError) {
     let here = position
     try seek(bound.rawSpan, behind: through)
@@ -260,7 +262,7 @@ final class JoinedStream: EntryStream {
     return try align()
   }
 
-  /// Seeks each stream to the furthest position until all are at one entry.
+  /// Seeks the streams to the furthest position among them, until all are at the same entry.
   private func align() throws(DocumentStoreError) -> Bool {
     var target = streams[0].end
     var agreeing = 1
@@ -298,7 +300,7 @@ final class MergedStream: EntryStream {
   func next() throws(DocumentStoreError) -> Bool {
     var index = 0
     while index < streams.count {
-      // Streams at the last returned entry advance. The other streams keep their entries.
+      // Streams whose current entry was returned last advance. The other streams keep their entries.
       if hasStarted, streams[index].end != end {
         index += 1
       } else if try streams[index].next() {

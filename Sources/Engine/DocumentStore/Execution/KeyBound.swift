@@ -2,12 +2,12 @@
 
 import ByteStore
 
-/// A gap in the order of byte strings: before or after all strings with this prefix.
+/// A gap in the order of byte strings: before or after all strings with the given prefix.
 enum KeyBound {
   case before([UInt8])
   case after([UInt8])
 
-  /// The gap after all bits are inverted, which reverses the order.
+  /// The corresponding gap among byte strings with all bits inverted. Inverting the bits reverses the order.
   var inverted: KeyBound {
     switch self {
     case .before(let bytes): .after(bytes.map { ~$0 })
@@ -15,7 +15,8 @@ enum KeyBound {
     }
   }
 
-  /// The first key after the gap, among keys that begin with `prefix`; nil if the gap is after all keys.
+  /// Returns the lower bound of the keys after the gap. The gap is in the part of the keys that follows
+  /// `prefix`. Nil if the gap is after all keys.
   func bytes(behind prefix: [UInt8]) -> [UInt8]? {
     switch self {
     case .before(let bytes): prefix + bytes
@@ -63,8 +64,8 @@ extension FieldFilter {
 
   private static let null = StoredValue.null.indexKey
 
-  // The upper four bits of a key's first byte are the type class. Pending timestamps share their class's
-  // bits with timestamps and have a higher first byte.
+  // The upper four bits of a key's first byte are the type class. Pending timestamps have the same class as
+  // timestamps, but a higher first byte.
   private static func start(ofClassOf key: [UInt8]) -> KeyBound {
     .before([key[0] == IndexKey.pendingTimestamp ? key[0] : key[0] & 0xF0])
   }
@@ -73,7 +74,7 @@ extension FieldFilter {
     .before([key[0] == IndexKey.timestamp ? IndexKey.pendingTimestamp : key[0] & 0xF0 + 0x10])
   }
 
-  /// All values except these and null.
+  /// Returns the intervals of all values except the given keys and null.
   private static func allBut(_ keys: [[UInt8]]) -> [ValueInterval] {
     var intervals: [ValueInterval] = []
     var lower = KeyBound.after(null)

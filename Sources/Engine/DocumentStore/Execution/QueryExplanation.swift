@@ -1,6 +1,6 @@
 // The explanation of a query's execution, for people and for programs.
 
-/// The plan of a query and the work it took.
+/// The plan of a query, and the work that its execution took.
 public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// One use of an index.
   public struct Access: Sendable, Hashable {
@@ -10,8 +10,8 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     public let ranges: Int
   }
 
-  /// The branches of the plan, which are merged. A branch returns the documents that all of its accesses
-  /// have. A branch without accesses is a document that the query names.
+  /// The branches of the plan, which are merged. A branch returns the documents that occur in all of its
+  /// accesses. A branch without accesses stands for a single document that the query names.
   public let branches: [[Access]]
   /// Whether the indexes were read backward.
   public let isBackward: Bool
@@ -68,7 +68,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     return lines.joined(separator: "\n")
   }
 
-  /// One line per branch.
+  /// The branches as text, one line per branch.
   package var branchTexts: [String] {
     let way = isBackward ? "backward through" : "through"
     return branches.map { branch in
@@ -82,7 +82,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The number of results and the work for them.
+  /// The number of results, and the work that the query did.
   package var summary: String {
     let milliseconds = Double(nanoseconds) / 1e6
     let digits = (milliseconds * 1000).rounded() / 1000

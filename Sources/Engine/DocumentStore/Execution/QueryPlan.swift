@@ -1,7 +1,7 @@
 // A query plan: which ranges of which indexes to read, in which direction, and what remains to be checked.
 
-/// The planner's result. All parts assume ascending document names. If `isBackward` is set, everything is
-/// read in reverse.
+/// The planner's result. All parts assume ascending document names. If `isBackward` is true, the indexes are
+/// read backward.
 struct QueryPlan: Sendable {
   /// Ranges of one index. All keys share the first `prefixBytes` bytes.
   struct Access: Sendable, Hashable {
@@ -14,28 +14,30 @@ struct QueryPlan: Sendable {
     var source: Source
     /// Length of the common key prefix, before the values of the orders.
     var prefixBytes: Int
-    /// In order, without overlap.
+    /// The key ranges, in order and without overlap.
     var ranges: [ByteRange]
-    /// Prepended to the key's end when branches are compared. It holds the values of orders that this branch
-    /// fixes by an equality while other branches have them in their keys.
+    /// A prefix for the end of each key when branches are compared. It holds the values of orders that this
+    /// branch fixes by an equality, while other branches have these values in their keys.
     var endPrefix: [UInt8] = []
   }
 
   /// A superset of the documents that match one alternative of the filters.
   enum Branch: Sendable, Hashable {
     case document(DocumentPath)
-    /// The intersection of the accesses, by the part of the key after the prefix.
+    /// The entries that all of the accesses have. Entries are equal if the parts of their keys after the
+    /// prefix are equal.
     case keys([Access])
   }
 
-  /// A limit is always on the first documents; the caller may have to reverse the result.
+  /// The query in executable form. Its limit always selects the first documents, so the caller may have to
+  /// reverse the result.
   var query: StructuredQuery
   var isBackward: Bool
   var branches: [Branch]
-  /// True if every branch is in query order: they are merged, and a limit ends the scan. Otherwise all
-  /// matches are read and sorted.
+  /// True if every branch is in query order. The branches are then merged, and a limit ends the scan.
+  /// Otherwise, all matches are read and sorted.
   var isOrdered: Bool
-  /// True if every document of the branches matches, so none has to be checked.
+  /// True if every document of the branches matches, so no document has to be checked.
   var isExact: Bool
 }
 

@@ -1,22 +1,22 @@
 // The query planner: chooses a plan, given a query and the existing indexes.
 //
-//   1. orient     the query so that document names ascend; an index serves both directions
-//   2. split      the filters into alternatives, each a conjunction (FilterTree)
-//   3. map        each conjunction to a key: equality fields first, then the orders. Inequalities on the
-//                 first order become a list of ranges
-//   4. choose     the index with this key; or the intersection of several indexes that each have some of
-//                 the equalities and the same orders; or the document names
+//   1. orient the query so that document names ascend. An index serves both directions.
+//   2. split the filters into alternatives, each a conjunction (FilterTree).
+//   3. map each conjunction to a key: equality fields first, then the orders. Inequalities on the first order
+//      become a list of ranges.
+//   4. choose the index with this key, or the intersection of several indexes that have the same orders and
+//      each cover some of the equalities, or the document names.
 //
-// Conditions that no key decides are checked on the documents. Cursors are bounds on keys.
+// Conditions that the keys cannot decide are checked on the documents. Cursors become bounds on keys.
 
 struct QueryPlanner {
-  /// If the smallest of several indexes has at most this many keys, they are intersected instead of
-  /// building an index.
+  /// Several existing indexes are intersected, instead of building a new index, if the smallest access to
+  /// them has at most this many keys.
   static let joinMax = 1000
 
-  /// The existing indexes for the collection id.
+  /// The existing indexes for the query's collection id.
   var definitions: [IndexDefinition]
-  /// If true, the decision can be that an index must be built first.
+  /// If true, the planner may decide that an index must be built first.
   var createsIndexes: Bool
   /// Up to this number of documents, scanning is preferred to building an index.
   var scanMax: Int
@@ -25,7 +25,7 @@ struct QueryPlanner {
 
   enum Decision {
     case plan(QueryPlan)
-    /// With these indexes, the query would read only matching documents.
+    /// The query needs new indexes. With these indexes, it would read only matching documents.
     case needs([IndexDefinition])
   }
 
@@ -34,7 +34,8 @@ struct QueryPlanner {
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
       var plan = gatheredPlan([.document(path)], oriented)
-      // The name index shows whether the document exists.
+      // The name index shows whether the document exists. Without filters, cursors and orders by fields,
+      // nothing else has to be checked.
       plan.isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
         && run.orders.allSatisfy { $0.field == .documentID }
@@ -91,8 +92,8 @@ struct QueryPlanner {
 
   // MARK: One conjunction
 
-  /// A branch with the conjunction's documents in query order and no other documents, as far as keys can
-  /// decide. Nil if the indexes for it are missing.
+  /// Returns a branch with the conjunction's documents in query order. The branch has no other documents, as
+  /// far as keys can decide. Returns nil if the indexes for the branch are missing.
   private func exactBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch? {
@@ -103,7 +104,7 @@ struct QueryPlanner {
     return try join(conjunction)
   }
 
-  /// Intersects indexes that have the query's orders and together cover all equalities.
+  /// Intersects several indexes. Each of them has the query's orders, and together they cover all equalities.
   private func join(_ conjunction: Conjunction) throws(DocumentStoreError) -> QueryPlan.Branch? {
     guard conjunction.equalityFields.count > 1 else { return nil }
     var open = Set(conjunction.equalityFields.map(\.field))
@@ -122,7 +123,7 @@ struct QueryPlanner {
     return nil
   }
 
-  /// A superset of the conjunction's documents, in any order.
+  /// Returns a branch with a superset of the conjunction's documents, in any order.
   private func unorderedBranch(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> QueryPlan.Branch {
@@ -148,7 +149,7 @@ struct QueryPlanner {
       branches.append(branch)
     }
     guard conjunctions.count == 1, let ordered = try orderedAccess(conjunctions[0]),
-      // A limit may end the scan early.
+      // If there is a limit, it may end the ordered scan early.
       ordered.keys <= keys || query.run.limit != nil
     else { return gatheredPlan(branches, query) }
     return QueryPlan(
@@ -156,8 +157,8 @@ struct QueryPlanner {
       isOrdered: true, isExact: false)
   }
 
-  /// The access with the fewest keys among those that have the conjunction's orders and some of its
-  /// equalities.
+  /// Returns the access with the fewest keys, among the accesses that have the conjunction's orders and some
+  /// of its equalities.
   private func orderedAccess(
     _ conjunction: Conjunction
   ) throws(DocumentStoreError) -> (access: QueryPlan.Access, keys: Int)? {

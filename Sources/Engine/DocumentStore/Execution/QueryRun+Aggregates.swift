@@ -5,7 +5,7 @@
 import ByteStore
 
 extension QueryRun {
-  /// Aggregates from documents, decoding only the aggregated fields.
+  /// Computes aggregates from documents. Decodes only the aggregated fields.
   func aggregation(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation {
     var aggregation = Aggregation(aggregates)
     let fields = aggregation.fields
@@ -22,7 +22,7 @@ extension QueryRun {
     return aggregation
   }
 
-  /// Aggregates from index keys alone; nil if they do not suffice.
+  /// Computes aggregates from index keys alone. Returns nil if the keys do not suffice.
   func aggregationFromKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
     var aggregation = Aggregation(aggregates)
     guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
@@ -48,13 +48,13 @@ extension QueryRun {
   /// How to use one field of an index.
   private struct Source {
     let direction: OrderBy.Direction
-    /// Index of the aggregated field in this index field; nil if the field is not aggregated.
+    /// The index of this field in the list of aggregated fields; nil if the field is not aggregated.
     let place: Int?
     let kind: NumberCounts.Kind
   }
 
-  /// One source per index field, up to the last aggregated field. Nil if an aggregated field is missing, or
-  /// if its number type is ambiguous in keys.
+  /// Returns one source per index field, up to the last aggregated field. Returns nil if the index lacks an
+  /// aggregated field, or if the keys do not determine the number type of an aggregated field.
   private static func sources(of fields: [StoredFieldPath], in index: ManagedIndex) -> [Source]? {
     var sources: [Source] = []
     var found = Set<Int>()
@@ -83,7 +83,7 @@ extension QueryRun {
     for source in sources {
       guard let value = reader.next(source.direction) else { return false }
       guard let place = source.place else { continue }
-      // Values other than numbers add nothing.
+      // Values other than numbers do not contribute to a sum or an average.
       if case .number(let number) = value {
         values[place] = number.value(source.kind)
       } else {
@@ -95,8 +95,8 @@ extension QueryRun {
 }
 
 extension StructuredQuery {
-  /// Adds the fields to the query's order, so that documents without one of the fields are left out. Nil if a
-  /// limit, a cursor or an explicit order by name depends on the current order.
+  /// Returns the query with the fields added to its order, so that documents without one of the fields are
+  /// excluded. Returns nil if a limit, a cursor or an explicit order by name depends on the current order.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in
       if case .field(let filter) = filter, filter.operator == .equal { filter.field } else { nil }

@@ -1,8 +1,8 @@
-// The readable part of a result, for callers that must get past damaged documents.
+// The readable part of a result, for callers that must tolerate damaged documents.
 
 extension QueryRun {
-  /// Up to `max` documents of the result, in the order they are found, and the number of documents that
-  /// were skipped as unreadable. Ignores the query's limit.
+  /// Returns up to `max` documents of the result, in the order in which they are found. Also returns the
+  /// number of documents that were skipped as unreadable. Ignores the query's limit.
   func readableDocuments(
     max: Int
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], unreadable: Int) {

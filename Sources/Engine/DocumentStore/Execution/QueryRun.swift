@@ -1,7 +1,8 @@
 // Executes a plan on one snapshot.
 //
-//   ordered    merges the branches and reads documents as they come, up to the limit
-//   gathered   reads all branches, keeps the first matches by sort key (TopMatches), and reads these again
+//   - An ordered plan merges the branches and reads documents in the merged order, up to the limit.
+//   - A gathered plan reads all branches, keeps the first matches by sort key (TopMatches), and reads these
+//     documents again.
 //
 // If the plan is one index and nothing has to be checked, ordinals are processed in batches.
 
@@ -13,7 +14,7 @@ struct QueryWork: Sendable, Hashable {
   var documentsRead = 0
   /// Entries whose full key had to be computed from the document.
   var longKeysRead = 0
-  /// Number of times that documents in subcollections were skipped; one skip passes all documents below a
+  /// Number of seeks that skipped documents in subcollections. One seek skips all documents below one parent
   /// document.
   var nestedSkips = 0
   /// Largest number of matches kept at once for sorting.
@@ -32,14 +33,14 @@ final class QueryRun {
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
   private lazy var matcher = EntryMatcher(plan.query)
-  /// If set, candidates with undecodable records are skipped. Otherwise, a query that needs a field of such a
-  /// record fails.
+  /// If true, candidates with undecodable records are skipped. Otherwise, the query fails if it needs a field
+  /// of such a record.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
   /// The skipped paths as a set, so that each path is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
-  /// `shapes` must have been taken after the snapshot.
+  /// Creates a run of the plan. `shapes` must have been read after the snapshot was taken.
   init(
     _ plan: QueryPlan, _ snapshot: Snapshot, _ view: IndexView, _ shapes: ShapeTable, storePath: String
   ) {
@@ -66,7 +67,8 @@ final class QueryRun {
     return found
   }
 
-  /// Skips candidates with undecodable records, and also returns their paths.
+  /// Returns the decodable documents of the result, and the paths of the skipped candidates, whose records
+  /// cannot be decoded.
   func decodableDocuments() throws(DocumentStoreError) -> (
     documents: [StoredDocument], skipped: [DocumentPath]
   ) {
@@ -84,7 +86,7 @@ final class QueryRun {
     return found
   }
 
-  /// Calls `body` with each document of the result in encoded form.
+  /// Calls `body` with each document of the result in encoded form, until `body` returns false.
   func forEach(
     _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -104,7 +106,7 @@ final class QueryRun {
       return min(count, limit)
     }
     var count = 0
-    // Branches that are not merged can contain the same document.
+    // If branches are not merged, several of them can contain the same document.
     let hasDoubles = !plan.isOrdered && plan.branches.count > 1
     var seen = Set<UInt32>()
     if plan.isExact {
@@ -138,7 +140,7 @@ final class QueryRun {
     }
   }
 
-  /// Calls `body` with each document of the result, until it returns false.
+  /// Calls `body` with each document of the result, until `body` returns false.
   func forEachMatch(
     _ body: (borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -146,7 +148,7 @@ final class QueryRun {
     defer { closeStreams() }
     guard plan.isOrdered else {
       let sorted = try sortedMatches()
-      // These documents were already counted during the scan.
+      // The second read of these documents is not counted, because the scan has already counted them.
       let read = work.documentsRead
       _ = try forEachEntry(of: sorted) { _, entry throws(DocumentStoreError) in try body(entry) }
       work.documentsRead = read
@@ -165,7 +167,7 @@ final class QueryRun {
     }
   }
 
-  /// The first documents of the result, in query order.
+  /// Returns the ordinals of the first documents of the result, in query order.
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
     var found = TopMatches(limit: limit)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
@@ -194,7 +196,7 @@ final class QueryRun {
     }
   }
 
-  /// Whether the document matches, ignoring the limit.
+  /// Returns whether the document matches, regardless of the limit.
   private func matches(_ entry: borrowing Entry) throws(DocumentStoreError) -> Bool {
     switch try verdict(entry) {
     case .yes: true
@@ -209,8 +211,8 @@ final class QueryRun {
     }
   }
 
-  /// The document's values for the query's orders, or nil if it does not match. Decodes only the fields in
-  /// question.
+  /// Returns the document's values for the query's orders, or nil if the document does not match. Decodes
+  /// only the fields that the query uses.
   private func position(of entry: borrowing Entry) throws(DocumentStoreError) -> [StoredValue]? {
     let path = try path(of: entry)
     guard plan.query.scope.contains(path) else { return nil }
@@ -227,7 +229,7 @@ final class QueryRun {
     return position
   }
 
-  /// The document's value of a field.
+  /// Returns the value of a field in a document.
   func value(
     of field: StoredFieldPath, in entry: borrowing Entry
   ) throws(DocumentStoreError) -> StoredValue? {
@@ -243,7 +245,7 @@ final class QueryRun {
 
   // MARK: Candidates
 
-  /// Calls `body` with the stored entry of each candidate, until it returns false.
+  /// Calls `body` with the stored entry of each candidate, until `body` returns false.
   private func forEachCandidateEntry(
     _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -261,7 +263,7 @@ final class QueryRun {
     }
   }
 
-  /// Calls `body` with the ordinal of each candidate, until it returns false.
+  /// Calls `body` with the ordinal of each candidate, until `body` returns false.
   func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -301,9 +303,10 @@ final class QueryRun {
     var range: ByteRange
   }
 
-  /// The plan as ranges of one tree, if they contain nothing but candidates. The tree does not order
-  /// truncated keys with a common prefix. It can still tell which of them are in a range, unless a bound is
-  /// truncated, too.
+  /// Returns the plan as ranges of one tree. Returns nil if the plan has more than one access, or if the
+  /// ranges would contain entries that are not candidates. In the tree, truncated keys with a common prefix
+  /// are not in key order. If `inOrder` is false, such keys are accepted, because the tree can still
+  /// determine which of them are in a range. This fails only if a bound of the range is truncated, too.
   func ranges(inOrder: Bool = true) -> [TreeRange]? {
     guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
       plan.branches[0].accesses.count == 1
@@ -323,7 +326,7 @@ final class QueryRun {
     return ranges.map { TreeRange(tree: tree, range: $0) }
   }
 
-  /// Passes ordinals in batches, until `body` returns false.
+  /// Calls `body` with the ordinals in batches, until `body` returns false.
   private func forEachBatch(
     in ranges: [TreeRange], _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
@@ -378,8 +381,8 @@ final class QueryRun {
     }
   }
 
-  /// Adds up the streams' counters and releases the streams, which retain this run in order to read
-  /// documents.
+  /// Adds the streams' counters to the run's counters and releases the streams. They retain this run in order
+  /// to read documents.
   func closeStreams() {
     for stream in streams {
       work.entriesRead += stream.entriesRead
@@ -396,7 +399,8 @@ final class QueryRun {
     return try view.names.ordinal(of: StoredKey.of(key).rawSpan)
   }
 
-  /// Nil if the document does not exist, or if it is skipped as undecodable.
+  /// Reads and decodes a document. Returns nil if the document does not exist, or if it is skipped as
+  /// undecodable.
   func document(_ ordinal: UInt32) throws(DocumentStoreError) -> StoredDocument? {
     guard try read(ordinal) else { return nil }
     return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
@@ -413,7 +417,7 @@ final class QueryRun {
     }
   }
 
-  /// Reads into the buffer; false if the document does not exist.
+  /// Reads the document's record into the buffer. Returns false if the document does not exist.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     do throws(ByteStoreError) {
       guard try snapshot.read(ordinal, into: &pooled.buffer) else { return false }
@@ -424,7 +428,7 @@ final class QueryRun {
     return true
   }
 
-  /// Calls `body` with the stored entries of the ordinals, until it returns false. Returns false in that
+  /// Calls `body` with the stored entry of each ordinal, until `body` returns false. Returns false in that
   /// case.
   private func forEachEntry(
     of ordinals: [UInt32], _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool

@@ -1,7 +1,7 @@
 // Selects the first `limit` matches when no index has them in query order.
 //
-// Keeps at most twice as many matches as the limit. At this size, the matches after the limit are dropped,
-// and the last remaining key becomes the threshold for further matches.
+// Keeps at most twice as many matches as the limit, or 64 if that is more. At this size, the matches after
+// the limit are dropped, and the last remaining key becomes the threshold for further matches.
 
 struct TopMatches {
   private static let keptMin = 64
@@ -15,8 +15,8 @@ struct TopMatches {
 
   init(limit: Int) { self.limit = limit }
 
-  /// `key` sorts in query order and ends with the document's name, so equal keys mean one document, counted
-  /// once.
+  /// Adds a match. `key` sorts in query order and ends with the document's name, so equal keys belong to one
+  /// document, which is counted once.
   mutating func add(_ key: [UInt8], _ ordinal: UInt32) {
     if let last, !key.precedes(last) { return }
     found.append((key, ordinal))
@@ -24,7 +24,7 @@ struct TopMatches {
     if found.count >= max(Self.keptMin, limit < .max / 2 ? 2 * limit : .max) { cut() }
   }
 
-  /// The first matches, in order.
+  /// Returns the ordinals of the first matches, in query order.
   mutating func ordinals() -> [UInt32] {
     cut()
     return found.map(\.ordinal)

@@ -2,13 +2,14 @@
 
 /// A position in the change feed.
 public struct FeedPosition: Hashable, Comparable, Sendable {
-  /// The commit's number in the feed, counted from 1. A consumer stores it to continue from there.
+  /// The commit's number in the feed, counted from 1. A consumer stores this number in order to continue from
+  /// this position later.
   public let value: UInt64
 
   /// The position before the first commit.
   public static let start = FeedPosition(0)
 
-  /// The position of the commit with this number.
+  /// Creates the position of the commit with this number.
   public init(_ value: UInt64) { self.value = value }
 
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
@@ -32,8 +33,8 @@ public struct FeedChange: Sendable {
     case written(StoredDocument)
     /// The document was deleted.
     case removed
-    /// The document was written in a commit too large for the feed to keep records. Read its current
-    /// content from the store.
+    /// The document was written in a commit that is too large for the feed to keep its records. Read the
+    /// document's current content from the store.
     case writtenWithMuchElse
   }
 

@@ -24,7 +24,7 @@ enum FeedFormat {
   static let policiesKey: [UInt8] = [settings, 3]
   static let version: UInt16 = 0
 
-  /// Larger entries store paths only.
+  /// The maximum size of an entry with records. A larger entry stores only the paths of its documents.
   static let entryBytesMax = 1 << 20
 
   private static let written: UInt8 = 1
@@ -37,7 +37,7 @@ enum FeedFormat {
     return key
   }
 
-  /// The number of an entry; nil for other keys.
+  /// Returns the number of the entry with this key, or nil if the key does not belong to an entry.
   static func number(of key: RawSpan) -> UInt64? {
     var reader = ByteReader(key)
     guard reader.uint8() == entries, reader.bytesLeft == 8 else { return nil }
@@ -72,7 +72,7 @@ enum FeedFormat {
     return StoredTimestamp(microseconds: Int64(bitPattern: time))
   }
 
-  /// Nil if the bytes are not a valid entry.
+  /// Decodes an entry. Returns nil if the bytes are not a valid entry.
   static func decode(_ entry: [UInt8], at position: FeedPosition, _ shapes: ShapeTable) -> FeedCommit? {
     guard let time = time(of: entry.rawSpan) else { return nil }
     var reader = ByteReader(entry.rawSpan)
@@ -126,8 +126,8 @@ enum FeedFormat {
         guard let name = text(&reader) else { return nil }
         path.append(name)
       }
-      // A policy for a reserved collection id cannot be set through the API, and its sweep would delete the
-      // store's own documents. Ignore such a policy instead of failing to open the store.
+      // A time-to-live policy for a reserved collection id cannot be set through the API, and its sweep would
+      // delete the store's own documents. Ignore such a policy instead of failing to open the store.
       guard (try? CollectionPath([id])) != nil else { continue }
       policies[id] = StoredFieldPath(unchecked: path)
     }

@@ -2,11 +2,11 @@
 //
 // Invariants:
 //   - Entry numbers ascend in commit order. A refused commit leaves a gap, which readers skip.
-//   - All entries from `first` to before `next` exist, except gaps and entries of commits in progress. None
-//     exists before `first`.
+//   - All entries from `first` up to but not including `next` exist, except for gaps and for the entries of
+//     commits in progress. No entry before `first` exists.
 //   - Without consumers, no entries are written.
-//   - Numbers and byte counts cannot overflow: values read from disk are checked once, and each commit adds
-//     little.
+//   - Numbers and byte counts cannot overflow. They are checked when they are read from disk, and each commit
+//     increases them only a little.
 
 import ByteStore
 
@@ -21,7 +21,8 @@ struct FeedLedger: Sendable {
   private(set) var inProgress = 0
 
   private static let entriesBetweenTrims: UInt64 = 256
-  /// Unreachable: at a million commits per second, it would take 146 000 years.
+  /// The exclusive upper limit of valid numbers. A store cannot reach it: at a million commits per second,
+  /// that would take 146 000 years.
   private static let countMax: UInt64 = 1 << 62
 
   init() {}
@@ -42,14 +43,14 @@ struct FeedLedger: Sendable {
     return next
   }
 
-  /// Completes an entry: its commit is visible, or it failed and the entry does not exist.
+  /// Completes an entry. Its commit is then visible, or the commit has failed and the entry does not exist.
   mutating func complete(bytes count: Int, succeeded: Bool) {
     inProgress -= 1
     if !succeeded { bytes -= min(bytes, UInt64(count)) }
   }
 
-  /// Records that entries were dropped. Returns the number of bytes removed. The count on disk may include
-  /// entries of refused commits; dropping the last entry corrects it to zero.
+  /// Records that entries were dropped, and returns the number of bytes removed. The byte count on disk may
+  /// include entries of refused commits. Dropping the last entry corrects the count to zero.
   mutating func drop(through number: UInt64, bytes count: UInt64, isLast: Bool) -> UInt64 {
     first = max(first, number + 1)
     let gone = isLast ? bytes : min(bytes, count)
@@ -57,7 +58,7 @@ struct FeedLedger: Sendable {
     return gone
   }
 
-  /// Undoes `drop` after the commit that was to delete the entries has failed.
+  /// Undoes `drop` after the commit that was supposed to delete the entries has failed.
   mutating func rollBackChange(from number: UInt64, bytes count: UInt64) {
     first = min(first, number)
     bytes += count
@@ -83,7 +84,7 @@ struct FeedLedger: Sendable {
     return bytes
   }
 
-  /// Nil if the bytes are invalid.
+  /// Decodes a stored ledger. Nil if the bytes are invalid.
   init?(state: [UInt8]?, consumers: [UInt8]?) {
     if let state {
       guard let end = Self.end(of: state) else { return nil }
@@ -96,7 +97,8 @@ struct FeedLedger: Sendable {
       guard let name = FeedFormat.text(&reader), let acknowledged = reader.uint64(),
         acknowledged < Self.countMax
       else { return nil }
-      // The acknowledged entry may belong to a refused commit. The consumer has then seen all entries.
+      // The acknowledged entry may belong to a refused commit. In that case, the consumer has seen all
+      // entries.
       self.consumers[name] = min(acknowledged, next - 1)
     }
     guard reader.bytesLeft == 0 else { return nil }

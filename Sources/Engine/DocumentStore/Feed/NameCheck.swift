@@ -1,4 +1,5 @@
-// Guards dictionary keys: Swift compares strings by canonical equivalence, but the store compares bytes.
+// Guards dictionary keys against names that only Swift considers equal. Swift compares strings by canonical
+// equivalence, but the store compares bytes.
 
 enum NameCheck {
   /// Throws `invalidArgument` if a known name equals this one only by canonical equivalence.

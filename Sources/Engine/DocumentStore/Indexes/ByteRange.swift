@@ -5,7 +5,7 @@ import ByteStore
 /// The keys from `lower`, inclusive, to `upper`, exclusive.
 struct ByteRange: Hashable, Sendable {
   var lower: [UInt8]
-  /// Nil for an unbounded range.
+  /// The exclusive upper bound; nil if the range has no upper bound.
   var upper: [UInt8]?
 
   init(_ lower: [UInt8], _ upper: [UInt8]?) {
@@ -30,7 +30,7 @@ struct ByteRange: Hashable, Sendable {
     }
   }
 
-  /// True if a bound is longer than the keys that a tree stores.
+  /// True if a bound is so long that a tree would truncate it.
   var hasLongBound: Bool { max(lower.count, upper?.count ?? 0) > StoredKey.keptBytes }
 
   /// The corresponding range in a tree. It can contain additional keys, because the tree truncates long
@@ -47,7 +47,8 @@ struct ByteRange: Hashable, Sendable {
 }
 
 extension [ByteRange] {
-  /// The intersection of two lists. Each list, and the result, is in order and without overlap.
+  /// Returns the intersection of two lists of ranges. Both lists and the result are in order and without
+  /// overlap.
   func intersection(_ other: [ByteRange]) -> [ByteRange] {
     flatMap { left in other.map { left.intersection($0) }.filter { !$0.isEmpty } }
   }
@@ -56,7 +57,7 @@ extension [ByteRange] {
 extension [UInt8] {
   func precedes(_ other: [UInt8]) -> Bool { rawSpan.precedes(other.rawSpan) }
 
-  /// The smallest byte string after all strings with this prefix; nil if there is none.
+  /// The smallest byte string that sorts after all strings with this prefix; nil if there is none.
   var prefixSuccessor: [UInt8]? {
     var next = self
     while next.last == 0xFF { next.removeLast() }

@@ -21,7 +21,8 @@ struct IndexCatalog {
   static let version: UInt16 = 2
   private static let versionWithoutUses: UInt16 = 1
   private static let automatic: UInt8 = 1
-  /// Checkpoint regions are numbered after index ids.
+  /// The highest possible index id. Region numbers in a checkpoint are derived from index ids, so the ids are
+  /// limited.
   private static let idMax = UInt32.max >> 1
   private static let usesMax: UInt64 = 1 << 62
 
@@ -88,7 +89,7 @@ struct IndexCatalog {
     bytes.append(contentsOf: text.utf8)
   }
 
-  /// Nil if the bytes are not a valid catalog.
+  /// Decodes a catalog. Nil if the bytes are not a valid catalog.
   init?(decoding bytes: [UInt8]) {
     var reader = ByteReader(bytes.rawSpan)
     guard let version = reader.uint16(), version == Self.version || version == Self.versionWithoutUses,

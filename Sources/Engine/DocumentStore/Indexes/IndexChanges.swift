@@ -26,9 +26,10 @@ final class IndexChanges: Sendable {
     var isNone: Bool { if case .none = self { true } else { false } }
   }
 
-  /// One per document operation of the commit.
+  /// The changes, one per document operation of the commit.
   let changes: [Change]
-  /// Computed key changes by index id, in an array, because a commit concerns few indexes.
+  /// The key changes that are already computed, by index id. They are in an array because a commit concerns
+  /// few indexes.
   private struct Made {
     var names: KeyChanges?
     var keys: [(index: UInt32, keys: KeyChanges)] = []
@@ -38,7 +39,7 @@ final class IndexChanges: Sendable {
 
   init(_ changes: [Change]) { self.changes = changes }
 
-  /// The key changes of an index. Computed once.
+  /// Returns the key changes of an index. They are computed once.
   func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
     made.withLock { made in
       if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
@@ -48,8 +49,8 @@ final class IndexChanges: Sendable {
     }
   }
 
-  /// The key changes of the name index. An updated document keeps its name and ordinal, so it changes no key.
-  /// Computed once.
+  /// The key changes of the name index. They are computed once. An updated document keeps its name and
+  /// ordinal, so an update changes no key of the name index.
   var names: KeyChanges {
     made.withLock { made in
       if let known = made.names { return known }

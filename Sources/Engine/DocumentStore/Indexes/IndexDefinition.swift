@@ -32,9 +32,9 @@ import ByteStore
 public struct IndexDefinition: Hashable, Sendable {
   /// The set of collections in one index.
   public enum Scope: UInt8, Hashable, Sendable {
-    /// Queries on single collections with the id.
+    /// The index serves queries on single collections with the id.
     case collection = 0
-    /// Queries on all collections with the id together.
+    /// The index serves queries on all collections with the id together.
     case collectionGroup = 1
   }
 
@@ -42,7 +42,7 @@ public struct IndexDefinition: Hashable, Sendable {
   public enum Part: Hashable, Sendable {
     /// The whole value of the field.
     case value(OrderBy.Direction)
-    /// The whole value of the field. Documents without the field are included, as if it were null.
+    /// The whole value of the field. Documents without the field are included, as if the field were null.
     case valueOrNull(OrderBy.Direction)
     /// One element of an array.
     case element
@@ -164,8 +164,8 @@ extension IndexDefinition: CustomStringConvertible {
 // MARK: Keys
 
 extension IndexDefinition {
-  /// The keys of a document, without duplicates. `value` returns the value of the field at an index in
-  /// `fields`.
+  /// Returns the keys of a document, without duplicates. `value` returns the value of a field, given the
+  /// field's index in `fields`.
   func keys(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]] {
     if let key = key(of: path, value) { return key }
     var keys: [[UInt8]] = [prefix(path.parent)]
@@ -195,7 +195,8 @@ extension IndexDefinition {
     return keys
   }
 
-  /// The single key of a document, or no key. Nil if the elements of an array determine the number of keys.
+  /// Returns an array with the single key of a document, or an empty array if the document has no key.
+  /// Returns nil if the elements of an array determine the number of keys.
   private func key(of path: DocumentPath, _ value: (Int) -> StoredValue?) -> [[UInt8]]? {
     guard !hasElements else { return nil }
     var key: [UInt8] = []
@@ -204,7 +205,7 @@ extension IndexDefinition {
     return key.isEmpty ? [] : [key]
   }
 
-  /// True if the elements of an array determine a document's number of keys.
+  /// True if the elements of an array determine how many keys a document has.
   var hasElements: Bool { fields.contains { $0.part == .element } }
 
   /// Appends the single key of a document. Appends nothing if the document has no key or if array elements
@@ -248,7 +249,7 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition {
-  /// The keys of an encoded document, and the kinds of its numbers.
+  /// Returns the keys of an encoded document, and the kinds of the numbers in these keys.
   func entries(
     ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
   ) throws(RecordError) -> (keys: [[UInt8]], numbers: NumberBits) {
@@ -263,8 +264,8 @@ extension IndexDefinition {
 ///
 ///     key := id path        the collection id as a segment, then the path of the document
 ///
-/// The documents of a collection group are adjacent, in path order. So are those of a collection, except
-/// that documents in nested collections with an equal id lie between them.
+/// The documents of a collection group are adjacent, in path order. The documents of a single collection are
+/// in path order, too, but documents in nested collections with an equal id can lie between them.
 enum NameKey {
   static func encode(_ path: DocumentPath) -> [UInt8] {
     var key: [UInt8] = []
@@ -274,7 +275,8 @@ enum NameKey {
     return key
   }
 
-  /// The name key, given the document's own key, which contains the encoded path.
+  /// Appends the name key of a document. `documentKey` is the document's own key, which contains the encoded
+  /// path.
   static func append(_ path: DocumentPath, documentKey: [UInt8], to key: inout [UInt8]) {
     DocumentKey.append(path.collectionID, to: &key)
     key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
@@ -320,7 +322,7 @@ enum StoredKey {
     return start(of: key) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
   }
 
-  /// The part of a key or bound that a tree orders.
+  /// Returns the part of a key or bound by which a tree orders keys.
   static func start(of key: [UInt8]) -> [UInt8] {
     key.count > keptBytes ? Array(key.prefix(keptBytes)) : key
   }

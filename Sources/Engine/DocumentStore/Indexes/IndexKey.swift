@@ -27,7 +27,7 @@ enum IndexKey {
   static let pendingTimestamp: UInt8 = 0x48
   static let number: UInt8 = 0x30
   static let text: UInt8 = 0x50
-  /// Follows a zero byte.
+  /// The second byte of the end marker of a text. It follows a zero byte.
   static let textEnd: UInt8 = 0x01
 
   static func append(_ value: StoredValue, _ direction: OrderBy.Direction, to key: inout [UInt8]) {
@@ -88,8 +88,8 @@ enum IndexKey {
     }
   }
 
-  /// Encodes the greatest double that is not greater than the number, and the difference to the number. The
-  /// difference is less than 1024, the largest gap between doubles below 2^63.
+  /// Encodes the greatest double that is not greater than the number, followed by the number minus that
+  /// double. The difference is less than 1024, because 1024 is the largest gap between doubles below 2^63.
   private static func append(_ number: Int64, to key: inout [UInt8]) {
     var double = Double(number)
     if ValueOrder.compare(.double(double), .integer(number)) == .after { double = double.nextDown }
@@ -112,7 +112,7 @@ enum IndexKey {
 }
 
 extension StoredValue {
-  /// Bytes that sort like values in a query, for other ordered lists.
+  /// Bytes that sort like the value does in a query. They are meant for ordered lists other than indexes.
   package var sortBytes: [UInt8] {
     var bytes: [UInt8] = []
     IndexKey.append(self, .ascending, to: &bytes)
@@ -121,13 +121,14 @@ extension StoredValue {
 }
 
 extension [UInt8] {
-  /// Replaces the content with the key of a value and reuses the storage.
+  /// Replaces the array's content with the key of a value and reuses the array's storage.
   mutating func replace(withKeyOf value: StoredValue) {
     removeAll(keepingCapacity: true)
     IndexKey.append(value, .ascending, to: &self)
   }
 
-  /// The first eight bytes as a number. If two keys differ here, the number orders them.
+  /// The first eight bytes as a number. If these numbers differ for two keys, they determine the order of the
+  /// keys.
   var head: UInt64 {
     var head: UInt64 = 0
     for place in 0..<8 { head = head << 8 | (place < count ? UInt64(self[place]) : 0) }

@@ -3,7 +3,8 @@
 import ByteStore
 
 struct IndexKeyReader: ~Escapable {
-  /// A number as keys encode it: a double, and the difference of an integer to it.
+  /// A number in the form in which keys encode it: a double and, for an integer, the integer minus that
+  /// double.
   struct Number: Equatable {
     var double: Double
     var rest: UInt16
@@ -21,7 +22,7 @@ struct IndexKeyReader: ~Escapable {
 
   private let bytes: RawSpan
   private var offset: Int
-  /// Inverts the bytes of a descending value.
+  /// The mask that inverts the bytes of a descending value.
   private var mask: UInt8 = 0
 
   @_lifetime(copy bytes)
@@ -83,7 +84,7 @@ struct IndexKeyReader: ~Escapable {
     return nil
   }
 
-  /// The key of a document, with its keyspace byte.
+  /// Reads the key of a document, including its keyspace byte.
   private mutating func path() -> Value? {
     guard byte() != nil else { return nil }
     while true {

@@ -1,13 +1,13 @@
 // The indexes in a checkpoint: a catalog, and one region of pages per tree.
 //
-//   region 256  the catalog (IndexCatalog.swift), on as many pages as it takes
-//   region 257  the names of all documents
-//   region 257 + id  the keys of that index
+//   - region 256: the catalog (IndexCatalog.swift), on as many pages as it needs
+//   - region 257: the names of all documents
+//   - region 257 + id: the keys of the index with that id
 //
 // The first four bytes of the catalog's first page are its length.
 //
-// If the disk is full, or while the name index is missing, only the catalog is written, with the shapes and
-// the declared indexes. An index in the catalog without a region is rebuilt.
+// If the disk is full, or while the name index is missing, only the catalog is written. It then contains the
+// shapes and the declared indexes. When a catalog lists an index that has no region, the index is rebuilt.
 
 import ByteStore
 
@@ -198,7 +198,8 @@ extension IndexSet {
     return catalog(of: pages)
   }
 
-  /// The shape definitions, for a salvage. Without a shape, all records that use it would be lost.
+  /// Returns the shape definitions, which a salvage needs. If a shape were missing, all records that use the
+  /// shape would be lost.
   static func definitions(
     in pages: (CheckpointRegion) -> [[UInt8]?]
   ) -> [(key: [UInt8], value: [UInt8])] {
@@ -206,7 +207,7 @@ extension IndexSet {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
-  /// The declared indexes, for the report of a salvage; nil if the catalog cannot be read.
+  /// Returns the declared indexes, for the report of a salvage. Returns nil if the catalog cannot be read.
   static func declaredIndexes(in pages: (CheckpointRegion) -> [[UInt8]?]) -> [IndexDefinition]? {
     catalog(of: pages(.indexCatalog))?.indexes.filter { !$0.isAutomatic }.map(\.definition)
   }

@@ -1,7 +1,7 @@
 // Limits the number and memory of automatic indexes.
 //
-// Beyond the limits, the least recently used indexes are evicted first, and indexes pinned by live queries
-// last. Declared indexes stay and are not counted.
+// Beyond the limits, the least recently used indexes are evicted first, and indexes that live queries have
+// pinned are evicted last. Declared indexes are not evicted and do not count toward the limits.
 
 import ByteStore
 import Libc
@@ -11,13 +11,13 @@ extension IndexSet {
 
   /// A quarter of the machine's memory, but at least 64 MiB.
   static func standardBytesMax() -> Int {
-    // Each call returns -1 if the value is unknown; the minimum then applies.
+    // Each call of `sysconf` returns -1 if the result is unknown; the minimum then applies.
     max(sysconf(Int32(_SC_PHYS_PAGES)) / 4 * sysconf(Int32(_SC_PAGESIZE)), 64 << 20)
   }
 
-  /// Evicts automatic indexes until the others fit into the budget. Keeps the most recently used index, and
-  /// the spared indexes, because a query waits for all of them together. Returns the ids of the evicted
-  /// indexes.
+  /// Evicts automatic indexes until the remaining ones fit into the budget, and returns the ids of the
+  /// evicted indexes. Keeps the most recently used index. Also keeps the spared indexes, because a query
+  /// needs all of them at once.
   @discardableResult
   func evictToBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
     let (bytesMax, indexes) = state.withLock { state in
@@ -46,7 +46,7 @@ extension IndexSet.State {
     return automatic.filter { pins[$0.definition] != nil } + automatic.filter { pins[$0.definition] == nil }
   }
 
-  /// Adds a complete index, and evicts another one if there are too many.
+  /// Adds a complete index, and evicts another index if there are too many.
   mutating func add(_ index: ManagedIndex, sparing spared: [IndexDefinition]) {
     indexes.removeAll { $0.definition == index.definition }
     lost.removeAll { $0.definition == index.definition }

@@ -1,14 +1,14 @@
 // Applies the WAL after the checkpoint to the indexes, when a store is opened.
 //
-//   1. look up     the recovered changes in WAL order, and group them into parts
-//   2. decode      the parts in parallel, only the indexed fields, and compute their keys
-//   3. apply       the keys to the trees, one part at a time
-//   4. build       trees in parallel, if all their documents are in the WAL (RecoveredTrees)
+//   1. look up the recovered changes in WAL order, and group them into parts.
+//   2. decode the indexed fields of the parts in parallel, and compute their keys.
+//   3. apply the keys to the trees, one part at a time.
+//   4. build trees in parallel, if all their documents are in the WAL (RecoveredTrees).
 
 import ByteStore
 
 extension IndexSet {
-  /// Loads the checkpoint's indexes, and applies all commits in the WAL after it.
+  /// Loads the checkpoint's indexes, and applies all commits that follow the checkpoint in the WAL.
   func catchUp(with store: ByteStore) throws(ByteStoreError) {
     load(from: store.checkpoint, path: store.path)
     shapes.catchUp(with: store)

@@ -1,14 +1,14 @@
 // The indexes of a store, updated with every commit.
 //
 // Invariants:
-//   - A tree has the keys of all documents as of the last visible commit: the byte store applies a commit
-//     to its key directory and to the trees atomically.
-//   - An index that could not follow a commit or answer a query, because a page is damaged, is dropped. A
-//     query rebuilds it when needed, and a declared index stays declared. The name index cannot be dropped;
-//     if it is missing, a query first rebuilds it.
+//   - A tree has the keys of all documents as of the last visible commit: the byte store applies a commit to
+//     its key directory and to the trees atomically.
+//   - An index is dropped if a damaged page prevents a commit from updating it or a query from reading it. A
+//     query rebuilds the index when needed. A declared index stays declared. The name index cannot be
+//     dropped; if it is missing, a query first rebuilds it.
 //   - While an index is being built, commits are recorded for it.
-//   - No count is negative or larger than its tree allows. An index that violates this was read from a
-//     damaged or forged checkpoint, and is dropped, too.
+//   - No count is negative or larger than its tree allows. An index that violates this invariant was read
+//     from a damaged or forged checkpoint, and is dropped, too.
 
 import ByteStore
 
@@ -16,12 +16,12 @@ import ByteStore
 struct ManagedIndex: Sendable {
   let id: UInt32
   let definition: IndexDefinition
-  /// True if a query built the index. It may be evicted when others are more useful.
+  /// True if a query built the index. Such an index may be evicted in favor of more recently used indexes.
   var isAutomatic: Bool
   var tree = OrderedIndex()
   /// Number of keys that the tree stores truncated.
   var longKeys = 0
-  /// Counts over the documents that have keys.
+  /// Counts of the numbers in the documents that have keys in this index.
   var numbers = NumberCounts()
   /// The value of the use counter at the last use.
   var lastUse: UInt64 = 0
@@ -47,7 +47,7 @@ struct IndexView: Sendable {
     indexes.first { $0.definition == definition }
   }
 
-  /// The view without the indexes of other collections.
+  /// Returns this view without the indexes of other collections.
   func of(_ collectionID: String) -> IndexView {
     var view = self
     view.indexes = indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) }
@@ -60,12 +60,12 @@ final class IndexSet: Sendable {
     /// Nil while the name index is missing.
     var names: NameTree?
     var indexes: [ManagedIndex] = []
-    /// Declared indexes that were lost, without keys. The next query on their collections rebuilds them.
+    /// Declared indexes whose keys were lost. The next query on the collections of such an index rebuilds it.
     var lost: [ManagedIndex] = []
-    /// Why rebuilding a lost index failed, by id.
+    /// For each lost index whose rebuild failed, by id, the reason.
     var failedRebuilds: [UInt32: BuildFailure] = [:]
-    /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until the
-    /// record is overwritten or deleted, queries run without them.
+    /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until that
+    /// record is overwritten or deleted, queries run without these indexes.
     var impossible: [(definition: IndexDefinition, record: [UInt8])] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
@@ -96,7 +96,8 @@ final class IndexSet: Sendable {
       return names.contains(truncatedCount) && nested.values.allSatisfy(names.contains)
     }
 
-    /// Updates the counts for a name.
+    /// Updates the counts for a name. `more` is 1 if the name was added, -1 if it was removed, and 0
+    /// otherwise.
     mutating func count(_ key: RawSpan, of path: DocumentPath, _ more: Int) {
       if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
       if StoredKey.isLong(key) { truncatedCount += more }
@@ -117,9 +118,9 @@ final class IndexSet: Sendable {
     var changes = OrderedIndexChanges()
     var longKeys = 0
     var numbers = NumberCounts()
-    /// A commit made a change that cannot be recorded, so the build is useless.
+    /// True if a commit made a change that cannot be recorded, so the build is useless.
     var isInvalidated = false
-    /// The index was dropped during the build.
+    /// True if the index was dropped during the build.
     var isDropped = false
   }
 
@@ -131,7 +132,7 @@ final class IndexSet: Sendable {
 
   // MARK: Queries
 
-  /// The indexes of collections with this id. Call this while a snapshot is taken.
+  /// Returns the indexes of collections with this id. Call this method while a snapshot is being taken.
   func view(_ collectionID: String) -> IndexView? {
     state.withLock { state in
       guard let names = state.names else { return nil }
@@ -162,7 +163,7 @@ final class IndexSet: Sendable {
     }
   }
 
-  /// Pins indexes until `unpin`. Pinned indexes are evicted last.
+  /// Pins indexes until `unpin` is called. Pinned indexes are evicted last.
   func pin(_ definitions: [IndexDefinition]) {
     state.withLock { state in
       for definition in definitions { state.pins[definition, default: 0] += 1 }
@@ -178,7 +179,7 @@ final class IndexSet: Sendable {
     }
   }
 
-  /// Drops everything with a damaged page; false if nothing is damaged. Reads every page.
+  /// Drops every index that has a damaged page. Returns false if no index is damaged. Reads every page.
   func dropUnreadable() -> Bool {
     let (names, indexes) = state.withLock { ($0.names?.tree, $0.indexes) }
     let isNamesLost = names.map(\.isDamaged) ?? false
@@ -191,7 +192,7 @@ final class IndexSet: Sendable {
     return true
   }
 
-  /// A lost index that should be rebuilt.
+  /// Returns a lost index that should be rebuilt.
   func lostIndex(of collectionID: String) -> ManagedIndex? {
     state.withLock { state in
       guard !state.lost.isEmpty else { return nil }
@@ -217,7 +218,7 @@ final class IndexSet: Sendable {
   /// Nil while the name index is missing.
   var documentCount: Int? { state.withLock { $0.names?.tree.count } }
 
-  /// Whether a commit must know the previous state of documents in these collections.
+  /// Returns whether a commit needs the previous states of documents in collections with this id.
   func hasIndexes(of collectionID: String) -> Bool {
     state.withLock { state in
       state.indexes.contains { $0.definition.collectionID.isSameUTF8(as: collectionID) }
@@ -293,8 +294,9 @@ extension IndexSet.State {
 
   private static let impossibleMax = 1024
 
-  /// Ends a failed build. Returns false if a commit has invalidated the build, so another attempt may
-  /// succeed. If a record cannot be decoded, queries otherwise run without the index until it changes.
+  /// Ends a failed build. Returns false if a commit has invalidated the build, so that another attempt may
+  /// succeed. Otherwise, if a record could not be decoded, queries run without the index until that record
+  /// changes.
   mutating func endFailedBuild(_ id: UInt32, _ error: DocumentStoreError) -> Bool {
     guard let place = building.firstIndex(where: { $0.id == id }) else { return true }
     let failed = building.remove(at: place)
@@ -310,7 +312,8 @@ extension IndexSet.State {
     return true
   }
 
-  /// Allows new attempts for builds that failed because of a record that this commit replaces or deletes.
+  /// Allows a new attempt for each build that failed because of a record that this commit replaces or
+  /// deletes.
   private mutating func noteRepairs(_ note: IndexChanges) {
     let changed = Set(note.changes.map(\.key))
     impossible.removeAll { changed.contains($0.record) }
@@ -396,7 +399,7 @@ extension IndexSet.NameTree {
 }
 
 extension ManagedIndex {
-  /// False if the index could not be updated.
+  /// Applies the key changes to the index. Returns false if the index could not be updated.
   fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
     guard !keys.isUnknown else { return false }
     do throws(DocumentStoreError) {

@@ -1,11 +1,11 @@
-// Reads the indexed fields of several documents. The documents are mostly alike, so a field is first looked
-// up at its position in the previous document.
+// Reads the indexed fields of several documents. These documents mostly have similar fields, so a field is
+// first looked up at its position in the previous document.
 
 struct IndexedFields {
   let definition: IndexDefinition
   /// For each field of the index, its name if the field is at the top level.
   private let names: [String?]
-  /// The position of each field in the last document.
+  /// The position of each field in the previous document.
   private var found: [Int]
 
   init(_ definition: IndexDefinition) {
@@ -14,15 +14,15 @@ struct IndexedFields {
     found = Array(repeating: 0, count: names.count)
   }
 
-  /// Appends the single key of a document, if it has one, and returns the kinds of its numbers. An index on
-  /// array elements can have more keys and has no single key.
+  /// Appends the single key of a document, if it has one, and returns the kinds of the document's numbers. If
+  /// the index contains array elements, nothing is appended, because a document can have several keys.
   mutating func appendKey(of document: StoredDocument, to key: inout [UInt8]) -> NumberBits {
     let start = key.count
     definition.appendKey(of: document.path, to: &key) { value(ofField: $0, in: document) }
     return key.count > start ? definition.numbers { value(ofField: $0, in: document) } : NumberBits()
   }
 
-  /// Returns the keys of a document. If it has keys, also returns the kinds of its numbers.
+  /// Returns the keys of a document and, if there are any keys, the kinds of the document's numbers.
   mutating func entries(of document: StoredDocument) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredValue?] = []
     values.reserveCapacity(found.count)
@@ -31,7 +31,8 @@ struct IndexedFields {
     return (keys, keys.isEmpty ? NumberBits() : definition.numbers { values[$0] })
   }
 
-  /// Whether two states of a document are equal in all fields of the index, and therefore have equal keys.
+  /// Returns whether two states of a document are equal in all fields of the index. If they are, their keys
+  /// are equal, too.
   mutating func areSame(in left: StoredDocument, _ right: StoredDocument) -> Bool {
     for place in found.indices
     where value(ofField: place, in: left) != value(ofField: place, in: right) {

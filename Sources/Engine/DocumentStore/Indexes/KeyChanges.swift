@@ -5,7 +5,7 @@ import ByteStore
 /// Removed and added keys in the stored form of trees. All keys of a commit are in one array.
 struct KeyChanges: Sendable {
   struct Entry: Sendable {
-    /// Index of the change that the key belongs to.
+    /// Index of the change to which the key belongs.
     let place: Int
     let isAdded: Bool
     fileprivate let bytes: Range<Int>
@@ -13,14 +13,14 @@ struct KeyChanges: Sendable {
 
   private var bytes: [UInt8] = []
   private var entries: [Entry] = []
-  /// Counts of the added minus the removed keys, over documents that have keys. An integer can be replaced
-  /// by a double with an equal key.
+  /// The change of the index's number counts. The counts can change even if no key does, because an integer
+  /// can be replaced by a double with an equal key.
   private(set) var numbers = NumberCounts()
-  /// True if a change removes unknown keys.
+  /// True if a change removes keys that are not known.
   private(set) var isUnknown = false
 
-  /// Visits the keys change by change, removed keys first. Keys that stay already have their document's
-  /// ordinal.
+  /// Calls `body` with the keys of one change after another, removed keys first. A key that a change keeps is
+  /// left out, because it already has its document's ordinal.
   func forEach<Failure: Error>(_ body: (Entry, RawSpan) throws(Failure) -> Void) throws(Failure) {
     for entry in entries { try body(entry, bytes.rawSpan.extracting(entry.bytes)) }
   }
@@ -55,7 +55,7 @@ struct KeyChanges: Sendable {
   // MARK: Indexes
 
   init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
-    // Share the field positions, because the documents of a commit are mostly alike.
+    // Share the field positions, because the documents of a commit mostly have similar fields.
     var fields = IndexedFields(definition)
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices

@@ -1,6 +1,7 @@
 // Counts the documents of an index that have an integer or a double in a field.
 //
-// Equal numbers have equal keys, but a sum is an integer only if all its numbers are.
+// An integer and a double that are equal have equal keys. A sum, however, is an integer only if all summed
+// numbers are integers.
 
 /// The number kinds of one document: one bit per field, for the first fields of an index.
 struct NumberBits: Equatable, Sendable {
@@ -19,7 +20,7 @@ struct NumberCounts: Equatable, Sendable {
     var doubles = 0
   }
 
-  /// One count per field, for the first fields; fields at the end without numbers are left out.
+  /// One count per field, for the first fields of the index. Trailing fields without numbers are left out.
   private(set) var counts: [Count]
 
   init(_ counts: [Count] = []) { self.counts = counts }
@@ -43,7 +44,8 @@ struct NumberCounts: Equatable, Sendable {
     }
   }
 
-  /// The common kind of all numbers in a field; nil if both kinds occur, or if the field is not counted.
+  /// Returns the common kind of all numbers in a field. Returns nil if both kinds occur, or if the field is
+  /// not counted.
   func kind(ofField field: Int) -> Kind? {
     guard field < NumberBits.fieldsMax else { return nil }
     guard field < counts.count else { return .integers }
@@ -51,7 +53,7 @@ struct NumberCounts: Equatable, Sendable {
     return counts[field].integers == 0 ? .doubles : nil
   }
 
-  /// Whether an index with this number of documents can have these counts.
+  /// Returns whether an index with this number of documents can have these counts.
   func isPossible(with documents: Int) -> Bool {
     counts.allSatisfy { $0.integers >= 0 && $0.doubles >= 0 && $0.integers + $0.doubles <= documents }
   }
@@ -65,7 +67,8 @@ struct NumberCounts: Equatable, Sendable {
 }
 
 extension IndexDefinition {
-  /// The kinds of a document's numbers. `value` returns the value of the field at an index in `fields`.
+  /// Returns the kinds of a document's numbers. `value` returns the value of a field, given the field's index
+  /// in `fields`.
   func numbers(_ value: (Int) -> StoredValue?) -> NumberBits {
     var bits = NumberBits()
     for (place, field) in fields.prefix(NumberBits.fieldsMax).enumerated() where field.part != .element {

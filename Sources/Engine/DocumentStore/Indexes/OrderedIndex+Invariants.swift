@@ -7,7 +7,7 @@ extension OrderedIndex {
     if let broken = invariantBroken() { preconditionFailure(broken) }
   }
 
-  /// Describes the first violated invariant, or nil.
+  /// Returns a description of the first violated invariant, or nil if there is none.
   func invariantBroken() -> String? {
     guard let tree else { return count == 0 ? nil : "an index without a tree has keys" }
     defer { tree.endRead() }
@@ -15,7 +15,8 @@ extension OrderedIndex {
     return tree.root.invariantBroken(below: OrderedIndexBounds())
   }
 
-  /// The number of nodes, the number in memory, and the size of their blocks.
+  /// The number of all nodes, the number of nodes in memory, and the size of the blocks of the nodes in
+  /// memory.
   var memory: (nodes: Int, loadedNodes: Int, bytes: Int) {
     var nodes = (all: 0, loaded: 0, bytes: 0)
     func visit(_ node: OrderedIndexNode) {

@@ -5,16 +5,16 @@
 // Invariants (`invariantBroken()` checks the nodes in memory):
 //   - All leaves are on level 0, and a child is one level below its parent.
 //   - No node is empty, and an inner node has at least two children.
-//   - A child's keys lie between its bound and that of the next child.
+//   - A child's keys lie between its bound and the bound of the next child.
 //   - Every node fits on a page.
-//   - Shared parts are never written. An index writes to a tree only while it holds the only reference to
-//     it, and to a node only while the node's parent holds the only reference.
+//   - Shared parts are never written. An index writes to a tree only while the index holds the only reference
+//     to the tree. It writes to a node only while the node's parent holds the only reference to the node.
 //
 // A copy shares all nodes with the original. The first write after a copy clones the nodes on the path from
 // the root to a leaf. Later writes to these nodes work in place.
 //
-// Nodes can be on disk, see OrderedIndexPages. They are loaded on access and kept. A write first loads all
-// nodes that it needs, so it changes nothing if that fails.
+// Nodes can be on disk (see OrderedIndexPages). A node is loaded on first access and then stays in memory. A
+// write first loads all nodes that it needs, so a failed load leaves the index unchanged.
 
 import ByteStore
 internal import CSanitizer
@@ -31,7 +31,7 @@ struct OrderedIndex: Sendable {
 
   init() { count = 0 }
 
-  /// Takes ownership of the node.
+  /// Creates an index with this root and takes ownership of the node.
   init(root: OrderedIndexNode?) {
     count = root?.keys ?? 0
     tree = root.map { OrderedIndexTree($0) }
@@ -72,7 +72,8 @@ struct OrderedIndex: Sendable {
 
   // MARK: Changing
 
-  /// Inserts a key, or changes the ordinal of an existing one. Returns the previous ordinal.
+  /// Inserts a key, or changes the ordinal of an existing key. Returns the previous ordinal, or nil for a new
+  /// key.
   @discardableResult
   mutating func insert(_ key: RawSpan, _ ordinal: UInt32) throws(DocumentStoreError) -> UInt32? {
     precondition((1...Self.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
@@ -91,7 +92,7 @@ struct OrderedIndex: Sendable {
     return nil
   }
 
-  /// Removes a key. Returns its ordinal, or nil if it did not exist.
+  /// Removes a key. Returns the key's ordinal, or nil if the key did not exist.
   @discardableResult
   mutating func remove(_ key: RawSpan) throws(DocumentStoreError) -> UInt32? {
     guard !isEmpty, case let place = try place(of: key), let ordinal = place.ordinal else { return nil }
@@ -105,7 +106,7 @@ struct OrderedIndex: Sendable {
     return ordinal
   }
 
-  /// The tree, made unique to this index.
+  /// Returns the tree for writing. If other indexes share the tree, this index first gets its own tree.
   private mutating func ownTree() -> OrderedIndexTree {
     if !isKnownUniquelyReferenced(&tree) {
       guard let shared = tree else { preconditionFailure("an index with keys has a tree") }
@@ -124,12 +125,12 @@ struct OrderedIndex: Sendable {
 ///
 /// Synchronization: a reader of the tree holds a reference until it calls `endRead`. A writer must hold the
 /// only reference (`isKnownUniquelyReferenced`), under a lock. Dropping a reference is a release, and
-/// checking the count is an acquire, so all earlier reads happen before the write. New references are only
-/// copied from the writer's own, under its lock.
+/// checking the count is an acquire, so all earlier reads happen before the write. A new reference is always
+/// a copy of the writer's own reference, taken under the writer's lock.
 ///
 /// The thread sanitizer does not see the runtime's reference counts and would report each such write.
-/// `endRead` and `beginWrite` announce exactly this ordering to it, so it still reports writes to a tree
-/// that is being read.
+/// `endRead` and `beginWrite` announce exactly this ordering to the sanitizer. It can therefore still report
+/// writes to a tree that is being read.
 final class OrderedIndexTree: @unchecked Sendable {
   // Sendable, because an index only writes to a tree that it alone references.
 
@@ -138,22 +139,23 @@ final class OrderedIndexTree: @unchecked Sendable {
   init(_ root: OrderedIndexNode) { self.root = root }
 
   deinit {
-    // The last reference is dropped after all others; this announces that ordering, too.
+    // All other references were dropped before the last one. This call announces that ordering to the thread
+    // sanitizer, too.
     unsafe dugout_order_acquire(address)
     root.release()
   }
 
-  /// Ends a read of the tree or its nodes. Keeps the reference until here.
+  /// Ends a read of the tree or its nodes. The reference to the tree is kept at least until this call.
   func endRead() { withExtendedLifetime(self) { unsafe dugout_order_release(address) } }
 
-  /// Call this only with the sole reference.
+  /// Announces a write to the thread sanitizer. The caller must hold the only reference to the tree.
   func beginWrite() { unsafe dugout_order_acquire(address) }
 
   private var address: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
   func makeRootUnique() { root = root.madeUnique() }
 
-  /// `change` returns the nodes that replace the root, or nil if the root stays.
+  /// Replaces the root. `change` returns the nodes that replace the root, or nil if the root stays.
   func replaceRoot(_ change: (OrderedIndexNode) -> [OrderedIndexPiece]?) {
     if let pieces = change(root) { root = .root(over: pieces) }
     while !root.isLeaf, root.count == 1 { root = root.takeOnlyChild() }
@@ -164,7 +166,7 @@ final class OrderedIndexTree: @unchecked Sendable {
 struct OrderedIndexPlace {
   var children = SIMD32<UInt16>()
   var index = 0
-  /// Nil if the key does not exist.
+  /// The ordinal of the key; nil if the key does not exist.
   var ordinal: UInt32?
 
   func child(onLevel level: Int) -> Int { Int(children[level]) }
@@ -196,7 +198,7 @@ struct OrderedIndexPath {
     stub.source.startReading(stub)
   }
 
-  /// Loads a sibling, without moving to it.
+  /// Loads a child without extending this path to the child.
   func load(childAt index: Int) throws(DocumentStoreError) {
     var path = self
     try path.descend(to: index)
@@ -211,9 +213,9 @@ struct OrderedIndexPath {
 
 /// Bounds for the keys of a node, as references to keys of its ancestors.
 struct OrderedIndexBounds {
-  /// Less than or equal to all keys of the node.
+  /// A lower bound: a key that is less than or equal to all keys of the node.
   private var lower: (node: OrderedIndexNode, index: Int)?
-  /// Greater than all keys of the node.
+  /// An upper bound: a key that is greater than all keys of the node.
   private var upper: (node: OrderedIndexNode, index: Int)?
 
   mutating func narrow(_ node: OrderedIndexNode, _ index: Int) {
@@ -227,7 +229,8 @@ struct OrderedIndexBounds {
     if let lower {
       let bound = lower.node.key(at: lower.index)
       let key = node.key(at: first)
-      // The bound of a second child is greater than the keys of the first.
+      // In an inner node, the first key is the bound of the second child. This bound is greater than all keys
+      // of the first child, so it cannot equal the lower bound.
       if key.rawSpan.precedes(bound.rawSpan) || !node.isLeaf && key == bound { return false }
     }
     if let upper {
@@ -238,8 +241,8 @@ struct OrderedIndexBounds {
   }
 }
 
-// In these functions, no reference to the tree may outlive the call, because the next write would then
-// copy.
+// In these functions, no reference to the tree may outlive the call. Otherwise, the next write would have to
+// copy nodes.
 extension OrderedIndex {
   private func place(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexPlace {
     guard let tree else { return OrderedIndexPlace() }
@@ -257,7 +260,7 @@ extension OrderedIndex {
     return place
   }
 
-  /// Loads the siblings that removing an entry may merge nodes with.
+  /// Loads the siblings with which nodes may be merged when the entry is removed.
   private func loadNeighbours(of place: OrderedIndexPlace) throws(DocumentStoreError) {
     guard let tree else { return }
     defer { tree.endRead() }

@@ -16,13 +16,13 @@ struct OrderedIndexBuilder: ~Copyable {
 
   deinit { for leaf in leaves { leaf.node.release() } }
 
-  /// The key must be greater than all previous ones.
+  /// Appends a key, which must be greater than all previous keys.
   mutating func append(_ key: RawSpan, _ ordinal: UInt32) {
     precondition(put(key, ordinal) == .after, "keys come in ascending order, each once")
   }
 
-  /// Appends a key, or changes the ordinal of the last one. Returns how the key compares to the last key. A
-  /// smaller key changes nothing.
+  /// Appends a key, or changes the ordinal of the last key. Returns how the key compares to the last key. A
+  /// key that is less than the last key changes nothing.
   mutating func put(_ key: RawSpan, _ ordinal: UInt32) -> OrderedIndexKey.Order {
     precondition((1...OrderedIndex.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
     guard entries.count > 0 else {
@@ -81,7 +81,8 @@ private struct LeafSize {
     contentBytes = OrderedIndexNode.entryBytes + keyBytes
   }
 
-  /// True if the common prefix has changed; `contentBytes` must then be recomputed.
+  /// Adds a key to the size. Returns true if the common prefix has changed; `contentBytes` must then be
+  /// recomputed.
   mutating func add(_ keyBytes: Int, commonBytes: Int) -> Bool {
     guard commonBytes >= prefixBytes else {
       prefixBytes = commonBytes
@@ -94,7 +95,7 @@ private struct LeafSize {
 }
 
 extension OrderedIndex {
-  /// The keys must be in ascending order, without duplicates.
+  /// Creates an index. The keys must be in ascending order, without duplicates.
   init(sorted entries: [(key: [UInt8], ordinal: UInt32)]) {
     var builder = OrderedIndexBuilder()
     for (key, ordinal) in entries { builder.append(key.rawSpan, ordinal) }

@@ -1,11 +1,11 @@
-// Changes to an index that is still being built, in their order.
+// Changes to an index that is still being built, in the order in which they were made.
 
 import ByteStore
 
 struct OrderedIndexChanges: Sendable {
   private struct Change {
     var key: Range<Int>
-    /// Nil removes the key.
+    /// The key's new ordinal, or nil to remove the key.
     var ordinal: UInt32?
   }
 
@@ -35,8 +35,8 @@ struct OrderedIndexChanges: Sendable {
 }
 
 extension OrderedIndex {
-  /// Applies the changes in order. If an error is thrown, the changes before it have been applied. Applying
-  /// all changes again later gives the correct result.
+  /// Applies the changes in order. If a change throws an error, all changes before that one have been
+  /// applied. Applying all changes again later gives the correct result.
   mutating func apply(_ changes: OrderedIndexChanges) throws(DocumentStoreError) {
     try changes.forEach { key, ordinal throws(DocumentStoreError) in
       if let ordinal { try insert(key, ordinal) } else { try remove(key) }

@@ -6,7 +6,7 @@ import Synchronization
 @safe
 struct OrderedIndexChild {
   private static let stubBit: UInt = 1
-  /// Set for a node whose block has at least `frontLines` cache lines.
+  /// The bit that is set for a node whose block has at least `frontLines` cache lines.
   private static let longBit: UInt = 2
   private static let lineBytes = 64
   /// The number of cache lines for the header, prefix, heads and places of a typical leaf.
@@ -150,8 +150,8 @@ struct OrderedIndexStub {
     return word == 0 ? nil : OrderedIndexChild(word: word)
   }
 
-  /// Stores a loaded node and returns it. If another thread was first, releases the node and returns the node
-  /// of that thread.
+  /// Stores a loaded node and returns it. If another thread has already stored a node, releases `node` and
+  /// returns the stored one.
   func publish(_ node: OrderedIndexNode) -> OrderedIndexNode {
     let result = unsafe slot.pointee.compareExchange(
       expected: 0, desired: OrderedIndexChild(node).word, ordering: .acquiringAndReleasing)

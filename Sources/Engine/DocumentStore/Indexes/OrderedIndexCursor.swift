@@ -1,7 +1,7 @@
 // Iterates over an index in both directions.
 //
-// A cursor stands between two keys. Its position is the rank of the later one. It retains the snapshot of
-// the index that existed at its creation, and does not retain single nodes.
+// A cursor is between two keys, and its position is the rank of the second key. It retains the snapshot of
+// the index that existed when the cursor was created. It does not retain single nodes.
 
 import ByteStore
 
@@ -28,10 +28,11 @@ struct OrderedIndexCursor: ~Copyable {
 
   mutating func seekToEnd() { position = ranks.upperBound }
 
-  /// Moves before the key of a rank, clamped to the cursor's range.
+  /// Moves to the position before the key with this rank. The position is clamped to the cursor's range.
   mutating func seek(toRank rank: Int) { position = min(max(rank, ranks.lowerBound), ranks.upperBound) }
 
-  /// Moves before `key`, or after it if `behind`, clamped to the cursor's range. The key need not exist.
+  /// Moves to the position before `key`, or to the position after it if `behind` is true. The position is
+  /// clamped to the cursor's range. The key need not exist.
   mutating func seek(_ key: RawSpan, behind: Bool = false) throws(DocumentStoreError) {
     guard let tree else { return }
     let found = try tree.leafPosition(of: key)
@@ -41,7 +42,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   // MARK: One key
 
-  /// Passes a key; false at the end.
+  /// Moves past the next key. Returns false at the end of the range.
   mutating func next() throws(DocumentStoreError) -> Bool {
     guard position < ranks.upperBound else { return false }
     try enter(position)
@@ -84,7 +85,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   // MARK: Many keys
 
-  /// Passes up to `count` keys and appends their ordinals. Returns the number of keys passed.
+  /// Moves past up to `count` keys and appends their ordinals. Returns the number of keys that were passed.
   mutating func next(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
     defer { holdTree() }
     let target = position + min(count, ranks.upperBound - position)
@@ -100,7 +101,8 @@ struct OrderedIndexCursor: ~Copyable {
     return position - start
   }
 
-  /// Passes keys in the other direction.
+  /// Moves backward past up to `count` keys and appends their ordinals. Returns the number of keys that were
+  /// passed.
   mutating func previous(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
     defer { holdTree() }
     let target = position - min(count, position - ranks.lowerBound)

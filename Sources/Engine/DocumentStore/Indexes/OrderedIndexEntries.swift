@@ -5,7 +5,7 @@
 
 import ByteStore
 
-/// A written node, with a lower bound of its keys. The bound is greater than all keys before the node.
+/// A written node, with a lower bound of its keys. The bound is greater than all keys of the preceding nodes.
 struct OrderedIndexPiece {
   var bound: [UInt8]
   var node: OrderedIndexNode
@@ -136,8 +136,9 @@ struct OrderedIndexEntries: ~Copyable {
 
   // MARK: Writing
 
-  /// Writes all entries to as few nodes as possible, and removes them. Entries that exceed a node are split
-  /// into two halves. `split` is the preferred position of the first cut, if both sides fit into nodes.
+  /// Writes all entries to as few nodes as possible, and removes the entries from the buffer. Entries that do
+  /// not fit into one node are split into two halves. `split` is the preferred index of the first split,
+  /// which is used if both parts fit into one node each.
   mutating func write(split: Int? = nil, spare: Int = 0) -> [OrderedIndexPiece] {
     var pieces: [OrderedIndexPiece] = []
     write(0..<count, split: split, spare: spare, to: &pieces)
@@ -168,7 +169,7 @@ struct OrderedIndexEntries: ~Copyable {
   /// Minimum number of entries of a node. An inner node has at least two children.
   private var least: Int { isLeaf ? 1 : 2 }
 
-  /// The cut that leaves about half of the bytes on each side.
+  /// Returns the index that splits a range into two parts of about equal size in bytes.
   private func middle(of range: Range<Int>) -> Int {
     precondition(range.count >= 2 * least, "what needs two nodes has entries for two")
     let half = range.reduce(0) { $0 + size(of: $1) } / 2
@@ -188,12 +189,12 @@ struct OrderedIndexEntries: ~Copyable {
 
   private func size(of index: Int) -> Int { OrderedIndexNode.entryBytes + keyBytes(at: index) }
 
-  /// The entries with keys. The first child of an inner node has no key.
+  /// Returns the part of a range whose entries have keys. The first child of an inner node has no key.
   private func keyed(_ range: Range<Int>) -> Range<Int> {
     isLeaf ? range : min(range.lowerBound + 1, range.upperBound)..<range.upperBound
   }
 
-  /// The length of the prefix that all keys share.
+  /// Returns the length of the prefix that all keys of a range share.
   private func prefixBytes(of range: Range<Int>) -> Int {
     let keyed = keyed(range)
     guard let first = keyed.first, let last = keyed.last else { return 0 }
@@ -213,7 +214,8 @@ struct OrderedIndexEntries: ~Copyable {
     return sum
   }
 
-  /// The content size of a leaf with all entries and one more key, given the length of their common prefix.
+  /// Returns the content size of a leaf with all entries and one more key, given the length of the prefix
+  /// that these keys share.
   func contentBytes(prefix prefixBytes: Int, with keyBytes: Int) -> Int {
     let short = prefixBytes + OrderedIndexNode.headBytesMax
     var sum = OrderedIndexNode.entryBytes * (count + 1) + prefixBytes + max(0, keyBytes - short)
@@ -248,8 +250,9 @@ struct OrderedIndexEntries: ~Copyable {
     return OrderedIndexPiece(bound: bound(of: range.lowerBound), node: node)
   }
 
-  /// The lower bound of a node that starts at this entry: for an inner node, the key of its first child. For
-  /// a leaf, the shortest prefix of its first key that is greater than the previous key.
+  /// Returns the lower bound of a node that starts at this entry. For an inner node, the bound is the key of
+  /// its first child. For a leaf, it is the shortest prefix of the leaf's first key that is greater than the
+  /// previous key.
   private func bound(of index: Int) -> [UInt8] {
     var bytes = keyBytes(at: index)
     if isLeaf {
@@ -263,7 +266,8 @@ struct OrderedIndexEntries: ~Copyable {
 enum OrderedIndexKey {
   enum Order { case before, same, after }
 
-  /// Returns the length of the common prefix of two keys, of which both have at least `bytes` bytes.
+  /// Returns the length of the common prefix of two keys, considering only their first `bytes` bytes. Both
+  /// keys must have at least that many bytes.
   static func commonBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ bytes: Int) -> Int {
     var common = 0
     while common + 8 <= bytes {

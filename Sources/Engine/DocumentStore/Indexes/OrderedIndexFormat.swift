@@ -51,7 +51,7 @@ final class OrderedIndexSource: Sendable {
     try pages.payload(ofPage: stub.page)
   }
 
-  /// Reads the node of a stub. Its keys must lie within `bounds`.
+  /// Reads the node of a stub. The node's keys must lie within `bounds`.
   func node(
     of stub: OrderedIndexStub, within bounds: OrderedIndexBounds
   ) throws(DocumentStoreError) -> OrderedIndexNode {
@@ -67,7 +67,8 @@ final class OrderedIndexSource: Sendable {
     return node
   }
 
-  /// Nil if the bytes are not a node with at least one key. All its children become stubs.
+  /// Decodes a node, whose children all become stubs. Returns nil if the bytes are not a node with at least
+  /// one key.
   fileprivate func node(_ reader: inout ByteReader, _ payload: RawSpan) -> OrderedIndexNode? {
     guard let level = reader.uint8(), reader.skip(1), let count = reader.uint16(),
       let prefixBytes = reader.uint16(), let tailBytes = reader.uint16(), let firstChild = reader.uint32(),
@@ -90,7 +91,8 @@ final class OrderedIndexSource: Sendable {
     return node
   }
 
-  /// Whether each child has keys, and all together no more than the pages can hold.
+  /// Returns whether each child has keys, and whether all children together have no more keys than the pages
+  /// can hold.
   private func hasPossibleKeys(_ node: OrderedIndexNode) -> Bool {
     (0..<node.count).allSatisfy { node.value(at: $0) > 0 }
       && node.keys <= pageCount * OrderedIndexFormat.entriesMax && node.keys < Int(UInt32.max)

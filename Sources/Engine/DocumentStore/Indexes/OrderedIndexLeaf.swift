@@ -2,7 +2,7 @@
 
 import ByteStore
 
-/// A leaf, and the way to its siblings. The tree must be retained while this is used.
+/// A leaf, and the path to its siblings. The tree must be retained while this value is in use.
 struct OrderedIndexLeaf {
   let leaf: OrderedIndexNode
   /// The rank of the leaf's first key.
@@ -11,13 +11,14 @@ struct OrderedIndexLeaf {
   private let parent: OrderedIndexPath?
   private let index: Int
 
-  /// The position where a key is, or would be inserted.
+  /// The position at which a key is found, or at which it would be inserted.
   struct Found {
     let leafPosition: OrderedIndexLeaf
     let index: Int
     let isFound: Bool
 
-    /// The number of keys before the key; with `through`, the key itself counts, too.
+    /// Returns the number of keys before the key. If `through` is true and the key exists, the key itself is
+    /// counted, too.
     func rank(through: Bool = false) -> Int { leafPosition.start + index + (through && isFound ? 1 : 0) }
   }
 
@@ -30,7 +31,7 @@ struct OrderedIndexLeaf {
 
   var ranks: Range<Int> { start..<start + leaf.count }
 
-  /// The leaf with the key of a rank, if it is an adjacent sibling.
+  /// Returns the leaf with the key of a rank, if that leaf is an adjacent sibling.
   func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf? {
     guard var way = parent else { return nil }
     let parent = way
@@ -47,7 +48,8 @@ struct OrderedIndexLeaf {
 }
 
 extension OrderedIndexTree {
-  /// The leaf where a key is, or would be inserted, the position in it, and whether the key exists.
+  /// Returns the leaf that contains a key or into which the key would be inserted. Also returns the position
+  /// in the leaf, and whether the key exists.
   func leafPosition(of key: RawSpan) throws(DocumentStoreError) -> OrderedIndexLeaf.Found {
     defer { endRead() }
     var descent = OrderedIndexDescent(root)
@@ -58,7 +60,7 @@ extension OrderedIndexTree {
     return descent.leafPosition(of: key)
   }
 
-  /// The leaves of both ends of a range. Waits for the disk at most once per level.
+  /// Returns the positions of both ends of a range. Waits for the disk at most once per level.
   func spots(
     of lower: RawSpan, _ upper: RawSpan
   ) throws(DocumentStoreError) -> (lower: OrderedIndexLeaf.Found, upper: OrderedIndexLeaf.Found) {
@@ -105,7 +107,8 @@ private struct OrderedIndexDescent {
 
   var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
 
-  /// Prefetches the next nodes of both descents, and the adjacent leaves inside the range.
+  /// Prefetches the next nodes of both descents. Before the last step, also prefetches the leaves that are
+  /// next to them inside the range.
   func startReading(with last: Self) {
     way.startReading(childAt: index)
     let isSameNode = way.node.identity == last.way.node.identity

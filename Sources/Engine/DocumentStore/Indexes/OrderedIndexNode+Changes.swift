@@ -1,16 +1,18 @@
-// Inserting and removing below a node that only its parent refers to.
+// Insertion and removal below a node to which only its parent refers.
 //
-//   1. A node on the way down is copied if others refer to it too.
-//   2. The leaf changes in place. Where it cannot, its entries go to new nodes.
-//   3. On the way up a parent takes in what stands in a child's place now, or goes to new nodes itself; and a
-//      child that has become small is merged with its neighbour.
+//   1. On the way down, a node is copied if it is shared.
+//   2. The leaf is changed in place. If that is not possible, its entries are moved to new nodes.
+//   3. On the way up, a parent replaces its changed child with the new nodes. If they do not fit, the
+//      parent's own entries are moved to new nodes, too. A child that has become small is merged with its
+//      neighbour.
 //
-// A method that answers with pieces has let go of the node it was called on: they stand in its place.
+// A method that returns pieces has released the node on which it was called. The pieces replace that node.
 
 import ByteStore
 
 extension OrderedIndexNode {
-  /// A node with less is merged with its neighbour if both together leave room for more.
+  /// The content size below which a node is merged with its neighbour, unless the merged content would exceed
+  /// `mergedBytesMax`.
   private static let smallBytes = contentBytesMax / 4
   private static let mergedBytesMax = contentBytesMax / 4 * 3
 
@@ -20,7 +22,8 @@ extension OrderedIndexNode {
     return entries.piece(0..<1).node
   }
 
-  /// This, or a copy that nobody else refers to; the reference to this is given up then.
+  /// Returns this node if it has only one reference. Otherwise, releases this node and returns a copy with a
+  /// single reference.
   func madeUnique() -> OrderedIndexNode {
     guard !isUnique else { return self }
     let copy = copied(spare: spare)
@@ -28,10 +31,11 @@ extension OrderedIndexNode {
     return copy
   }
 
-  /// Room for inserts to come, so that not each of them moves the node.
+  /// The extra room of a new block, so that not every later insert moves the node.
   private var spare: Int { usedBytes / 8 + Self.entryBytes }
 
-  /// The child at `index`, which only this node refers to now.
+  /// Returns the child at `index`. A child that is shared, or that was loaded by a stub, is first replaced by
+  /// a copy.
   private func ownChild(at index: Int) -> OrderedIndexNode {
     let child = child(at: index)
     guard let node = child.loaded else { preconditionFailure("what a write needs is loaded") }
@@ -85,7 +89,8 @@ extension OrderedIndexNode {
     return entries.write(split: split, spare: 64)
   }
 
-  /// Keys that come in order leave full nodes behind, in whichever direction they go.
+  /// Returns the preferred index for splitting a leaf at an insert, or nil for a split into halves. The
+  /// preferred index leaves full nodes if keys are inserted in ascending or descending order.
   private func split(forInsertAt index: Int) -> Int? {
     if index == count { return index }
     if index == 0 { return 1 }
@@ -113,7 +118,8 @@ extension OrderedIndexNode {
 
   static func neighbour(of index: Int) -> Int { index > 0 ? index - 1 : 1 }
 
-  /// Whether the neighbour of this node may be needed for the removal; rather too often than not.
+  /// Returns whether the removal may need the neighbour of this node. The result can be true although the
+  /// neighbour is not needed in the end, but never the reverse.
   func mayMerge(afterRemovalAt place: OrderedIndexPlace) -> Bool {
     guard isLeaf else {
       return contentBytes < Self.smallBytes + Self.entryBytes + OrderedIndex.keyBytesMax || count == 2
@@ -145,7 +151,7 @@ extension OrderedIndexNode {
     return replaceChildren(left..<left + 2, with: entries.write(spare: 64))
   }
 
-  /// Takes the only child out of a node that is being freed.
+  /// Frees a node and returns its only child.
   func takeOnlyChild() -> OrderedIndexNode {
     precondition(isUnique && count == 1)
     let child = child(at: 0)
@@ -157,7 +163,8 @@ extension OrderedIndexNode {
 
   // MARK: Children
 
-  /// Puts pieces in the place of children, whose references are given up already.
+  /// Replaces children with pieces. The references to the children must already be released. Returns the
+  /// pieces that replace this node, or nil if the node stays.
   private func replaceChildren(
     _ range: Range<Int>, with pieces: [OrderedIndexPiece]
   ) -> [OrderedIndexPiece]? {
@@ -173,7 +180,7 @@ extension OrderedIndexNode {
     return nil
   }
 
-  /// In place; false if that is not possible.
+  /// Inserts a child in place. Returns false if that is not possible.
   private func insertChild(_ piece: OrderedIndexPiece, at index: Int) -> Bool {
     guard let growth = growth(with: piece.bound.rawSpan), contentBytes + growth <= Self.contentBytesMax,
       hasRoom(for: growth)
@@ -190,8 +197,8 @@ extension OrderedIndexNode {
     entries.append(self, 0..<index)
     for piece in pieces { entries.append(piece) }
     entries.append(self, index..<count)
-    // Children that come in order leave full nodes behind, too; each keeps the one it split from as a
-    // sibling.
+    // Children that are inserted in ascending or descending order leave full nodes, too. The split keeps each
+    // new child in one node with the child from which it was split.
     let split = index == count ? entries.count - 2 : index == 1 ? 2 : nil
     let spare = spare
     release()

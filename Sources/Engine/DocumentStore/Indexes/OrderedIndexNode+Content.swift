@@ -1,10 +1,10 @@
-// A node's content as it is on its page, there and back.
+// Conversion of a node to the content of its page, and back.
 
 import ByteStore
 import Libc
 
 extension OrderedIndexNode {
-  /// Prefix, heads, places, values and tails, one behind the other.
+  /// Appends the prefix, the heads, the places, the values and the tails, in this order.
   func appendContent(to page: inout [UInt8]) {
     unsafe page.append(contentsOf: UnsafeRawBufferPointer(start: prefix, count: prefixBytes))
     unsafe page.append(contentsOf: UnsafeRawBufferPointer(start: heads, count: 6 * count))
@@ -12,8 +12,8 @@ extension OrderedIndexNode {
     unsafe page.append(contentsOf: UnsafeRawBufferPointer(start: end - tailBytes, count: tailBytes))
   }
 
-  /// The content of a page that nobody vouches for; nil if it cannot be that of a node. Children are still to
-  /// be set.
+  /// Creates a node from the content of an untrusted page. Nil if the content cannot be that of a node. The
+  /// caller must set the node's children afterwards.
   init?(
     level: Int, count: Int, prefixBytes: Int, tailBytes: Int, content: RawSpan
   ) {
@@ -43,7 +43,7 @@ extension OrderedIndexNode {
     }
   }
 
-  /// Whether all tails lie one behind the other, and heads are padded with zeros.
+  /// Whether all tails are contiguous and all heads are padded with zeros.
   var hasPossiblePlaces: Bool {
     var end = 0
     for index in 0..<count {
@@ -66,7 +66,7 @@ extension OrderedIndexNode {
     return end == tailBytes
   }
 
-  /// Whether each key comes before the next; places must be possible.
+  /// Whether each key sorts before the next one. Valid only if `hasPossiblePlaces` is true.
   var hasAscendingKeys: Bool {
     for index in (isLeaf ? 1 : 2)..<max(count, isLeaf ? 1 : 2) {
       let before = unsafe heads[index - 1]

@@ -1,11 +1,12 @@
-// Putting entries into a node and taking them out, in place.
+// In-place insertion and removal of the entries of a node.
 
 import Libc
 
 extension OrderedIndexNode {
   // MARK: Changing
 
-  /// The page space that another entry needs; nil if its key does not begin with the prefix.
+  /// Returns the page space that an entry with this key needs, or nil if the key does not begin with the
+  /// node's prefix.
   func growth(with key: RawSpan) -> Int? {
     let prefixBytes = prefixBytes
     guard key.byteCount >= prefixBytes else { return nil }
@@ -17,10 +18,10 @@ extension OrderedIndexNode {
     return Self.entryBytes + max(0, key.byteCount - prefixBytes - Self.headBytesMax)
   }
 
-  /// The page space that removing an entry frees.
+  /// Returns the page space that is freed if the entry is removed.
   func shrinkage(at index: Int) -> Int { Self.entryBytes + tailBytes(at: index) }
 
-  /// Room for one more entry, which grows the page by so much.
+  /// Returns whether the block has room for one more entry that needs `growth` bytes of page space.
   func hasRoom(for growth: Int) -> Bool {
     Self.usedBytes(
       level: level, prefixBytes: prefixBytes, count: count + 1,
@@ -28,7 +29,7 @@ extension OrderedIndexNode {
       <= capacity
   }
 
-  /// The key begins with the prefix, and there is room for it.
+  /// Inserts an entry. The key must begin with the node's prefix, and the block must have room for the entry.
   func insertEntry(_ key: RawSpan, _ value: UInt32, _ child: OrderedIndexChild?, at index: Int) {
     unsafe key.withUnsafeBytes { bytes in
       let suffix = unsafe UnsafeRawBufferPointer(rebasing: bytes[prefixBytes...])
@@ -52,7 +53,7 @@ extension OrderedIndexNode {
       unsafe memmove(tails - tailBytes, tails, self.tailBytes - before)
       unsafe (end - before - tailBytes).copyMemory(from: start + headBytes, byteCount: tailBytes)
     }
-    // From the last array to the first: each moves up into the place of the next.
+    // Move the last array first, because each array moves up into the space of the array after it.
     let oldPlaces = unsafe places
     let oldValues = unsafe values
     let oldHeads = unsafe heads
@@ -97,7 +98,7 @@ extension OrderedIndexNode {
     lastInsert = nil
   }
 
-  /// The next child becomes the first, and needs no bound any more.
+  /// Removes the first child. The second child becomes the first, and no longer needs a bound.
   func removeFirstChild() {
     precondition(!isLeaf && count > 1)
     unsafe children[0] = children[1]
@@ -132,7 +133,8 @@ extension OrderedIndexNode {
     if let start = bytes.baseAddress { unsafe prefix.copyMemory(from: start, byteCount: bytes.count) }
   }
 
-  /// Fills a node with `count` entries; `entry` hands over the suffix behind the prefix of each.
+  /// Fills a node with `count` entries. For each entry, `entry` returns the part of the key after the prefix,
+  /// the value and the child.
   func fill(
     count: Int,
     _ entry: (Int) -> (suffix: UnsafeRawPointer, suffixBytes: Int, value: UInt32, child: OrderedIndexChild?)

@@ -1,13 +1,14 @@
-// Finding a key in a node.
+// Search for a key in a node.
 //
-//   1. The prefix decides for keys that do not begin with it.
-//   2. Heads below the key's are counted.
-//   3. Among equal heads the tails decide.
+//   1. If the key does not begin with the node's prefix, comparing the key with the prefix gives the result.
+//   2. Otherwise, the heads that are less than the key's head are counted.
+//   3. Among entries whose heads equal the key's head, the tails decide.
 
 import Libc
 
 extension OrderedIndexNode {
-  /// The first entry, from `first` on, whose key does not come before `key`, and whether it is `key`.
+  /// Returns the index of the first entry, from `first` on, whose key does not sort before `key`. Also
+  /// returns whether that entry's key equals `key`.
   func search(_ key: RawSpan, from first: Int) -> (index: Int, isFound: Bool) {
     unsafe key.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return (first, false) }
@@ -15,7 +16,7 @@ extension OrderedIndexNode {
     }
   }
 
-  /// The child below which `key` is, or would be.
+  /// Returns the index of the child below which `key` is found or would be inserted.
   func childIndex(of key: RawSpan) -> Int {
     let (index, isFound) = search(key, from: 1)
     return isFound ? index : index - 1
@@ -34,7 +35,7 @@ extension OrderedIndexNode {
     let heads = unsafe heads
     var low = unsafe headsBelow(head, heads, from: first)
     guard low < count, unsafe heads[low] == head else { return (low, false) }
-    // Among equal heads the rest decides.
+    // Among equal heads, the rest of the key decides.
     var high = low + 1
     if high < count, unsafe heads[high] == head {
       high = head == UInt32.max ? count : unsafe headsBelow(head + 1, heads, from: high)
@@ -48,7 +49,7 @@ extension OrderedIndexNode {
     return (low, false)
   }
 
-  /// The first up to four bytes as a number.
+  /// Returns the first four bytes of a suffix as a number. A shorter suffix is padded with zeros.
   static func head(_ suffix: UnsafeRawPointer, _ bytes: Int) -> UInt32 {
     guard bytes < headBytesMax else {
       return UInt32(bigEndian: unsafe suffix.loadUnaligned(as: UInt32.self))
@@ -60,7 +61,7 @@ extension OrderedIndexNode {
     return head
   }
 
-  /// The first entry, from `first` on, whose head is not below `head`.
+  /// Returns the index of the first entry, from `first` on, whose head is not less than `head`.
   private func headsBelow(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int {
     assert(first <= count)
     let countedMax = isLeaf ? 192 : 64
@@ -71,8 +72,8 @@ extension OrderedIndexNode {
       start &+= unsafe heads[start &+ half &- 1] < head ? half : 0
       rest &-= half
     }
-    // Counting takes all lines of memory at once; a bisection would wait for each of them. With arithmetic
-    // that wraps, several heads are compared by one instruction.
+    // Counting reads all cache lines in parallel, whereas a binary search would wait for each line in turn.
+    // With wrapping arithmetic, one instruction can compare several heads.
     var below: UInt32 = 0
     var index = start
     let end = start &+ rest
@@ -83,7 +84,7 @@ extension OrderedIndexNode {
     return start + Int(below)
   }
 
-  /// How the entry compares with a suffix of the same head.
+  /// Returns how the entry compares with a suffix that has an equal head.
   private func compareRest(at index: Int, _ suffix: UnsafeRawPointer, _ suffixBytes: Int) -> Int {
     let headBytes = headBytes(at: index)
     let expected = min(suffixBytes, Self.headBytesMax)
@@ -94,7 +95,8 @@ extension OrderedIndexNode {
     return order == 0 ? tailBytes - rest : order
   }
 
-  /// The child with the key of a rank, and its rank there.
+  /// Returns the index of the child that contains the key with this rank, and the key's rank within that
+  /// child.
   func childIndex(ofRank rank: Int) -> (index: Int, rank: Int) {
     var rest = rank
     var index = 0
@@ -105,7 +107,7 @@ extension OrderedIndexNode {
     return (index, rest)
   }
 
-  /// The keys below the first `index` children.
+  /// Returns the number of keys below the first `index` children.
   func keys(before index: Int) -> Int {
     var sum = 0
     for index in 0..<index { sum += Int(unsafe values[index]) }

@@ -1,22 +1,24 @@
-// A node of an ordered index in memory: one block, counted by those who refer to it.
+// A node of an ordered index in memory: one block with a reference count.
 //
-//   node  := references:u32 mark:u8 level:u8 entries:u16 prefixBytes:u16 tailBytes:u16 capacity:u32
-//            lastInsert:u16 reserved[6] prefix, padded to a multiple of 8, child:u64{children}
-//            head:u32{entries} place:u16{entries}, padded to a multiple of 4, value:u32{entries} free tails
-//   tails := tail{entries}, the last one first; they end where the block ends
-//   place := end:12 headBytes:4
+//   - node := references:u32 mark:u8 level:u8 entries:u16 prefixBytes:u16 tailBytes:u16 capacity:u32
+//     lastInsert:u16 reserved[6] prefix, padded to a multiple of 8, child:u64{children} head:u32{entries}
+//     place:u16{entries}, padded to a multiple of 4, value:u32{entries} free tails
+//   - tails := tail{entries}, the last one first; they end where the block ends
+//   - place := end:12 headBytes:4
 //
-// A key is the node's prefix, up to four bytes of head, and a tail. Heads are numbers, the first byte
-// highest, padded with zeros, so that a search compares numbers that lie side by side, and looks at tails
-// only where heads are equal. `end` counts from the end of the block to the far end of the tail. What a
-// search needs first lies first: what it waits for is memory.
+// A key consists of the node's prefix, up to four bytes of head, and a tail. A head is stored as a number
+// whose most significant byte is the first byte of the head. Short heads are padded with zeros. A search can
+// therefore compare adjacent numbers, and reads tails only where heads are equal. The `end` of a place is the
+// distance from the start of the tail to the end of the block. The parts that a search reads first are at the
+// front of the block, because a search mostly waits for memory.
 //
-// A leaf (level 0) has no children, and its values are ordinals. In an inner node each entry is a child: a
-// word that leads to it, as its value the number of keys below it, as its key a lower bound of these that is
-// above all keys of the child before. The first child needs no bound, and has an empty key outside the
-// prefix.
+// A leaf (level 0) has no children, and its values are ordinals. In an inner node, each entry is a child. The
+// entry has a word that refers to the child, and its value is the number of keys below the child. Its key is
+// a lower bound of these keys, and is greater than all keys of the previous child. The first child needs no
+// bound. Its key is empty and does not even include the prefix.
 //
-// Whoever holds a reference may read. Only who holds the one reference there is may write.
+// A thread that holds a reference to a node may read the node. A thread may write to a node only if it holds
+// the only reference.
 
 import Synchronization
 
@@ -24,21 +26,22 @@ import Synchronization
 #error("A node is copied to its page as it is, and pages are little-endian.")
 #endif
 
-/// Leads to a node. It counts nothing by itself: `retain` and `release` do.
+/// A pointer to a node. Copies of this value do not change the reference count of the node; only `retain` and
+/// `release` do.
 @safe
 struct OrderedIndexNode: @unchecked Sendable {
-  // The block is immutable while it is shared, and its count of references is atomic; that is what makes it
-  // Sendable.
+  // This type can be Sendable because the block is immutable while it is shared, and its reference count is
+  // atomic.
 
-  /// The space of a page for prefix, entries and tails.
+  /// The space on a page for the prefix, the entries and the tails.
   static let contentBytesMax = OrderedIndexFormat.contentBytesMax
   static let entryBytes = 10
   static let headBytesMax = 4
   static let levelMax = 31
-  /// No entry was inserted last.
+  /// The stored form of `lastInsert` if it is nil.
   private static let nowhere = UInt16.max
 
-  /// Nodes and stubs begin alike.
+  /// The offset of the mark, both in nodes and in stubs.
   static let markAt = 4
   static let mark: UInt8 = 0xD0
 
@@ -56,9 +59,9 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   // MARK: Making and counting
 
-  /// Without entries, to be filled.
+  /// Creates a node without entries, to be filled by the caller.
   init(level: Int, capacity: Int) {
-    // What malloc would round up to anyway.
+    // The size to which malloc would round up anyway.
     let bytes = max(40, (capacity + 7) / 16 * 16 + 8)
     unsafe memory = .allocate(byteCount: bytes, alignment: 8)
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.headerBytes)
@@ -78,7 +81,7 @@ struct OrderedIndexNode: @unchecked Sendable {
   func retain() { unsafe references.pointee.wrappingAdd(1, ordering: .relaxed) }
 
   func release() {
-    // The only one who refers to it needs no atomic subtraction.
+    // If there is only one reference, no atomic subtraction is needed.
     if !isUnique {
       let before = unsafe references.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).oldValue
       guard before == 1 else { return }
@@ -90,7 +93,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     unsafe memory.deallocate()
   }
 
-  /// A copy of the node in a new block, with room for `spare` more bytes.
+  /// Returns a copy of the node in a new block, with room for `spare` more bytes.
   func copied(spare: Int) -> OrderedIndexNode {
     if !isLeaf {
       touchChildren()
@@ -99,7 +102,8 @@ struct OrderedIndexNode: @unchecked Sendable {
     return moved(spare: spare)
   }
 
-  /// Moves the node to a new block and frees the old one. The caller must hold the only reference.
+  /// Moves the node to a new block, with room for `spare` more bytes, and frees the old block. The caller
+  /// must hold the only reference.
   func reallocated(spare: Int) -> OrderedIndexNode {
     precondition(isUnique, "only an owner moves a node")
     let node = moved(spare: spare)
@@ -107,7 +111,8 @@ struct OrderedIndexNode: @unchecked Sendable {
     return node
   }
 
-  /// Reads of all children go out side by side; counting waits for each of them.
+  /// Reads the marks of all children, so that the cache misses overlap. Updating the reference counts without
+  /// these reads would wait for each child in turn.
   private func touchChildren() {
     var marks = Self.mark
     for index in 0..<count { marks &= child(at: index).mark }
@@ -153,7 +158,8 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   var capacity: Int { Int(unsafe memory.load(fromByteOffset: Self.capacityAt, as: UInt32.self)) }
 
-  /// Where the last entry was inserted: inserts that follow each other show in it.
+  /// The index at which the last entry was inserted; nil in a new node and after a removal. It shows whether
+  /// keys are inserted in order.
   var lastInsert: Int? {
     get {
       let place = unsafe memory.load(fromByteOffset: Self.lastInsertAt, as: UInt16.self)
@@ -165,7 +171,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     }
   }
 
-  /// The size of prefix, entries and tails.
+  /// The size of the prefix, the entries and the tails.
   var contentBytes: Int { prefixBytes + Self.entryBytes * count + tailBytes }
 
   var usedBytes: Int {
@@ -185,7 +191,7 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   private var childBytes: Int { Self.childBytes(level) }
 
-  /// All keys in the node and below it.
+  /// The number of keys in the node or below it.
   var keys: Int {
     guard !isLeaf else { return count }
     var sum = 0
@@ -217,7 +223,8 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   func headBytes(at index: Int) -> Int { Int(unsafe places[index] & 15) }
 
-  /// How far the tails of the first `index` entries reach from the end of the block.
+  /// Returns the total size of the tails of the first `index` entries. These tails are at the end of the
+  /// block.
   func tailsEnd(before index: Int) -> Int { index == 0 ? 0 : Int(unsafe places[index - 1] >> 4) }
 
   func tailBytes(at index: Int) -> Int { tailsEnd(before: index + 1) - tailsEnd(before: index) }
@@ -246,7 +253,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     unsafe children[index] = child.word
   }
 
-  /// The ordinals of a leaf's entries, in their order or against it, behind those that are there.
+  /// Appends the ordinals of a leaf's entries to an array, in key order or in reverse.
   func appendValues(_ range: Range<Int>, reversed: Bool, to array: inout [UInt32]) {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     let part = unsafe UnsafeBufferPointer(start: values + range.lowerBound, count: range.count)
@@ -265,7 +272,7 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   func isFirstChild(_ index: Int) -> Bool { !isLeaf && index == 0 }
 
-  /// Writes a key and up to three bytes more.
+  /// Writes a key. Also overwrites up to `headBytesMax` bytes after the key.
   func writeKey(at index: Int, to target: UnsafeMutableRawPointer) {
     guard !isFirstChild(index) else { return }
     unsafe target.copyMemory(from: prefix, byteCount: prefixBytes)
@@ -283,7 +290,7 @@ struct OrderedIndexNode: @unchecked Sendable {
     }
   }
 
-  /// Writes a key to the start of an array that is long enough for any. The number of its bytes.
+  /// Writes a key to the start of an array that is long enough for any key. Returns the length of the key.
   func copyKey(at index: Int, to array: inout [UInt8]) -> Int {
     precondition(array.count == Self.keyBufferBytes)
     unsafe array.withUnsafeMutableBytes { buffer in

@@ -1,14 +1,14 @@
 // Encodes an immutable index as consecutive pages, for a checkpoint.
 //
-// All inner nodes, which are few, are loaded to number the pages. A leaf that is on disk is copied from the
-// old checkpoint to the new one, and is not kept in memory.
+// All inner nodes are loaded in order to number the pages; there are few of them. A leaf that is on disk is
+// copied from the old checkpoint to the new one, and is not kept in memory.
 
 import ByteStore
 
 struct OrderedIndexPages: Sendable {
   private struct Parent {
     var way: OrderedIndexPath
-    /// The page number of its first child.
+    /// The page number of the node's first child.
     var firstChild: Int
   }
 
@@ -42,10 +42,10 @@ struct OrderedIndexPages: Sendable {
     firstParentOfLeaves = floor.lowerBound
   }
 
-  /// The bytes of a page, at most 4088.
+  /// Returns the content of a page, which has at most 4088 bytes.
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
     precondition((0..<count).contains(page), "a page of the index")
-    // The index keeps the nodes alive.
+    // The index keeps the nodes alive until the read ends.
     defer { index.tree?.endRead() }
     if page == 0 { return root }
     if page < parents.count { return Self.encoded(parents[page].way.node, parents[page].firstChild) }
@@ -71,7 +71,7 @@ struct OrderedIndexPages: Sendable {
     return payload
   }
 
-  /// The last parent whose first child is at this page or before it.
+  /// Returns the index of the last parent whose first child is on this page or on an earlier one.
   private func parentIndex(ofLeaf page: Int) -> Int {
     var low = firstParentOfLeaves
     var high = parents.count

@@ -28,7 +28,7 @@ struct OrderedIndexRange: Hashable, Sendable {
 
   static let all = OrderedIndexRange(from: .open, to: .open)
 
-  /// All keys with this prefix.
+  /// Returns the range of all keys with this prefix.
   static func prefix(_ bytes: [UInt8]) -> OrderedIndexRange {
     var next = bytes
     while next.last == 0xFF { next.removeLast() }
@@ -39,11 +39,11 @@ struct OrderedIndexRange: Hashable, Sendable {
 }
 
 extension OrderedIndex {
-  /// The number of keys before `key`.
+  /// Returns the number of keys before `key`.
   func rank(of key: RawSpan) throws(DocumentStoreError) -> Int { try tree?.leafPosition(of: key).rank() ?? 0 }
 
-  /// The ranks of the keys in a range. Takes two descents from the root to a leaf, regardless of the number
-  /// of keys.
+  /// Returns the ranks of the keys in a range. This takes at most two descents from the root to a leaf,
+  /// regardless of the number of keys.
   func ranks(in range: OrderedIndexRange) throws(DocumentStoreError) -> Range<Int> {
     guard let tree else { return 0..<0 }
     var (lower, upper) = (0, count)
@@ -63,7 +63,7 @@ extension OrderedIndex {
 
   func count(in range: OrderedIndexRange) throws(DocumentStoreError) -> Int { try ranks(in: range).count }
 
-  /// A cursor before the first key of the range.
+  /// Returns a cursor before the first key of the range.
   func cursor(
     over range: OrderedIndexRange = .all
   ) throws(DocumentStoreError) -> OrderedIndexCursor {

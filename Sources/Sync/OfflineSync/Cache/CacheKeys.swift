@@ -1,37 +1,39 @@
 // The keys under which a client's store keeps everything that is not a user's document.
 //
-// A document's own path holds the user's view of it: the remote's state with the pending writes applied.
-// Local queries therefore use the ordinary indexes. The rest is stored under names that users cannot write:
+// A document's own path holds the user's view: the remote's version with the pending writes applied. Local
+// queries can therefore use the ordinary indexes. Everything else is stored under names that users cannot
+// write:
 //
-//   __remote__/<path>               a document as the remote has it, unless its own path already holds that
-//     s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed,
-//     g: present if the content is assumed (SyncedDocument), f: the fields, if writes are pending
-//   __queue__/<user>:<id>           a batch without an answer: b: its bytes (BatchCodec), or n: the number
-//                                   of its parts
-//   __queue__/<user>:<id>/__parts__/<n>  b: a part of a batch's bytes; ignored if the batch is missing
-//   __bases__/<user>:<path>         the version on which pending writes are based, if the remote has a
-//                                   newer one and a resolver is set: fields as in __remote__
-//   __targets__/<id>                q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken,
-//                                   t: readTime
-//   __targets__/<id>/__keys__/<path>  a document of the target
-//   __orphans__/<path>              s: sequence number at which the last target released the document
-//   __sync__/globals                c: client, b: last batch, t: last target, s: sequence, v: last version,
-//                                   u: user
-//   __sync__/upload                 exists while documents from before the remote was attached are queued
-//   __sync__/unfinished             exists while a step is written that exceeds one commit: t: the targets
-//                                   that it changes, b: the batches that it writes in parts
-//   __sync__/tokens                 a stream token for each user
+//   - `__remote__/<path>`: the remote's version of a document, unless the document's own path already holds
+//     it. s: state (0 found, 1 absent, 2 unknown, 3 invalid), v: version, c: createTime, m: committed, g:
+//     present if the content is assumed (SyncedDocument), f: the fields, if writes are pending
+//   - `__queue__/<user>:<id>`: a batch without an answer. b: its bytes (BatchCodec), or n: the number of its
+//     parts
+//   - `__queue__/<user>:<id>/__parts__/<n>`: b: a part of a batch's bytes. The part is ignored if the batch
+//     is missing
+//   - `__bases__/<user>:<path>`: the version on which pending writes are based, if the remote has a newer
+//     version and a resolver is set. The fields are those of `__remote__`
+//   - `__targets__/<id>`: q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
+//   - `__targets__/<id>/__keys__/<path>`: a document of the target
+//   - `__orphans__/<path>`: s: the sequence number at which the last target released the document
+//   - `__sync__/globals`: c: client, b: last batch, t: last target, s: sequence, v: last version, u: user
+//   - `__sync__/upload`: a marker that exists while documents that are older than the attachment of the
+//     remote are added to the queue
+//   - `__sync__/unfinished`: a marker that exists while a step that does not fit in one commit is being
+//     written. t: the targets that the step changes, b: the batches that the step writes in parts
+//   - `__sync__/tokens`: a stream token for each user
 //
-//   <path> and <user> are escaped (EscapedName.swift); a user's name starts with "=", and "-" means no user
+// <path> and <user> are escaped (EscapedName.swift). A user's name starts with "=", and "-" means no user.
 
 internal import DocumentStore
 
 enum CacheKeys {
   static let globals = DocumentPath(unchecked: ["__sync__", "globals"])
   static let tokens = DocumentPath(unchecked: ["__sync__", "tokens"])
-  /// Exists while documents from before the remote was attached are moved into the queue.
+  /// A marker that exists while documents that are older than the attachment of the remote are moved into the
+  /// queue.
   static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
-  /// Exists while only a part of a step is written.
+  /// A marker that exists while a step that needs several commits is only partly written.
   static let unfinished = DocumentPath(unchecked: ["__sync__", "unfinished"])
   static let queue = CollectionPath(unchecked: ["__queue__"])
   static let remotes = CollectionPath(unchecked: ["__remote__"])

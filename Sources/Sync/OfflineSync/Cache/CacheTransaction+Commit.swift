@@ -1,20 +1,22 @@
-// Turns the writes of a transaction into one commit, or into several if they exceed one commit.
+// Turns the writes of a transaction into one commit, or into several if they do not fit in one.
 //
-// A user's write becomes visible atomically. Invisible entries are therefore committed first. These are
-// the parts of its batch, which readers ignore while the batch is missing, and the remote's versions of
-// its documents, which still equal the documents at their own paths. All other entries are one commit.
+// A user's write must become visible atomically, so its invisible entries are committed first. These are the
+// parts of the write's batch, which readers ignore while the batch itself is missing, and the `__remote__`
+// entries of the written documents, which still equal the documents at their own paths. All other entries
+// form the last commit.
 //
-// All other steps use this order, so that no entry refers to one that may be missing:
+// All other steps use the following order, so that no entry refers to an entry that may be missing:
 //
-//   1. entries that keep documents from being evicted, and the bases of pending writes
-//   2. documents, each with the remote's version
-//   3. removal of entries that keep documents
-//   4. batches that changed, batches that were removed, and then the bases of removed batches
+//   1. entries that protect documents from eviction, and the bases of pending writes
+//   2. documents, each together with its `__remote__` entry
+//   3. removals of entries that protect documents
+//   4. batches that changed, then batches that were removed, and then the bases of removed batches
 //   5. targets, with their versions and resume tokens
 //   6. tokens and counters
 //
-// In both cases the first commit adds a marker that the last one removes. LocalStore+Repair.swift repairs a
-// step that a crash interrupted. Commits take effect in order, and a power loss can only drop the last ones.
+// In both cases the first commit adds a marker that the last commit removes. LocalStore+Repair.swift repairs
+// a step that a crash interrupted. Commits take effect in order, and a power loss can only lose the most
+// recent ones.
 
 internal import DocumentStore
 
@@ -35,7 +37,8 @@ extension CacheTransaction {
     }
   }
 
-  /// Syncing the last commit makes the earlier ones durable, too.
+  /// Runs the commits in order. Only the last commit has the requested durability, and its fsync also makes
+  /// the earlier commits durable.
   private func commit(
     _ commits: [[Mutation]], _ durability: StoreDurability?
   ) throws(DocumentStoreError) {
@@ -82,7 +85,7 @@ extension CacheTransaction {
 
   // MARK: In parts
 
-  /// The position of a note in the commit order. Documents follow the `keeping` notes.
+  /// The position of a note in the commit order. Documents are committed right after the `keeping` notes.
   private enum CommitPhase: CaseIterable {
     case keeping, leaving, queued, answered, forgotten, targets, numbers
   }
@@ -103,7 +106,7 @@ extension CacheTransaction {
   private func parts(_ queue: WriteQueue) -> [[Mutation]] {
     var parts = CommitParts(of: sizes.part)
     parts.append([unfinished])
-    // Sorted, so that a given step always produces the same commits.
+    // The paths are sorted, so that a given step always produces the same commits.
     let phases = Dictionary(grouping: Self.sorted(notes.keys), by: phase(of:))
     for phase in CommitPhase.allCases {
       for group in groups(phases[phase] ?? []) { parts.append(group) }
@@ -118,7 +121,7 @@ extension CacheTransaction {
     return parts.commits
   }
 
-  /// A batch and its parts form one group.
+  /// Returns the writes of these paths in groups. A batch and its parts form one group.
   private func groups(_ paths: [DocumentPath]) -> [[Mutation]] {
     var groups: [[Mutation]] = []
     for path in paths {
@@ -163,7 +166,7 @@ extension CacheTransaction {
     switch path.segments[0] {
     case CacheKeys.queue.segments[0]: return path.segments.count > 2
     case CacheKeys.remotes.segments[0]:
-      // An entry without fields, or one that replaces another, is visible.
+      // An entry is visible if it has no fields or if it replaces an existing entry.
       return fields["f"] != nil && remotes[CacheKeys.path(path.id)]?.hasNote == false
     default: return false
     }

@@ -1,10 +1,12 @@
 // One change of a client's store: the documents read for it, and the entries to write.
 //
-//   touched path   the remote's version or the pending writes of the document have changed. The commit writes
-//                    with pending writes       the remote's version to __remote__, the local view to its
-//                                              own path
-//                    without pending writes    the remote's version to its own path, and to __remote__ only
-//                                              the facts that a stored document cannot express
+// A path is touched if the remote's version or the pending writes of its document have changed. For a touched
+// path, the commit writes:
+//
+//   - with pending writes: the remote's version to `__remote__`, and the local view to the document's own
+//     path
+//   - without pending writes: the remote's version to the document's own path, and to `__remote__` only the
+//     facts that a stored document cannot express
 //
 // CacheTransaction+Commit.swift performs the commit.
 
@@ -24,7 +26,7 @@ struct CacheTransaction {
 
   struct Entry {
     var document: SyncedDocument
-    /// The document when the transaction began.
+    /// The remote's version of the document when the transaction began.
     let before: SyncedDocument
     /// Whether `__remote__` has an entry for the document.
     let hasNote: Bool
@@ -39,7 +41,7 @@ struct CacheTransaction {
 
   // MARK: Documents
 
-  /// Returns the last version of the document from the remote.
+  /// Returns the remote's version of the document, including changes that this transaction made.
   mutating func remote(_ path: DocumentPath) throws(DocumentStoreError) -> SyncedDocument {
     try entry(path).document
   }
@@ -58,7 +60,7 @@ struct CacheTransaction {
     return entry
   }
 
-  /// Returns the user's view before this transaction.
+  /// Returns the user's view of a document as it was before this transaction.
   mutating func seen(
     _ path: DocumentPath, isPending: Bool
   ) throws(DocumentStoreError) -> SyncedDocument {
@@ -76,8 +78,8 @@ struct CacheTransaction {
     touched.insert(document.path)
   }
 
-  /// Marks a document whose pending writes or base version changed. `visible` is its new view, if the
-  /// caller knows it.
+  /// Marks a document as touched, because its pending writes or the remote's version changed. `visible` is
+  /// the user's new view of the document, if the caller has already computed it.
   mutating func touch(
     _ path: DocumentPath, visible: SyncedDocument? = nil
   ) throws(DocumentStoreError) {
@@ -105,7 +107,8 @@ struct CacheTransaction {
 
 /// The encoding of a document's entry in `__remote__`.
 enum RemoteNote {
-  /// Returns nil if the document at its own path contains the whole state.
+  /// Returns nil if no entry is needed, because the stored document at its own path already contains
+  /// everything.
   static func fields(_ document: SyncedDocument, isPending: Bool) -> StoredMap? {
     let state: Int64
     switch document.content {
@@ -122,7 +125,7 @@ enum RemoteNote {
     ])
     if document.isAssumed { note["g"] = .boolean(true) }
     if isPending, let fields = document.fields {
-      // Encoded as bytes, because the fields may already have the maximum nesting depth.
+      // The fields are encoded as bytes, because they may already have the maximum nesting depth.
       var bytes: [UInt8] = []
       BatchCodec.append(fields, to: &bytes)
       note["f"] = .bytes(bytes)

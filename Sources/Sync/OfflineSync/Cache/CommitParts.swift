@@ -2,9 +2,10 @@
 
 internal import DocumentStore
 
-/// Sizes in bytes of encoded writes. Tests use smaller ones.
+/// The size limits for the encoded writes of a step, in bytes. Tests use smaller limits.
 package struct CommitSizes: Sendable {
-  /// The largest step that is one commit. A WAL frame holds more, because the shapes of documents add to it.
+  /// The maximum size of a step that is written as one commit. The limit of a WAL frame is higher, because
+  /// the shapes of documents add to the size of a commit.
   package var wholeMax: Int
   /// The maximum size of each commit of a divided step, and of each part of a large batch.
   package var part: Int
@@ -36,18 +37,18 @@ struct CommitParts {
 }
 
 extension [Mutation] {
-  /// The maximum size of these writes in a commit.
+  /// An upper bound for the size of these writes in a commit, in bytes.
   var commitBytes: Int { reduce(0) { $0 + $1.commitBytes } }
 }
 
 extension Mutation {
-  /// The framing of a key with its value and names, plus a record header.
+  /// The bytes that frame a key, its value and its names, plus a record header.
   private static let frameBytes = 40
 
-  /// The maximum size of this write in a commit.
+  /// An upper bound for the size of this write in a commit, in bytes.
   var commitBytes: Int {
     let name = path.segments.reduce(Self.frameBytes) { $0 + $1.utf8.count + 3 }
-    // The change feed repeats the names of users' documents.
+    // The change feed stores the names of users' documents a second time.
     let names = path.isReserved ? name : 2 * name
     return switch change {
     case .set(let fields, _), .patch(let fields, _, _), .place(let fields, _, _):

@@ -31,7 +31,7 @@ extension LocalStore {
     for number in first..<count { transaction.remove(CacheKeys.part(number, of: path)) }
   }
 
-  /// Reads all bytes of a batch of any user.
+  /// Reads all bytes of a batch, which may belong to any user.
   func bytes(ofBatch stored: StoredDocument) throws(DocumentStoreError) -> [UInt8] {
     var bytes = stored.bytes("b")
     let count = Int(clamping: stored.integer("n"))

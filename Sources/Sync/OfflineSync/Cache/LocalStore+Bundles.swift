@@ -3,8 +3,8 @@
 package import DocumentStore
 
 extension LocalStore {
-  /// Returns the documents whose local view changed. All documents of the bundle are kept as long as its
-  /// own target.
+  /// Returns the documents whose local view changed. The bundle gets a target of its own, and all of the
+  /// bundle's documents stay in the cache as long as that target exists.
   package func load(_ bundle: BundleContents) throws(DocumentStoreError) -> [SyncedDocument] {
     var event = RemoteEvent(version: .none)
     for document in bundle.documents {

@@ -3,14 +3,14 @@
 package import DocumentStore
 
 extension LocalStore {
-  /// The number of targets and documents that a collection removed.
+  /// The numbers of targets and documents that `collect` removed.
   package struct Collected: Sendable, Equatable {
     package var targets = 0
     package var documents = 0
   }
 
-  /// Called at the end of each operation. The eager collector removes orphans now; the LRU collector
-  /// records them.
+  /// Handles the documents that lost their last reference. Called at the end of each operation. The eager
+  /// collector removes these documents immediately, and the LRU collector records them as orphans.
   func releaseOrphans(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
     for path in transaction.orphans where !isHeld(path) {
       switch collector {
@@ -27,8 +27,9 @@ extension LocalStore {
   /// The approximate size of the cache.
   package var bytes: UInt64 { store.approximateBytes }
 
-  /// Removes the least recently used entries if the cache has at least `threshold` bytes: `percentile`
-  /// percent of all candidates, but at most `max`.
+  /// Removes the least recently used targets and documents if the cache has at least `threshold` bytes. The
+  /// candidates are all targets and all unreferenced documents. Removes `percentile` percent of the
+  /// candidates, but at most `max`, and keeps active targets.
   package func collect(
     threshold: UInt64, percentile: Int = 10, max limit: Int = 1000, active: Set<TargetID>
   ) throws(DocumentStoreError) -> Collected {
@@ -62,8 +63,8 @@ extension LocalStore {
     return collected
   }
 
-  /// Removes the documents that a query finds and whose version is older than the given one. Returns
-  /// their number.
+  /// Removes the documents that match a query and have a version older than `version`, except documents that
+  /// are in use. Returns the number of removed documents.
   func evict(
     _ query: StructuredQuery, before version: SnapshotVersion, active: Set<TargetID>,
     unless isSeen: (DocumentPath) -> Bool
@@ -75,8 +76,8 @@ extension LocalStore {
     return gone.count
   }
 
-  /// Removes the least recently used documents of a collection that exceeds its size limit. Returns their
-  /// number.
+  /// Removes the least recently used documents of a collection until it no longer exceeds its size limit.
+  /// Returns the number of removed documents.
   func shrink(
     _ collection: CollectionPath, to bytesMax: UInt64, active: Set<TargetID>,
     unless isSeen: (DocumentPath) -> Bool
@@ -100,7 +101,8 @@ extension LocalStore {
     return gone.count
   }
 
-  /// Returns the last use of each document, as the sequence number of a target that contained it.
+  /// Returns the sequence number of each document's last use: the highest sequence number of any target that
+  /// contained the document.
   private func lastUses(
     in collection: CollectionPath
   ) throws(DocumentStoreError) -> [DocumentPath: Int64] {
@@ -124,8 +126,8 @@ extension LocalStore {
 
   private func isQueued(_ path: DocumentPath) -> Bool { queues.values.contains { $0.hasWrites(path) } }
 
-  /// Removes documents, and every inactive target that contains one of them. If such a target stayed, the
-  /// remote would not send these documents again, because the resume token covers them.
+  /// Removes documents, and every inactive target that contains one of them. If such a target stayed, its
+  /// resume token would still cover the removed documents, and the remote would not send them again.
   private func forget(
     _ gone: Set<DocumentPath>, _ active: Set<TargetID>
   ) throws(DocumentStoreError) {

@@ -1,20 +1,21 @@
-// Conflict resolution: tracks the bases of pending writes and merges them with changes of other clients.
+// Conflict resolution: tracks the bases of pending writes and merges these writes with changes of other
+// clients.
 //
 //   base of a document = its entry in `__bases__`, or else the remote's version
 //
 //   1. a pending write is based on the remote's version
-//   2. when the remote sends a newer version, the previous one is kept as the base
-//   3. the batch is sent with the base as its guard, and the remote refuses it because the document has
-//      changed
-//   4. the client looks the documents up and calls the resolver with the base, the local and the remote
-//      version; the result replaces the writes, and the remote's version becomes the base
-//   5. when a batch is accepted, its effect on the base becomes the base of the later batches
+//   2. when the remote sends a newer version, the previous version is kept as the base
+//   3. the batch is sent with the base as its guard, and the remote refuses the batch because the document
+//      has changed
+//   4. the client looks up the documents and calls the resolver with the base, the local version and the
+//      remote's version; the result replaces the writes, and the remote's version becomes the base
+//   5. when a batch is accepted, the base with that batch applied becomes the base of the later batches
 //
-// Batches with preconditions are sent and guarded like all others, but the resolver is not asked about
-// them. They are sent again unchanged, and their preconditions decide. Batches that follow writes which
-// the resolver replaced are refused. A resolver's write leaves out the fields that earlier batches with
-// preconditions write, because the resolver does not know their result. Batches that are certain to be
-// refused after the remote's change do not count.
+// Batches with preconditions are sent and guarded like all others, but the resolver is not called for them.
+// They are sent again unchanged, and their preconditions decide whether the remote accepts them. A batch that
+// follows writes which the resolver replaced is refused. The resolver's write leaves out the fields that
+// earlier batches with preconditions write, because the resolver does not have the results of those batches.
+// Batches that the remote is certain to refuse after its change are ignored here.
 
 package import DocumentStore
 
@@ -30,15 +31,15 @@ extension LocalStore {
     }
   }
 
-  /// Returns the precondition under which the pending writes of a document still apply to the version
-  /// they are based on; nil for no precondition.
+  /// Returns the precondition that the remote's document is still the version on which the pending writes are
+  /// based. Returns nil if no precondition is needed.
   package func guardPrecondition(_ path: DocumentPath) throws(DocumentStoreError) -> Precondition? {
     let base: SyncedDocument
     if let kept = bases[user]?[path] { base = kept } else { base = try remoteDocument(path) }
     switch base.content {
     case .found: return .updateTime(base.version.timestamp)
     case .absent: return .exists(false)
-    // The user has not seen the document, so the write does not depend on its content.
+    // The user has not seen the document, so the write cannot depend on the document's content.
     case .unknown, .invalid: return nil
     }
   }
@@ -81,8 +82,9 @@ extension LocalStore {
     transaction.put(note.entries, at: CacheKeys.base(document.path, of: user))
   }
 
-  /// Resolves a batch that was refused because other clients changed its documents, after their versions
-  /// were received. Returns the documents whose local view changed.
+  /// Resolves the conflicts of a batch that was refused because other clients changed its documents. Call
+  /// this only after the current versions of these documents were received. Returns the documents whose local
+  /// view changed.
   package func resolve(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let resolver, let batch = queue[id] else { return [] }
     var transaction = begin()
@@ -91,7 +93,7 @@ extension LocalStore {
       guard let base = bases[user]?[path] else { continue }
       dropBase(path, &transaction)
       let remote = try transaction.remote(path)
-      // A difference in the times alone is no conflict.
+      // Versions that differ only in their times do not conflict.
       guard base.fields != remote.fields else { continue }
       let waiting = queue.batches(about: path)
       let open = waiting.filter { !$0.hasConditions }
@@ -125,7 +127,7 @@ extension LocalStore {
     for batch in batches {
       let new: PendingBatch
       if batch.hasConditions {
-        // The batch was based on the replaced writes.
+        // This batch follows the replaced writes, so its precondition can no longer hold.
         guard isReplaced, batch.follows(path) else { continue }
         new = batch.following(path, madeAt: nil)
       } else {
@@ -140,14 +142,14 @@ extension LocalStore {
     try transaction.touch(path)
   }
 
-  /// The fields written by those of the batches that may still succeed.
+  /// Returns the fields that the batches write. Ignores batches that the remote is certain to refuse.
   private static func fieldsWritten(
     by batches: some Sequence<PendingBatch>, over remote: SyncedDocument
   ) -> [StoredFieldPath] {
     let path = remote.path
     var document = remote
     var fields: [StoredFieldPath] = []
-    // Batches that follow a patch expect the result of that patch on another version.
+    // A batch that follows a patch expects the result of that patch on an older version of the document.
     var isPinned = false
     for batch in batches where batch.maySucceed(on: document, isPinned: isPinned) {
       document = batch.applied(to: document)

@@ -7,8 +7,9 @@ extension LocalStore {
 
   /// Applies an event. Returns the documents whose local view changed.
   ///
-  /// A new resume token alone is not written each time. `flush` writes it, so after a crash the client
-  /// may resume from a token that is some minutes old.
+  /// If only the resume token of a target changed, the token is written by this function at most every few
+  /// minutes, and otherwise by `flush`. After a crash, the client may therefore resume from a token that is
+  /// some minutes old.
   package func apply(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
     var transaction = begin()
     globals.sequence += 1
@@ -77,7 +78,8 @@ extension LocalStore {
     }
   }
 
-  /// Returns false if the cache has a newer version.
+  /// Stores a version that the remote sent. Returns false if the cache already has this version or a newer
+  /// one.
   private func take(
     _ document: SyncedDocument, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) -> Bool {

@@ -1,11 +1,11 @@
-// Repairs a multi-commit step that a crash interrupted.
+// Repairs a multi-commit step that a crash interrupted:
 //
-//   documents   a document with pending writes, before the step or in its written part, is computed from
-//               the queue. Other documents have the remote's version from before or after the step; both
-//               are valid
-//   targets     the resume state of all targets that the step changes is cleared, so the remote sends them
-//               in full
-//   batches     parts without their batch are removed, and bases without pending writes
+//   - documents: a document that had pending writes before the step, or has them in the written part of the
+//     step, is computed again from the queue. Other documents have the remote's version from before or after
+//     the step, and both versions are valid
+//   - targets: the resume state of all targets that the step changes is cleared, so that the remote sends
+//     these targets in full
+//   - batches: parts without their batch are removed, and so are bases without pending writes
 //
 // The repair is an ordinary step, which a crash may interrupt as well.
 
@@ -16,7 +16,8 @@ extension LocalStore {
     guard let unfinished = try store.document(at: CacheKeys.unfinished) else { return }
     var transaction = begin()
     for path in try inconsistentPaths() { try transaction.touch(path) }
-    // All targets' documents have to be loaded, active or not, to know which documents are still referenced.
+    // The documents of all targets, active or not, have to be loaded to find out which documents are still
+    // referenced.
     for id in targets.keys { _ = try remoteKeys(of: id) }
     for case .integer(let number) in unfinished.list("t") {
       if let number = Int32(exactly: number) { try forget(TargetID(number), &transaction) }
@@ -37,7 +38,7 @@ extension LocalStore {
     try finish(&transaction)
   }
 
-  /// Returns the documents whose own paths may differ from what the queue computes.
+  /// Returns the documents whose stored view may differ from the view that the queue computes.
   private func inconsistentPaths() throws(DocumentStoreError) -> Set<DocumentPath> {
     var paths = Set(queues.values.flatMap(\.paths))
     for note in try store.documents(StructuredQuery(.collection(CacheKeys.remotes)))
@@ -47,7 +48,7 @@ extension LocalStore {
     return paths
   }
 
-  /// Clears the resume state of a target, and keeps its id.
+  /// Clears the resume state and the documents of a target, but keeps the target's id.
   private func forget(
     _ id: TargetID, _ transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {

@@ -3,7 +3,7 @@
 package import DocumentStore
 
 extension LocalStore {
-  /// Returns the target of a query, existing or new.
+  /// Returns the target of a query, and creates the target if there is none.
   package func allocate(_ query: StructuredQuery) throws(DocumentStoreError) -> StoredTarget {
     try allocate(text: query.targetID)
   }
@@ -33,7 +33,7 @@ extension LocalStore {
     return loaded
   }
 
-  /// Called when the last listener of a target was removed.
+  /// Releases a target after its last listener was removed.
   package func release(_ id: TargetID) throws(DocumentStoreError) {
     var transaction = begin()
     for path in pins.removeValue(forKey: id) ?? [] { unpin(path, &transaction) }

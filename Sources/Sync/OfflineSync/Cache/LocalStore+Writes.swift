@@ -3,17 +3,19 @@
 package import DocumentStore
 
 extension LocalStore {
-  /// A queued batch, and its documents' new local views.
+  /// A queued batch, and the new local views of its documents.
   package typealias Written = (batch: PendingBatch, documents: [SyncedDocument])
 
-  /// Adds a batch to the queue. It is durable when this returns, unless a lower durability is requested.
+  /// Adds a batch to the queue. The batch is durable when this function returns, unless a lower durability is
+  /// requested.
   package func write(
     _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
     try write(mutations.map { PendingMutation($0) }, at: time, durability)
   }
 
-  /// Adds a batch to the queue. Throws if a write follows pending writes that are not as it requires.
+  /// Adds a batch to the queue. Throws if a write follows earlier pending writes and their result is no
+  /// longer the one that the write requires.
   package func write(
     _ mutations: [PendingMutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
@@ -56,9 +58,10 @@ extension LocalStore {
     return (batch, documents)
   }
 
-  /// Returns the mutation as the queue keeps it. A write that follows earlier pending writes is checked. If
-  /// those were answered since the read, the document has a real update time and the precondition would be
-  /// another one. Later pending writes may also have changed the result since.
+  /// Returns the mutation in the form that the queue stores. Checks a write that follows earlier pending
+  /// writes. These may have been answered since the read on which the write is based. The document then has a
+  /// real update time, and the write needs a different precondition. Newer pending writes may also have
+  /// changed the result since that read. Throws in both cases.
   private func accepted(
     _ mutation: PendingMutation, _ seen: SyncedDocument?
   ) throws(DocumentStoreError) -> PendingMutation {
@@ -77,7 +80,7 @@ extension LocalStore {
     return mutation.requiring(.afterPendingWrites)
   }
 
-  /// Queues local documents that the remote does not know as a batch that uploads them.
+  /// Queues a batch that uploads local documents which the remote does not have.
   package func write(uploading mutations: [Mutation]) throws(DocumentStoreError) {
     guard let time = try store.snapshot().time, !mutations.isEmpty else { return }
     var transaction = begin()
@@ -92,8 +95,8 @@ extension LocalStore {
     try finish(&transaction, durability: nil)
   }
 
-  /// Removes a batch that the remote accepted, and applies its result. Returns the affected documents'
-  /// local views.
+  /// Removes a batch that the remote accepted, and applies the remote's results. Returns the local views of
+  /// the affected documents.
   package func acknowledge(
     _ id: BatchID, _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) -> [SyncedDocument] {
@@ -126,7 +129,8 @@ extension LocalStore {
     return try remove(batch, &transaction, nil, nil)
   }
 
-  /// Without an answer, the batch was refused.
+  /// Removes a batch from the queue, and updates later batches and the views. `answer` is nil if the remote
+  /// did not accept the batch.
   private func remove(
     _ batch: PendingBatch, _ transaction: inout CacheTransaction, _ durability: StoreDurability?,
     _ answer: Acceptance?
@@ -155,8 +159,8 @@ extension LocalStore {
     return documents
   }
 
-  /// Updates the batches that follow this one in a document. Returns the earlier versions of those whose
-  /// effect may be visible.
+  /// Updates the batches that follow `batch` in a document. Returns the previous versions of those updated
+  /// batches whose effect may be visible.
   private func updateFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?,
     _ transaction: inout CacheTransaction

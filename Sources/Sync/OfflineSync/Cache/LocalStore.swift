@@ -1,23 +1,23 @@
 // A client's persistent state: documents, the queues of all users, and targets.
 //
-// Every operation is one commit of the store, or several if it exceeds one commit
+// Every operation is one commit of the store, or several commits if it does not fit in one
 // (CacheTransaction+Commit.swift).
 //
 // Invariants:
 //   - Memory equals the store, except for resume tokens whose write can wait (see `apply`).
 //   - A document's own path holds the current user's view.
 //
-// After a failed commit, memory is ahead of the store and the client has to be opened again. Only a
-// failed write of a user is rolled back in memory.
+// After a failed commit, memory is ahead of the store, and the client has to be opened again. The only
+// exception is a failed write of a user, which is rolled back in memory.
 
 package import DocumentStore
 
 package final class LocalStore {
-  /// When unreferenced documents are removed.
+  /// The policy for removing unreferenced documents.
   package enum Collector: Sendable {
-    /// At the end of the operation that removed the last reference.
+    /// Removes a document at the end of the operation that removed its last reference.
     case eager
-    /// When the cache exceeds its size limit, least recently used first.
+    /// Removes the least recently used documents when the cache exceeds its size limit.
     case lru
   }
 
@@ -33,7 +33,7 @@ package final class LocalStore {
   package let store: DocumentStore
   let collector: Collector
   let sizes: CommitSizes
-  /// The id of this client; it identifies the origin of batches at any remote.
+  /// The id of this client. Every remote uses the id to identify the origin of batches.
   package private(set) var client: String
   package private(set) var user: String?
   var queues: [String?: WriteQueue] = [:]
@@ -42,26 +42,29 @@ package final class LocalStore {
   var tokens: [String: [UInt8]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
-  /// The documents of each target that was used since the store was opened.
+  /// The documents of each target. They are loaded when the target is first used after the store was opened.
   var keys: [TargetID: Set<DocumentPath>] = [:]
   /// The documents in the views of each target.
   var pins: [TargetID: Set<DocumentPath>] = [:]
   var pinCounts: [DocumentPath: Int] = [:]
-  /// For documents with a newer remote version, the versions on which their pending writes are based.
+  /// The versions on which each user's pending writes are based, for documents that have a newer version on
+  /// the remote.
   var bases: [String?: [DocumentPath: SyncedDocument]] = [:]
-  /// Called when another client changed a document first; without a resolver, the last write wins.
+  /// The resolver to call if another client changed a document before a pending write reached the remote.
+  /// Without a resolver, the last write wins.
   package var resolver: ConflictResolver?
   var globals = Globals()
   private var writtenGlobals = Globals()
   /// Targets whose latest state is not in the store yet.
   var unwrittenTargets: Set<TargetID> = []
-  /// Documents whose accepted writes the watch stream has not shown yet; nil until it is first needed.
+  /// The documents with accepted writes that the watch stream has not delivered yet. The set is nil until it
+  /// is first needed.
   private var committed: Set<DocumentPath>?
   /// The run that new batches belong to.
   let run: RunID
 
-  /// Opens the client state of a store, and initializes it if there is none. `client` is the id of a new
-  /// client. `run` identifies this open and must be unique.
+  /// Opens the client state of a store, and initializes the state if there is none. `client` is the id that a
+  /// newly initialized client gets. `run` identifies this open and must be unique.
   package init(
     _ store: DocumentStore, user: String?, collector: Collector, client: String,
     run: RunID = RunID(.random(in: 0...UInt64.max)), sizes: CommitSizes = CommitSizes()
@@ -88,7 +91,7 @@ package final class LocalStore {
 
   package var queue: WriteQueue { queues[user] ?? WriteQueue() }
 
-  // Accesses the queue in place, without a copy.
+  // The functions below access the queue in place, without a copy.
 
   func isPending(_ path: DocumentPath) -> Bool { queues[user]?.hasWrites(path) ?? false }
 
@@ -104,18 +107,19 @@ package final class LocalStore {
 
   package var lastRemoteVersion: SnapshotVersion { globals.version }
 
-  /// The identity of the current user's queue at any remote.
+  /// The name by which any remote identifies the current user's queue.
   package var queueName: String { "\(client)/\(CacheKeys.queueName(user))" }
 
   // MARK: Opening
 
-  /// Returns the user whose view a store's documents hold; nil if the store has no client state.
+  /// Returns the user whose view is stored at the documents' own paths. Returns nil if the store has no
+  /// client state.
   package static func user(of store: DocumentStore) throws(DocumentStoreError) -> String?? {
     guard let stored = try store.document(at: CacheKeys.globals) else { return nil }
     return CacheKeys.user(queueName: stored.string("u"))
   }
 
-  /// Returns false if the store has no client state.
+  /// Loads the client state. Returns false if the store has none.
   private func load() throws(DocumentStoreError) -> Bool {
     let stored = try store.document(at: CacheKeys.globals)
     if let stored {
@@ -191,7 +195,8 @@ package final class LocalStore {
     local(try remoteDocument(path))
   }
 
-  /// Whether the remote may have fields that are unknown here and that no pending write replaces.
+  /// Whether the remote's document may have fields that this client does not know and that no pending write
+  /// replaces.
   package func isAssumed(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
     try remoteDocument(path).isAssumed && !queue.batches(about: path).contains { $0.replacesDocument(path) }
   }
@@ -219,8 +224,8 @@ package final class LocalStore {
 
   func begin() -> CacheTransaction { CacheTransaction(store, sizes) }
 
-  /// Commits a transaction. By default the commit is only buffered, because the remote sends its data
-  /// again after a loss.
+  /// Commits a transaction. By default the commit is only buffered, because the remote sends lost data again
+  /// after a power loss.
   func finish(
     _ transaction: inout CacheTransaction, durability: StoreDurability? = .buffered
   ) throws(DocumentStoreError) {
@@ -275,8 +280,8 @@ package final class LocalStore {
     try finish(&transaction)
   }
 
-  /// Writes the stream tokens. A user whose name is too long for a field is left out; that user's stream
-  /// starts without a token after a restart.
+  /// Writes the stream tokens. Leaves out a user whose name is too long for a field name. The write stream of
+  /// such a user starts without a token after a restart.
   func putTokens(_ transaction: inout CacheTransaction) {
     let kept = tokens.filter { $0.key.utf8.count <= PathError.nameBytesMax }
     transaction.put(kept.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)

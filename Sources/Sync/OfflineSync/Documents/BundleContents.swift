@@ -8,14 +8,14 @@ public struct BundledDocument: Sendable {
   public var path: DocumentPath
   /// The fields; nil if the bundle records that the document does not exist.
   public var fields: StoredMap?
-  /// The update time of the document, or the time at which it did not exist.
+  /// The update time of the document. For an absent document, a time at which it did not exist.
   public var version: StoredTimestamp
-  /// The approximate size in bytes; determines the size of commits.
+  /// The approximate size of the document in bytes. The load divides the documents into commits by this size.
   public var byteCount: Int
   /// The names of the queries whose results contain the document.
   public var queries: [String]
 
-  /// Creates a document of a bundle; without fields it is recorded as absent.
+  /// Creates a document of a bundle. Without `fields`, the document is recorded as absent.
   public init(
     path: DocumentPath, fields: StoredMap?, version: StoredTimestamp, byteCount: Int, queries: [String] = []
   ) {
@@ -55,7 +55,7 @@ public struct BundleContents: Sendable {
   public var createTime: StoredTimestamp
   /// The documents of the bundle.
   public var documents: [BundledDocument] = []
-  /// The queries in their order; if two have the same name, the later one is used.
+  /// The queries in the order of the bundle. If two queries have the same name, the later one is used.
   public var queries: [BundledQuery] = []
 
   /// Creates a bundle without documents.

@@ -1,6 +1,6 @@
 // Escapes paths and user names for use as document names.
 //
-//   "%" is "%25", "/" is "%2f", ":" is "%3a"; all other bytes stand for themselves
+//   "%" becomes "%25", "/" becomes "%2f" and ":" becomes "%3a"; all other bytes are unchanged
 
 enum EscapedName {
   static func encode(_ text: String) -> String {

@@ -22,12 +22,12 @@ package struct SyncedDocument: Sendable, Equatable {
 
   package let path: DocumentPath
   package var content: Content
-  /// `none` while writes are pending.
+  /// The version of the document; `none` while writes are pending.
   package var version: SnapshotVersion
   package var createTime: SnapshotVersion
   package var pending: Pending
-  /// Whether fields may be missing here: the remote accepted a patch but applied it to another version
-  /// than the client's.
+  /// Whether fields may be missing here, because the remote applied an accepted patch to a version other than
+  /// the client's.
   package var isAssumed = false
 
   package init(
@@ -55,8 +55,8 @@ package struct SyncedDocument: Sendable, Equatable {
     }
   }
 
-  /// Creates the view of a document that was read from the store of local views. A document with a
-  /// pending write has no version there.
+  /// Creates the view from a document that was read at its own path, where the local view is stored. Such a
+  /// document has no version while a write is pending.
   package init(local document: StoredDocument, isCommitted: Bool) {
     let version = SnapshotVersion(document.updateTime)
     self.init(

@@ -1,8 +1,9 @@
-// Attaches a remote to a store, which then becomes a client's cache and write queue for good.
+// Attaches a remote to a store. The store then permanently becomes the cache and the write queue of a client.
 
 package import DocumentStore
 
-/// The treatment of a store's existing documents, which the remote does not know, when a remote is attached.
+/// The treatment of documents that a store has, but the remote does not, when the remote is attached to the
+/// store.
 public enum RemoteAttachment: Sendable, Hashable {
   /// Attaching fails if such documents exist.
   case refuse
@@ -68,7 +69,8 @@ extension DocumentStore {
       }
       return false
     case .upload:
-      // As long as this marker exists, the documents at their own paths are local ones.
+      // While this marker exists, every document without pending writes is a local document that still has to
+      // be uploaded.
       let time = SnapshotVersion.none.timestamp
       try commit([
         .place(

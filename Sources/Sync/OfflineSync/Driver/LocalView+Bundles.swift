@@ -14,24 +14,24 @@ public import DocumentStore
 extension LocalView {
   private static let commitBytesMax = 4 << 20
 
-  /// Whether this bundle, or a later one with its id, has been loaded.
+  /// Whether this bundle, or a newer bundle with the same id, has been loaded.
   public func hasBundle(_ id: String, from createTime: StoredTimestamp) throws(DocumentStoreError) -> Bool {
     guard case .timestamp(let loaded)? = try store.document(at: Self.bundlePath(id))?.fields["createTime"]
     else { return false }
     return loaded >= createTime
   }
 
-  /// Commits the bundle's documents that are newer than those in the store. They keep the bundle's update
-  /// times, so a later bundle overwrites them, and the user's later writes are newer than both. The last
-  /// commit records the bundle and its named queries. If an earlier commit fails, the bundle can be
-  /// loaded again.
+  /// Commits the documents of the bundle that are newer than the stored ones. These documents keep the update
+  /// times from the bundle. A later bundle therefore overwrites them, and later writes of users are newer
+  /// than the documents of either bundle. The last commit records the bundle and its named queries. If an
+  /// earlier commit fails, the bundle can be loaded again.
   ///
   /// Throws `invalidArgument`, and loads nothing, if a part of the bundle exceeds the limits.
   public func load(_ bundle: BundleContents) throws { try load(bundle, through: nil) }
 
-  /// With a driver, the documents enter the cache like watch events, and pending writes stay applied on top.
-  /// The named queries count as complete up to their read time, so a listener of one only receives the
-  /// remote's later changes.
+  /// Loads a bundle. With a driver, the documents enter the cache like watch events, and pending writes stay
+  /// applied on top. The named queries count as complete up to their read time, so a listener of a named
+  /// query receives only later changes from the remote.
   package func load(_ bundle: BundleContents, through driver: SyncDriver?) throws {
     try RemoteLimits.check(bundle)
     let memories = Self.memories(of: bundle)
@@ -47,7 +47,7 @@ extension LocalView {
         isDone.signal()
       }
       isDone.wait()
-      // Recorded only after the load has succeeded.
+      // The bundle is recorded only after the load has succeeded.
       if let error = failure.withLock({ $0 }) { throw error }
       return try commit([], memories)
     }
@@ -69,7 +69,8 @@ extension LocalView {
       var mutations: [Mutation] = []
       for document in documents {
         let stored = try transaction.document(at: document.path)
-        // An equal document is written, too, because its update time decides about later bundles.
+        // A document with equal fields is written, too, because its update time determines whether a later
+        // bundle overwrites it.
         if let stored, stored.updateTime >= document.version { continue }
         mutations.append(Self.mutation(document, over: stored))
       }
@@ -114,7 +115,7 @@ extension LocalView {
     DocumentPath(unchecked: ["__named_queries__", segment(name)])
   }
 
-  /// Encodes any text as a path segment: never empty, and without a slash.
+  /// Encodes any text as a path segment. The segment is never empty and contains no slash.
   private static func segment(_ text: String) -> String {
     var bytes: [UInt8] = [UInt8(ascii: "=")]
     for byte in text.utf8 {

@@ -1,11 +1,12 @@
-// Runs a state machine on a scheduler: feeds it one event at a time, performs its effects, keeps its timers.
+// Runs a state machine on a scheduler: feeds it one event at a time, performs its effects and keeps its
+// timers.
 //
 //   1. the owner passes an event, on the scheduler
 //   2. the machine returns effects, and the owner performs them in order
-//   3. an effect that is performed at once has an answer; the machine handles the answers of these effects,
-//      in order, before any other event
+//   3. an effect that completes immediately has an answer; the machine handles these answers, in order,
+//      before any other event
 
-/// A protocol as a state machine. It has no clock, thread, lock or connection.
+/// A state machine that implements a communication protocol. It has no clock, thread, lock or connection.
 package protocol StateMachine: SendableMetatype {
   associatedtype Event: Sendable
   associatedtype Effect
@@ -15,7 +16,8 @@ package protocol StateMachine: SendableMetatype {
 }
 
 package final class MachineDriver<Machine: StateMachine, Timer: Hashable & Sendable>: @unchecked Sendable {
-  // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
+  // The conformance is unchecked, because all mutable state is only accessed on the scheduler, which is
+  // serial.
   package typealias Performer = (Machine.Effect) -> Machine.Event?
 
   package let scheduler: any SyncScheduler
@@ -29,12 +31,12 @@ package final class MachineDriver<Machine: StateMachine, Timer: Hashable & Senda
     self.scheduler = scheduler
   }
 
-  /// Handles an event, and then the answers of the effects that are performed at once.
+  /// Handles an event, and then the answers of the effects that complete immediately.
   package func handle(_ event: Machine.Event, _ perform: Performer) throws(Machine.Failure) {
     try self.perform(try machine.handle(event), perform)
   }
 
-  /// Performs effects, and handles the answers of those that are performed at once.
+  /// Performs effects, and handles the answers of those effects that complete immediately.
   package func perform(_ effects: [Machine.Effect], _ perform: Performer) throws(Machine.Failure) {
     var answers = effects.compactMap(perform)
     var next = 0

@@ -6,8 +6,8 @@ public import DocumentStore
 public enum OfflineSyncError: Error, Hashable, Sendable {
   /// The remote refused the request or could not be reached.
   case remote(RemoteError)
-  /// The remote sent data that exceeds the limits of a database. It was not stored. The listener stays
-  /// registered.
+  /// The remote sent data that exceeds the limits of a database. The data was not stored, and the listener
+  /// stays registered.
   case refused(RemoteRefusal)
   /// The store of this client failed.
   case store(DocumentStoreError)

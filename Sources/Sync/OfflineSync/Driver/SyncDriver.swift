@@ -1,7 +1,7 @@
 // Runs the sync engine: performs its effects and feeds it the events of users, streams and timers.
 //
-// All work runs on one serial scheduler. Handlers are called on it and must not block. A caller that
-// notifies users has to do so on a queue of its own.
+// All work runs on one serial scheduler. Handlers are called on that scheduler and must not block. A handler
+// that calls user code has to do so on a different queue.
 
 internal import ByteStore
 internal import Dispatch
@@ -11,7 +11,8 @@ extension SyncEngine: StateMachine {}
 
 /// A running client of a remote. Usable from any thread.
 package final class SyncDriver: @unchecked Sendable {
-  // Unchecked, because all mutable state is touched on the scheduler alone, which is serial.
+  // The conformance is unchecked, because all mutable state is only accessed on the scheduler, which is
+  // serial.
   package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
   package typealias Completion = @Sendable (OfflineSyncError?) -> Void
   package typealias QueueHandler = @Sendable (Result<QueueProgress, OfflineSyncError>) -> Void
@@ -19,9 +20,10 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// The point at which a write completes.
   package enum Acknowledgement: Sendable {
-    /// When the write is in the queue, which only an answer or a cancellation removes it from.
+    /// The write completes when it is in the queue. Only an answer or a cancellation removes it from the
+    /// queue.
     case local
-    /// When the remote has accepted the write.
+    /// The write completes when the remote has accepted it.
     case server
   }
 
@@ -42,14 +44,15 @@ package final class SyncDriver: @unchecked Sendable {
   /// The progress that queue listeners were last notified of.
   private var lastNotifiedProgress: QueueProgress?
   private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
-  /// Rejections that occurred without a listener, for the first one to register. The remote may answer
-  /// the writes of an earlier run as soon as the store is open.
+  /// Rejections that occurred while no listener was registered. The first listener to register receives them.
+  /// The remote may answer writes of an earlier run as soon as the store is open.
   private var missedRejections: [Rejection] = []
   private static let missedRejectionsMax = 100
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
   private var lastNumber = 0
-  /// The open group, which the next writes join. Locked while a call is assigned its place in the order.
+  /// The open group, to which the next writes are added. The lock is held while a call gets its place in the
+  /// order.
   private let openGroup = Locked<WriteGroup?>(nil)
   /// The error that stopped the client; nil while it works.
   private var failure: OfflineSyncError?
@@ -69,7 +72,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// A remote keeps streams open until they are closed.
+  /// A remote keeps a stream open until the client closes it.
   deinit {
     watchStream?.stream.close()
     writeStream?.stream.close()
@@ -84,7 +87,7 @@ package final class SyncDriver: @unchecked Sendable {
     write(mutations.map { PendingMutation($0) }, acknowledgement, taken: taken, completion)
   }
 
-  /// Queues a write. `taken` is called when the write is in the queue or has failed to get there.
+  /// Queues a write. `taken` is called when the write is in the queue or could not be queued.
   package func write(
     _ mutations: [PendingMutation], _ acknowledgement: Acknowledgement = .server,
     taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
@@ -99,7 +102,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Queues the writes of a group, with one sync for all of them.
+  /// Queues the writes of a group with a single fsync.
   private func take(_ group: WriteGroup) {
     let issued = openGroup.withLock { open in
       if open === group { open = nil }
@@ -120,8 +123,8 @@ package final class SyncDriver: @unchecked Sendable {
         finish(issued[place], users[place].call, result)
       }
     } catch {
-      // The next open finds out which of the writes exist. Writes that wait for the remote were completed
-      // by `fail`.
+      // The next open finds out which of the writes exist. `fail` has already completed the writes that wait
+      // for the remote.
       fail(.store(error))
       end(issued.map { ($0, $0.acknowledgement == .local ? .store(error) : nil) })
     }
@@ -133,12 +136,12 @@ package final class SyncDriver: @unchecked Sendable {
     write.taken()
     switch result {
     case .success(let effects):
-      // A handler may have stopped the client; the write is in the queue all the same.
+      // A handler may have stopped the client, but the write is in the queue nevertheless.
       if failure == nil { attempt { () throws(DocumentStoreError) in try driver.perform(effects, perform) } }
       if write.acknowledgement == .local { write.completion(nil) }
     case .failure(let error):
-      // The write was not queued. If a handler of an earlier write stopped the client, that has completed
-      // this write already.
+      // The write was not queued. If a handler of an earlier write stopped the client, the stop has already
+      // completed this write.
       if write.acknowledgement == .local || writes.removeValue(forKey: call) != nil {
         write.completion(.store(error))
       }
@@ -152,8 +155,8 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Runs the body after all earlier calls, and closes the open group so that later writes do not run
-  /// before it.
+  /// Runs the body after all earlier calls, and closes the open group so that later writes do not run before
+  /// the body.
   private func enqueue(_ body: @escaping @Sendable () -> Void) {
     openGroup.withLock { open in
       open = nil
@@ -178,7 +181,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private static func problem(about query: StructuredQuery) -> OfflineSyncError? {
     do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
-    // The query's text is stored with its target.
+    // The size is limited, because the text of the query is stored with its target.
     let bytes = query.targetID.utf8.count
     guard bytes > queryBytesMax else { return nil }
     return .store(.invalidArgument("The query has \(bytes) bytes, and the limit is \(queryBytesMax)."))
@@ -271,15 +274,15 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   /// Calls the handler once, with the first snapshot that the remote has confirmed, or with the cached
-  /// one when the remote is unreachable.
+  /// snapshot if the remote is unreachable.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
     first(query, isEnough: { _ in true }, handler)
   }
 
-  /// Reads one document together with the engine's knowledge of it. Views show an accepted write as
-  /// pending until the watch stream delivers its result, but the engine knows more. If the content is
-  /// assumed, this waits for the watch stream, and fails if the remote does not deliver it. Otherwise a
-  /// write based on that read would certainly be refused.
+  /// Reads one document, and returns the engine's version of it together with the view. The engine's version
+  /// is more exact, because views show an accepted write as pending until the watch stream delivers the
+  /// result. A write that is based on assumed content would certainly be refused. If the content is assumed,
+  /// this read therefore waits for the watch stream, and fails if the stream does not deliver the document.
   package func firstKnown(
     at path: DocumentPath,
     _ handler: @escaping @Sendable (Result<(ViewSnapshot, SyncedDocument), OfflineSyncError>) -> Void
@@ -332,8 +335,8 @@ package final class SyncDriver: @unchecked Sendable {
         guard isFirst else { return }
         self?.reads.remove(id)
         self?.unsatisfied.remove(id)
-        // Removed before the handler runs, so that a listener which the handler adds does not share a
-        // view with this read.
+        // The read is removed before its handler runs, so that a listener which the handler adds does not
+        // share a view with this read.
         self?.unlisten(id)
         handler(result)
       }
@@ -343,7 +346,8 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// A connected remote that does not answer counts as unreachable; the read then gets the cached result.
+  /// A connected remote that does not answer counts as unreachable. Waiting reads then receive the cached
+  /// result.
   private func startReadTimer() {
     guard !reads.isEmpty, !driver.isRunning(.readSilence) else { return }
     driver.start(.readSilence, after: engine.options.silence) { [weak self] in self?.timeOutReads() }
@@ -367,8 +371,8 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Sends an event that needs no result. `done` is called when the engine has processed it, or with the
-  /// error that prevented that.
+  /// Sends an event that needs no result. `done` is called after the engine has processed the event. Its
+  /// argument is nil, or the error that has stopped the client.
   package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
     enqueue { [self] in
       handle(event)
@@ -393,7 +397,7 @@ package final class SyncDriver: @unchecked Sendable {
     return try result.get()
   }
 
-  /// Calls the body with the engine while nothing else changes it.
+  /// Calls the body with the engine while no other call can change the engine.
   package func inspect(_ body: @escaping @Sendable (SyncEngine) -> Void) {
     enqueue { [self] in body(engine) }
   }
@@ -401,7 +405,8 @@ package final class SyncDriver: @unchecked Sendable {
   /// Closes the streams and returns. Pending reads and completions fail; writes stay in the queue.
   /// Listeners are not notified.
   package func stop() {
-    // A listener that is released here may hold the last reference to the database.
+    // A listener that is released on the scheduler may hold the last reference to the database, which then
+    // calls `stop` from there.
     if scheduler.isCurrent { return end() }
     let isStopped = DispatchSemaphore(value: 0)
     enqueue { [self] in
@@ -412,7 +417,8 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func end() {
-    // Writes the delayed resume tokens. Without them the next run resumes from older ones and receives more.
+    // Writes the delayed resume tokens. Otherwise the next run would resume from older tokens and receive
+    // more data.
     if failure == nil { try? engine.local.flush() }
     let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
     failure = end
@@ -449,7 +455,7 @@ package final class SyncDriver: @unchecked Sendable {
     notifyQueueListeners()
   }
 
-  /// Performs an effect. None has an answer at once: the remote answers through its streams.
+  /// Performs an effect. No effect has an immediate answer, because the remote answers through its streams.
   private func perform(_ effect: SyncEffect) -> SyncEvent? {
     switch effect {
     case .openWatch(let user): openWatch(user)
@@ -568,7 +574,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 }
 
-/// Unique listener ids, usable from any thread.
+/// A source of unique listener ids, usable from any thread.
 private final class ListenerNumbers: Sendable {
   private let last = Locked(0)
 

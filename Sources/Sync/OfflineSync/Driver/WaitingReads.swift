@@ -1,13 +1,14 @@
-// Reads that wait for the remote's confirmation, and the rule when they time out.
+// Reads that wait for the remote's confirmation, and the rule that decides when they time out.
 //
-// Time is counted in ticks, which follow one another while a read waits; there is no clock here.
+// Time is counted in ticks, which follow one another while a read waits. There is no clock here. A read is
+// overdue after:
 //
-//   overdue  =  two whole ticks without any message of the remote,
-//               or twelve ticks in total
+//   - two whole ticks without any message from the remote, or
+//   - twelve ticks in total
 
 struct WaitingReads {
   private struct Wait {
-    /// -1, because the tick during which the wait began does not count.
+    /// Starts at -1, because the tick during which the wait began does not count.
     var ticks = -1
     var silentTicks = -1
   }

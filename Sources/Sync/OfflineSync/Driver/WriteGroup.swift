@@ -1,4 +1,4 @@
-// A group of writes that are made durable by one sync.
+// A group of writes that a single fsync makes durable.
 
 internal import DocumentStore
 
@@ -12,14 +12,15 @@ struct IssuedWrite: Sendable {
 
 /// Consecutive writes without any other call between them.
 final class WriteGroup: @unchecked Sendable {
-  // Unchecked, because it is only touched under the lock of the driver's `gathering`.
+  // The conformance is unchecked, because a group is only accessed under the lock of the driver's
+  // `openGroup`.
   private static let countMax = 100
 
   private(set) var writes: [IssuedWrite]
 
   init(_ first: IssuedWrite) { writes = [first] }
 
-  /// Returns false if the group is full.
+  /// Adds a write to the group. Returns false if the group is full.
   func add(_ write: IssuedWrite) -> Bool {
     guard writes.count < Self.countMax else { return false }
     writes.append(write)

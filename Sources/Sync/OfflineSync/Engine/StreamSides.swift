@@ -16,7 +16,7 @@ struct WatchSide {
   var phase = StreamPhase.stopped
   var hasFailed = false
   var backoff: Backoff
-  /// Replaced with each new stream.
+  /// The aggregator of the current stream. Each new stream gets a new aggregator.
   var aggregator = WatchAggregator()
   /// All targets to watch, whether a stream is open or not.
   var targets: [TargetID: TargetData] = [:]
@@ -33,7 +33,7 @@ struct WriteSide {
   /// The first batches of the queue: sent, or to be sent when the stream is open.
   var pipeline: [PendingBatch] = []
   /// The batch whose documents are being looked up because other clients changed them. The stream sends
-  /// nothing until they have arrived.
+  /// nothing until these documents have arrived.
   var lookup: BatchID?
   var isIdleTimerRunning = false
 }
@@ -55,7 +55,8 @@ struct LimboSide {
   /// The inverse of `references`: the limbo documents of each target.
   var pathsOfTargets: [TargetID: Set<DocumentPath>] = [:]
 
-  /// Returns false if no other target refers to the document.
+  /// Removes a target's reference to a limbo document. Returns false if no other target refers to that
+  /// document.
   mutating func removeReference(to path: DocumentPath, of target: TargetID) -> Bool {
     pathsOfTargets[target]?.remove(path)
     if pathsOfTargets[target]?.isEmpty == true { pathsOfTargets[target] = nil }
@@ -75,7 +76,7 @@ struct PathQueue {
   private var items: [(number: Int, path: DocumentPath)] = []
   private var start = 0
   private var lastNumber = 0
-  /// The valid number of each path. An item with another number has been removed.
+  /// The number of each path's valid item. An item with a different number has been removed.
   private var numbers: [DocumentPath: Int] = [:]
 
   var isEmpty: Bool { numbers.isEmpty }

@@ -1,7 +1,8 @@
-// Limbo resolution: finds out about documents that match locally but that the remote does not list.
+// Limbo resolution: determines the state of documents that match a query locally but that the remote does not
+// list.
 //
-// The engine watches each such document by a target of its own. The remote then either sends a different
-// version or reports that the document is gone.
+// The engine watches each such document with a target of its own. The remote then either sends a different
+// version or reports that the document does not exist.
 
 internal import DocumentStore
 
@@ -72,7 +73,8 @@ extension SyncEngine {
 
   func apply(_ event: RemoteEvent) throws(DocumentStoreError) {
     noteReceived(event)
-    // Mapped first, because applying the event may end the limbo target that the refusal belongs to.
+    // The refusals are mapped first, because applying the event may end the limbo target to which a refusal
+    // belongs.
     let refusals = heard(event.refusals)
     try emit(try local.apply(event), event)
     notify(refusals)

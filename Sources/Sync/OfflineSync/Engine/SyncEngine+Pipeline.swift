@@ -23,9 +23,9 @@ extension SyncEngine {
     }
   }
 
-  /// Whether a batch has to wait for an answer. A batch that follows another gets its precondition from
-  /// that batch's answer. With a resolver, every batch waits for earlier batches of its documents,
-  /// because another client's write may come in between.
+  /// Whether a batch has to wait for an answer. A batch that follows another batch gets its precondition from
+  /// the answer to that batch. With a resolver, every batch waits for the earlier batches of its documents,
+  /// because another client may write in between.
   private func waitsForAnswer(_ batch: PendingBatch) -> Bool {
     if writing.pipeline.contains(where: batch.follows) { return true }
     guard local.resolver != nil else { return false }
@@ -94,7 +94,8 @@ extension SyncEngine {
   ) throws(DocumentStoreError) {
     // Before the handshake nothing was sent, so there is nothing to answer.
     guard writing.phase == .open, writing.isHandshakeComplete, !writing.pipeline.isEmpty else { return }
-    // Reset here and not at the handshake: a write may be what breaks the stream each time.
+    // The backoff is reset here and not at the handshake, because a write may break the stream each time it
+    // is sent.
     writing.backoff.reset()
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()

@@ -130,7 +130,8 @@ extension SyncEngine {
     _ text: String, _ documents: [SyncedDocument], _ change: TargetChange?, at version: SnapshotVersion,
     _ isPendingReset: Bool
   ) throws(DocumentStoreError) -> SyncView.Outcome? {
-    // Removed from the dictionary during the update, so that the view is modified in place and not copied.
+    // The view is removed from the dictionary during the update, so that it is modified in place and not
+    // copied.
     guard var known = views.removeValue(forKey: text) else { return nil }
     defer { views[text] = known }
     var changes = known.view.compute(documents)
@@ -195,7 +196,7 @@ extension SyncEngine {
   }
 }
 
-/// Changed documents, indexed by path and collection, because most views are about other collections.
+/// Changed documents, indexed by path and collection, because a change is irrelevant to most views.
 struct ChangedDocuments {
   private var byPath: [DocumentPath: SyncedDocument] = [:]
   private var byCollection: [CollectionPath: [SyncedDocument]] = [:]

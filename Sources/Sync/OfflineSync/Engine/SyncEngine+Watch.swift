@@ -147,7 +147,8 @@ extension SyncEngine {
     }
     watching.aggregator.handle(change, context)
     if let refusal = RemoteLimits.refusal(ofSnapshotAt: version) {
-      // Notified at once, because no later snapshot may follow that would deliver the refusal.
+      // The listeners are notified immediately, because no later snapshot may follow that would deliver the
+      // refusal.
       watching.aggregator.note(refusal, context)
       return notify(watching.aggregator.takeRefusals(context))
     }

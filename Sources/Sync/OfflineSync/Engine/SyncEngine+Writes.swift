@@ -37,8 +37,8 @@ extension SyncEngine {
     if writing.lookup == id { writing.lookup = nil }
     if let place = writing.pipeline.firstIndex(where: { $0.id == id }) {
       writing.pipeline.remove(at: place)
-      // The remote answers in the order of sending, so the answer to this batch would be taken for that
-      // of the next one.
+      // The remote answers batches in the order in which they were sent. On this stream, the client would
+      // therefore treat the answer to this batch as the answer to the next one.
       stopWrite()
     }
     try reject(id, RemoteError(.cancelled, "The write was cancelled."))
@@ -64,7 +64,8 @@ extension SyncEngine {
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let batch = local.queue[id] else { return }
     let documents = try local.reject(id)
-    // The remote cannot reject with this code, because the client treats it as transient.
+    // Only a local cancellation has this code. The client treats a remote's `cancelled` as transient, so it
+    // is never a rejection.
     if error.code == .cancelled {
       answers.cancelled += 1
     } else {
@@ -80,7 +81,8 @@ extension SyncEngine {
     if let call = completions[local.queueName]?.removeValue(forKey: id) {
       effects.append(.finishWrite(call, error))
     }
-    // A cancelled batch may be in the middle of the queue. Waits for it then move to the batch before it.
+    // A cancelled batch may be in the middle of the queue. Callers that wait for this batch then wait for the
+    // previous one.
     let before = local.queue.previous(before: id)
     for place in waits.indices where waits[place].batch == id {
       if let before {

@@ -2,14 +2,14 @@
 //
 //   effects = handle(event)
 //
-// It has no clock, no thread and no connection. All persistent state is in the local store, which has
-// written it when a call returns. Calls must not overlap.
+// It has no clock, no thread and no connection. All persistent state is in the local store, and every change
+// is written there before a call returns. Calls must not overlap.
 //
 // Invariants:
 //   - The targets on an open watch stream are `watching.targets`.
 //   - `writing.pipeline` is a prefix of the user's queue, in order, and has at most `pipelineMax` batches.
 //   - Each query with a listener has one view. Queries with equal targets share the remote's messages about
-//     it.
+//     that target.
 
 package import DocumentStore
 
@@ -18,15 +18,16 @@ package final class SyncEngine {
     package var limboMax = 100
     package var documentsName = ""
     package var seed: UInt64 = 0
-    /// Called when other clients have changed the base of pending writes; without a resolver, the last
-    /// write wins.
+    /// The resolver to call if other clients have changed the base of pending writes. Without a resolver, the
+    /// last write wins.
     package var resolver: ConflictResolver?
     /// The maximum cache size in bytes. A larger cache periodically loses its least recently used
     /// documents; nil means no limit.
     package var cacheBytesMax: UInt64?
-    /// The maximum cache size of single collections.
+    /// The maximum cache size of each of these collections, in bytes.
     package var budgets: [CollectionPath: UInt64] = [:]
-    /// Microseconds. A remote that sends nothing for twice as long counts as unreachable for pending reads.
+    /// A time in microseconds. For pending reads, a remote that sends nothing for twice this time counts as
+    /// unreachable.
     package var silence: Int64 = 5_000_000
 
     package init() {}
@@ -39,7 +40,7 @@ package final class SyncEngine {
 
   package let local: LocalStore
   let options: Options
-  /// Keyed by the canonical text of the query.
+  /// The views, keyed by the canonical text of their queries.
   var views: [String: QueryView] = [:]
   /// The keys of `views`, in the order in which they were created.
   var viewOrder: [String] = []
@@ -52,11 +53,11 @@ package final class SyncEngine {
   var writing: WriteSide
   var limbo = LimboSide()
   package internal(set) var isNetworkEnabled = true
-  /// Whether the client is offline as users see it.
+  /// Whether the client reports itself as offline to users.
   package var isOffline: Bool { online.state == .offline }
   var completions: [String: [BatchID: CallID]] = [:]
   var waits: [(batch: BatchID, call: CallID)] = []
-  /// Counts of the current user's answered writes, since the last change of user.
+  /// The counts of the current user's answered writes since the client last changed its user.
   var answers = QueueProgress.Answers()
   var effects: [SyncEffect] = []
 
@@ -89,9 +90,9 @@ package final class SyncEngine {
     return takeEffects()
   }
 
-  /// Queues several writes of users in order, all of them durable when this returns. Returns for each
-  /// write its effects, or the error that prevented it. Throws if the outcome of some is unknown; the
-  /// client then has to be opened again.
+  /// Queues several writes of users in order. All of them are durable when this function returns. For each
+  /// write, returns its effects or the error that prevented it. Throws if the outcome of any write is
+  /// unknown. The client then has to be opened again.
   package func take(
     _ writes: [UserWrite]
   ) throws(DocumentStoreError) -> [Result<[SyncEffect], DocumentStoreError>] {
@@ -101,7 +102,7 @@ package final class SyncEngine {
       let isLast = place == writes.count - 1
       let written: LocalStore.Written
       do throws(DocumentStoreError) {
-        // The sync of the last write makes the earlier ones durable, too.
+        // The fsync of the last write makes the earlier ones durable, too.
         written = try local.write(write.mutations, at: write.time, isLast ? nil : .buffered)
       } catch {
         results.append(.failure(error))
@@ -178,8 +179,8 @@ package final class SyncEngine {
     _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
   }
 
-  /// Evicts documents that have not changed since the given time, unless a view contains them or a write
-  /// of them is pending. Returns their number. A later read fetches them from the remote again.
+  /// Evicts documents that have not changed since the given time, unless a view contains them or they have a
+  /// pending write. Returns the number of evicted documents. A later read fetches them from the remote again.
   package func evict(
     _ query: StructuredQuery, before time: StoredTimestamp
   ) throws(DocumentStoreError) -> Int {

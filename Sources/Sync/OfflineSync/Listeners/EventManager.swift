@@ -3,7 +3,7 @@
 internal import DocumentStore
 
 struct EventManager {
-  /// The consequence for the engine of adding or removing a listener.
+  /// The action that the engine has to take after a listener was added or removed.
   enum Request {
     case none
     /// Create a view of the query, and watch it at the remote if `watchesRemote` is set.
@@ -12,7 +12,7 @@ struct EventManager {
     case watchRemote
     /// Other listeners remain.
     case keep
-    /// The view is not needed any more.
+    /// Drop the view, because no listener needs it any more.
     case unlisten
     /// Keep the view, but stop watching it at the remote.
     case stopWatchingRemote
@@ -41,10 +41,10 @@ struct EventManager {
   /// Returns the latest snapshot of a listener's query, delivered or not, in the form of a first snapshot.
   func last(of id: ListenerID) -> ViewSnapshot? { textOf[id].flatMap { queries[$0]?.last?.asFirst } }
 
-  /// Whether a query has a listener that does not read the cache alone.
+  /// Whether a query has a listener that is not limited to the cache.
   func watchesRemote(_ text: String) -> Bool { queries[text]?.watchesRemote ?? false }
 
-  /// Returns the listeners of a query that do not read the cache alone.
+  /// Returns the listeners of a query, except those that are limited to the cache.
   func remoteListeners(_ text: String) -> [ListenerID] {
     queries[text]?.listeners.filter { !$0.rules.isCacheOnly }.map(\.id) ?? []
   }
@@ -79,7 +79,8 @@ struct EventManager {
     return (askedRemote && !known.watchesRemote ? .stopWatchingRemote : .keep, known.query)
   }
 
-  /// Marks the last snapshot as cached, so that a new listener is not promised the remote's confirmation.
+  /// Marks the last snapshot as cached, so that a new listener does not receive it as confirmed by the
+  /// remote.
   mutating func stopWatchingRemote(_ text: String) { queries[text]?.last?.isFromCache = true }
 
   mutating func take(_ snapshots: [ViewSnapshot]) -> [PendingDelivery] {

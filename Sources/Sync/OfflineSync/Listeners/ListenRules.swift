@@ -11,7 +11,8 @@ package struct ListenerID: Hashable, Comparable, Sendable {
 
 package struct ListenRules: Sendable, Hashable {
   package var includesMetadataChanges = false
-  /// Whether to wait for the remote instead of delivering cached documents, as long as the remote may answer.
+  /// Whether the listener waits for the remote, as long as the remote may answer, instead of receiving cached
+  /// documents.
   package var waitsForSync = false
   /// Whether to read only the cache, without the remote.
   package var isCacheOnly = false

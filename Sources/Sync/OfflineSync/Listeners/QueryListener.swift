@@ -24,7 +24,7 @@ struct QueryListener {
     return shouldDeliver(snapshot) ? snapshot : nil
   }
 
-  /// Returns a first snapshot if the change of the online state ends the wait for one.
+  /// Returns the first snapshot if a change of the online state ends the wait for it.
   mutating func take(_ state: OnlineState) -> ViewSnapshot? {
     online = state
     guard !hasFirst, let last, canBeFirst(last) else { return nil }

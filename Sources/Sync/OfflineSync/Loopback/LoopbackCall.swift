@@ -1,14 +1,14 @@
 // A call outside the streams. The request and the answer can each be lost.
 
-/// Touched on the scheduler of the remote alone.
+/// A call outside the streams. It is only accessed on the scheduler of the remote.
 final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
-  // Unchecked, because all work runs on the remote's serial scheduler.
+  // The conformance is unchecked, because all work runs on the remote's serial scheduler.
   typealias Answer = Result<Value, RemoteError>
 
   private let remote: LoopbackRemote
   private let body: @Sendable (LoopbackServer) throws(RemoteError) -> Value
   private let handler: @Sendable (Answer) -> Void
-  /// The error that takes the place of a lost answer.
+  /// The error that the caller receives if the answer is lost.
   private let lossOfAnswer: RemoteError
   private var number: Int?
   private var server: LoopbackServer?

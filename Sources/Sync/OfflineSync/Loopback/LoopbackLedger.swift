@@ -1,18 +1,20 @@
 // The authority's record of the batches that it has accepted, stored beside its documents:
 //
-//   __writers__/<queue>:<run>         a: the accepted batch numbers as ranges: first, last, first, last;
-//                                     k: the accepted batches whose outcome is kept;
-//                                     f: all batches below this number are answered
-//   __writes__/<queue>:<run>:<batch>  r: the results of numeric transforms, one list for each mutation;
-//                                     v: the update times of documents that it left unchanged, 0 for others;
-//                                     b: the earlier update times of all documents: 0 if absent, negative if
-//                                     deleted since. Older records have o instead, with 0 for deleted or
-//                                     unchanged documents, or neither
+//   - `__writers__/<queue>:<run>` describes one run of a queue:
+//     - a: the accepted batch numbers as ranges: first, last, first, last
+//     - k: the accepted batches whose outcome is kept
+//     - f: all batches below this number are answered
+//   - `__writes__/<queue>:<run>:<batch>` is the outcome of a batch:
+//     - r: the results of numeric transforms, one list for each mutation
+//     - v: the update times of documents that the batch left unchanged, 0 for other documents
+//     - b: the update times of all documents before the batch: 0 if the document was absent, negative if the
+//       batch deleted it. Older records have o instead, with 0 for deleted or unchanged documents, or have
+//       neither b nor o
 //
 // The record is part of the batch's own commit, so the commit's time is the batch's time. `<queue>` is
-// escaped as in CacheKeys. The run is part of a batch's identity, because copies of a client continue
-// from the same number. An outcome can be dropped once the client has received it, but the fact of
-// acceptance stays.
+// escaped as in CacheKeys. The run is part of a batch's identity, because copies of a client continue from
+// the same number. The outcome of a batch can be dropped once the client has received it, but the fact that
+// the batch was accepted stays recorded.
 
 internal import DocumentStore
 
@@ -85,14 +87,14 @@ enum LoopbackLedger {
 
 /// The accepted batches of one run of a queue.
 struct LoopbackWriter {
-  /// Rejected and cancelled batches leave gaps between ranges. Above this number the oldest range is
-  /// dropped; a resent batch of that range would be refused.
+  /// Rejected and cancelled batches leave gaps between ranges. If there are more ranges than this, the oldest
+  /// range is dropped, and a batch of that range that is sent again is refused.
   private static let rangesMax = 1000
 
   private var taken: [ClosedRange<Int64>] = []
   /// The batches whose outcome is kept.
   private(set) var kept: [Int64] = []
-  /// All batches below this number are answered; those in no range were not accepted.
+  /// All batches below this number are answered. Those that are in no range were not accepted.
   private(set) var floor: Int64 = 0
 
   init(_ document: StoredDocument?) {

@@ -1,8 +1,8 @@
 // One direction of a connection: messages arrive in order after a latency, until the connection breaks.
 
-/// Touched on its scheduler alone.
+/// One direction of a connection. It is only accessed on its scheduler.
 final class LoopbackLine<Message: Sendable>: @unchecked Sendable {
-  // Unchecked, because all work runs on the serial scheduler.
+  // The conformance is unchecked, because all work runs on the serial scheduler.
   private let scheduler: any SyncScheduler
   private let receive: @Sendable (Message) -> Void
   private var inProgress: [Message] = []

@@ -6,7 +6,8 @@ public import DocumentStore
 /// A remote in this process whose authority is an ordinary database. Direct commits to that database
 /// reach all clients after `refresh()`, or with the next write of a client.
 public final class LoopbackRemote: Remote, @unchecked Sendable {
-  // Unchecked, because all mutable state is touched on the scheduler, which is serial.
+  // The conformance is unchecked, because all mutable state is only accessed on the scheduler, which is
+  // serial.
   static let name = "projects/loopback/databases/(default)/documents"
 
   private let server: LoopbackServer
@@ -19,7 +20,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   private var isReachable = true
   private var watchEnds: [Int: LoopbackWatchStream] = [:]
   private var writeEnds: [Int: LoopbackWriteStream] = [:]
-  /// Actions that fail the calls in transit.
+  /// Actions that end the calls in transit with an error.
   private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
   private var isDeliveryScheduled = false
@@ -57,7 +58,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     }
   }
 
-  /// Breaks streams in a fixed order, because each one consumes random numbers.
+  /// Breaks streams in a fixed order, because breaking a stream consumes random numbers.
   private func breakWatchStreams() {
     for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
   }
@@ -158,7 +159,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   func forgetCall(_ number: Int) { calls[number] = nil }
 
-  /// Schedules one delivery after the current operation, for all changes until then.
+  /// Schedules one delivery that runs after the current operation and delivers all changes until then.
   func scheduleDelivery() {
     guard !isDeliveryScheduled else { return }
     isDeliveryScheduled = true

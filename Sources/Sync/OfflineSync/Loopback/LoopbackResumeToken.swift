@@ -3,8 +3,8 @@
 //   resume token := store:u128 position:u64 time:u64      little-endian
 //
 // It names a position in the change feed of one store, and the time of the commit at that position. The time
-// is 0 if the feed was empty, or if the issuing server did not know it; in the latter case no other server
-// accepts the token. The time detects a restored store, which has other commits at equal positions.
+// is 0 if the feed was empty, or if the issuing server did not know the time. In the latter case no other
+// server accepts the token. The time detects a restored store, which has other commits at equal positions.
 
 internal import ByteStore
 internal import DocumentStore

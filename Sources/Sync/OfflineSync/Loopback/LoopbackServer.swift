@@ -1,4 +1,5 @@
-// The authority of a loopback remote: a store that answers reads, applies batches once, notifies sessions.
+// The authority of a loopback remote: a store that answers reads, applies each batch once and notifies
+// sessions.
 //
 // It has no thread and no clock; calls must not overlap.
 
@@ -26,7 +27,7 @@ package final class LoopbackServer {
     do throws(DocumentStoreError) {
       time = try timeOfCommit(at: position) ?? 0
     } catch {
-      // Tokens with this position are then rejected by other servers.
+      // The time stays 0, so other servers reject tokens with this position.
       guard case .feedTruncated = error else { throw error }
     }
     try catchUp()
@@ -68,8 +69,8 @@ package final class LoopbackServer {
   /// The resume token of a target that is up to date.
   var mark: LoopbackResumeToken { LoopbackResumeToken(store: store.storeID, position: position, time: time) }
 
-  /// Whether the feed contains the commit that a token names. Throws `feedTruncated` if the feed does not
-  /// keep it any more.
+  /// Whether the feed contains the commit that a token names. Throws `feedTruncated` if the feed no longer
+  /// keeps the changes at that position.
   func hasPassed(_ mark: LoopbackResumeToken) throws(DocumentStoreError) -> Bool {
     guard mark.store == store.storeID, mark.position <= position else { return false }
     if mark == self.mark { return true }
@@ -77,8 +78,8 @@ package final class LoopbackServer {
     return try mark.time == timeOfCommit(at: mark.position)
   }
 
-  /// Returns nil if the feed has no commit at the position. Throws `feedTruncated` if it does not keep
-  /// the commit any more.
+  /// Returns the time of the commit at a position, or nil if the feed has no commit there. Throws
+  /// `feedTruncated` if the feed no longer keeps the changes at that position.
   private func timeOfCommit(at position: FeedPosition) throws(DocumentStoreError) -> Int64? {
     guard position > .start else { return nil }
     let before = FeedPosition(position.value - 1)
@@ -86,7 +87,7 @@ package final class LoopbackServer {
     return commit?.position == position ? commit?.time.microseconds : nil
   }
 
-  /// Returns the document as a feed change left it.
+  /// Returns the document in its state after a change in the feed.
   func document(
     of change: FeedChange, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> RemoteDocument {
@@ -132,7 +133,7 @@ package final class LoopbackServer {
       var writer = LoopbackWriter(try transaction.document(at: LoopbackLedger.writer(write.id)))
       if writer.hasAccepted(write.id.batch) { return }
       guard write.id.batch.value >= writer.floor else {
-        // A delayed duplicate of a batch that was rejected or cancelled.
+        // The batch is a delayed duplicate of a batch that was rejected or cancelled.
         throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
       }
       for (path, precondition) in write.guards {
@@ -193,11 +194,11 @@ package final class LoopbackServer {
     }
   }
 
-  /// Returns the answer to a batch that was accepted, answered and dropped; a copy of its client sends it
-  /// again. The results carry the documents' current values, with a version at which nothing was ever
-  /// changed, so the watch stream overrides it. `versionBefore` has that version, too. A patch's result
-  /// therefore counts as assumed until the watch stream delivers the document, and batches that follow
-  /// are refused.
+  /// Returns the answer to an accepted batch whose outcome was dropped because its client had received it.
+  /// Only a copy of that client sends the batch again. The results carry the documents' current values, with
+  /// a version just before their last change, so that the watch stream overrides them. `versionBefore` is
+  /// that version, too, and no document ever had it. The result of a patch therefore counts as assumed until
+  /// the watch stream delivers the document, and batches that follow are refused.
   private func droppedOutcome(
     of write: RemoteWrite
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
@@ -216,7 +217,8 @@ package final class LoopbackServer {
 public struct LoopbackRules: Sendable {
   /// Returns an error to refuse the writes.
   public var mayWrite: (@Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?)?
-  /// Returns an error to refuse a query: of a listener, of an aggregation, or for each document of a lookup.
+  /// Returns an error to refuse a query. Called for the queries of listeners and aggregations, and for each
+  /// document of a lookup.
   public var mayRead: (@Sendable (_ user: String?, _ query: StructuredQuery) -> RemoteError?)?
 
   /// Creates rules that refuse nothing.

@@ -1,16 +1,18 @@
-// The server side of one watch stream: its targets, and the state that the client was sent of each.
+// The server side of one watch stream: its targets, and the state of each target that was last sent to the
+// client.
 //
-// A target with a resume token (LoopbackResumeToken.swift) receives the changes since then. This does not
-// suffice for a query with a limit: a document that enters the result need not have changed, so the whole
-// result is sent again. That also happens if the token belongs to another store or to a position that the
-// feed does not keep. If the counts differ afterwards, the session sends an existence filter.
+// A target with a resume token (LoopbackResumeToken.swift) receives the changes since that token. These do
+// not suffice for a query with a limit: a document that enters the result need not have changed. The whole
+// result is therefore sent again. That also happens if the token belongs to another store or to a position
+// that the feed no longer keeps. The session sends an existence filter if changes were sent or the client's
+// document count is not the expected one.
 
 internal import DocumentStore
 
 final class LoopbackSession {
   private struct Target {
     let query: StructuredQuery
-    /// The documents that the client was told are in the target.
+    /// The documents in the target, as last sent to the client.
     var keys: Set<DocumentPath>
 
     var hasLimit: Bool { query.limit != nil }
@@ -51,7 +53,7 @@ final class LoopbackSession {
     target.keys = Set(answer.map(\.path))
     let isResumed = target.hasLimit ? false : try resume(request, target.keys)
     if !isResumed {
-      // The client's state from a token or a bundle may be outdated.
+      // The documents that the client has from a token or a bundle may be outdated.
       let knowsSomething = !request.resumeToken.isEmpty || request.readTime != .none
       if knowsSomething { send(.target(.reset, [request.id]), .none) }
       for document in answer {
@@ -64,7 +66,7 @@ final class LoopbackSession {
     sentPosition = server.position
   }
 
-  /// Returns false if the changes since the token are not known.
+  /// Resumes a target by sending the changes since its token. Returns false if these changes are not known.
   private func resume(
     _ request: WatchTarget, _ keys: Set<DocumentPath>
   ) throws(DocumentStoreError) -> Bool {
@@ -124,12 +126,12 @@ final class LoopbackSession {
   /// Marks all targets for a full resend, because some changes are unknown.
   func resendAll() { needsNoResend = false }
 
-  /// Sends the noted changes, and then the version up to which they are complete.
+  /// Sends the recorded changes, and then the version up to which they are complete.
   func flush() throws(DocumentStoreError) {
     if !needsNoResend {
       needsNoResend = true
       for id in targets.keys.sorted() { try resend(id) }
-      // Sent after all targets, because the version applies to all of them.
+      // The version is sent after all targets, because it applies to all of them.
       if !targets.isEmpty { send(.target(.noChange, [], resumeToken: token), server.version) }
     }
     guard sentPosition < server.position else { return }

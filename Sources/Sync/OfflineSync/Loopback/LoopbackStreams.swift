@@ -4,7 +4,7 @@ internal import ByteStore
 internal import DocumentStore
 
 final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
-  // Unchecked, because it is touched on the scheduler of the remote alone.
+  // The conformance is unchecked, because the stream is only accessed on the scheduler of the remote.
   private let remote: LoopbackRemote
   private let user: String?
   private let handler: @Sendable (WatchStreamEvent) -> Void
@@ -95,7 +95,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
     let isDocument = Self.isDocument(event)
     switch remote.fate() {
     case .isLost:
-      // Deferred, because the session is in the middle of an operation.
+      // The break is deferred, because the session is in the middle of an operation.
       remote.scheduler.run { [weak self] in self?.breakConnection() }
       down?.close()
     case .isDuplicated where isDocument:
@@ -125,7 +125,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
 }
 
 final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
-  // Unchecked, because it is touched on the scheduler of the remote alone.
+  // The conformance is unchecked, because the stream is only accessed on the scheduler of the remote.
   private let remote: LoopbackRemote
   private let user: String?
   private let handler: @Sendable (WriteStreamEvent) -> Void
@@ -138,7 +138,7 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   private enum Request: Sendable {
     case handshake
     case write(RemoteWrite)
-    /// A duplicate: the server processes it, and its answer is lost.
+    /// A duplicate. The server processes it, and its answer is lost.
     case copy(RemoteWrite)
   }
 
@@ -221,7 +221,7 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
     down?.send(event, after: remote.latency())
   }
 
-  /// Closes the stream after the answers in transit.
+  /// Closes the stream after the answers in transit have arrived.
   private func close(with event: WriteStreamEvent) {
     up?.close()
     if case .isLost = remote.fate() { return breakConnection() }

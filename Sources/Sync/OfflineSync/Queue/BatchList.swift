@@ -38,7 +38,7 @@ struct BatchList: Sendable {
     return true
   }
 
-  /// Returns the ids before the given one, and the ids from it on.
+  /// Returns the ids before the given id, and the ids from the given id onward.
   func split(at id: BatchID) -> (before: ArraySlice<BatchID>, rest: ArraySlice<BatchID>) {
     let place = place(of: id)
     return (items[start..<place], items[place...])

@@ -28,8 +28,8 @@ extension PendingBatch {
     }
   }
 
-  /// Whether all preconditions that can be checked locally hold. A mutation that follows others requires
-  /// their exact result; `isPinned` says whether they guarantee it.
+  /// Whether all preconditions that can be checked locally hold. A mutation that follows earlier writes
+  /// requires their exact result, and `isPinned` states whether these writes guarantee that result.
   func maySucceed(on document: SyncedDocument, isPinned: Bool) -> Bool {
     var document = document
     return mutations(of: document.path).allSatisfy { _, mutation in
@@ -42,9 +42,9 @@ extension PendingBatch {
 
   // MARK: Accepted
 
-  /// Returns the remote's document after it accepted this batch, as far as the client can know it. If the
-  /// remote gave no version, the document gets the one just after its known version, so that the next
-  /// watch message replaces it.
+  /// Returns the remote's document after the remote accepted this batch, as far as the client can know it. If
+  /// the remote gave no version, the document gets a version just after the one that the client has, so that
+  /// the next watch message replaces the document.
   func acknowledged(
     on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
   ) -> SyncedDocument {
@@ -136,7 +136,8 @@ extension SyncedDocument {
     return fields
   }
 
-  /// Arrays are computed locally, whatever the remote answers. All other values come from the remote.
+  /// Applies the transforms of an accepted mutation. The results of array transforms are always computed
+  /// locally. All other values come from the remote.
   private static func transform(
     _ fields: StoredMap, _ transforms: [FieldTransform], _ results: [StoredValue],
     at version: SnapshotVersion

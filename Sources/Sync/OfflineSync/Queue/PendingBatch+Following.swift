@@ -1,28 +1,30 @@
 // Writes that depend on the results of earlier pending writes.
 //
-// A transaction can require that a document is unchanged since it was read. While writes of the document
-// are pending, the read returned the result of the last one, which has no update time yet. The
-// precondition is then `asRead`, and the write follows the earlier pending writes of the document:
+// A transaction can require that a document is unchanged since the transaction read it. If writes of the
+// document are pending, the read returned the result of the last pending write, which has no update time yet.
+// The precondition is then `asRead`, and the write follows the earlier pending writes of the document:
 //
-//   0. the queue accepts the write if the pending writes still give what was read; meanwhile some may have
-//      been answered, and the remote's version may have changed. The precondition then becomes
-//      `afterPendingWrites`, and the base records the version below all pending writes, the ground
+//   0. the queue accepts the write if the pending writes still give the result that was read, even if some of
+//      them were answered or the remote's version changed since the read. The precondition then becomes
+//      `afterPendingWrites`, and the base of the batch records the ground, which is the remote's version
+//      below all pending writes
 //   1. the write is not sent before the writes that it follows are answered
-//   2. when the last of those writes that leaves the document in place is accepted, its update time becomes
-//      the precondition
-//   3. if one of those writes is refused or cancelled, the precondition can no longer hold, and the write is
-//      refused, too. It is not refused if a later write of the document replaces the whole document or has
-//      its own precondition
-//   4. the write is also refused if a write that it follows was applied to another state than the one read.
-//      The remote checks preconditions, and sets and deletions do not depend on the state, so only patches
-//      without a precondition need this. The remote reports the version that the patch was applied to, which
-//      must equal the ground. If it reports none, or an earlier release did not record the ground, the states
-//      count as equal
-//   5. when a write is accepted, its result becomes the ground of the remaining ones
-//   6. the watch stream may deliver a result before the answer. The ground then already includes the
-//      answered write, and the read applied it twice. If the writes are idempotent, their result equals the
-//      read unless other clients wrote in between. Step 4 detects a write of another client between two of
-//      them at the next answer, and the remote detects a write after them
+//   2. when the remote accepts the last followed write that leaves the document in place, the update time of
+//      that write becomes the precondition
+//   3. if one of the writes that it follows is refused or cancelled, the precondition can no longer hold, and
+//      the write is refused, too. It is not refused if a later write that it follows replaces the whole
+//      document or has its own precondition
+//   4. the write is also refused if the remote applied a write that it follows to a version other than the
+//      one below the read. The remote checks preconditions, and sets and deletions do not depend on the
+//      earlier version, so this applies only to patches without a precondition. The remote reports the
+//      version to which it applied the patch, and this version must equal the ground. If the remote reports
+//      no version, or an earlier release did not record the ground, the two versions count as equal
+//   5. when a write is accepted, its result becomes the ground of the remaining writes
+//   6. the watch stream may deliver the result of a write before the answer to that write. The ground then
+//      already includes the answered write, and the read applied that write twice. If the pending writes are
+//      idempotent, their result still equals the read unless other clients wrote in between. If another
+//      client wrote between two of the pending writes, step 4 detects this at the next answer. If another
+//      client wrote after all of them, the remote detects this
 
 internal import DocumentStore
 
@@ -76,8 +78,8 @@ extension PendingBatch {
     }
   }
 
-  /// Returns this batch with the version of the result that it follows, or with an impossible
-  /// precondition for nil.
+  /// Returns this batch with the update time `version` as the precondition of the writes that follow others.
+  /// If `version` is nil, the precondition becomes `impossible`.
   func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
     let settled = version.map { PendingPrecondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
@@ -89,8 +91,9 @@ extension PendingBatch {
 
   // MARK: What lies under it
 
-  /// Returns the version below the pending writes that this batch follows: as of its creation, or as
-  /// updated since. Nil if an earlier release wrote the batch without a ground.
+  /// Returns the ground of this batch: the version below the pending writes that the batch follows. The
+  /// ground is set when the batch is created and updated after answers. Returns nil if an earlier release
+  /// wrote the batch without a ground.
   private func ground(of path: DocumentPath) -> PendingPrecondition? {
     base(of: path).first { $0.change == .verify }?.precondition
   }
@@ -177,8 +180,8 @@ extension PendingBatch {
     return answer.results[last].version
   }
 
-  /// Returns this batch, updated after the remote accepted an earlier batch that it follows, but not the
-  /// last such batch.
+  /// Returns this batch, updated after the remote accepted a batch that it follows and that is not the last
+  /// such batch.
   fileprivate func moved(behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
     -> PendingBatch
   {
@@ -199,8 +202,8 @@ extension PendingBatch {
 struct FollowerUpdates {
   /// The batches that changed.
   private(set) var changed: [PendingBatch] = []
-  /// The earlier versions of changed batches whose effect may be visible. A change of the ground alone is
-  /// not visible.
+  /// The earlier versions of those changed batches whose effect may be visible. A change of the ground alone
+  /// is not visible.
   private(set) var before: [BatchID: PendingBatch] = [:]
 
   fileprivate mutating func move(_ batch: PendingBatch) { changed.append(batch) }
@@ -212,7 +215,8 @@ struct FollowerUpdates {
 }
 
 extension WriteQueue {
-  /// Updates the batches that follow an answered one. Without an answer, it was refused.
+  /// Updates the batches that follow an answered batch. `answer` is nil if the answered batch was refused or
+  /// cancelled.
   mutating func updateFollowers(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
   ) -> FollowerUpdates {
@@ -222,9 +226,9 @@ extension WriteQueue {
     return settlement
   }
 
-  /// Computes the updates. The cost of an answer must not grow with the number of later patches. Batches
-  /// between the answered one and its next follower are therefore examined only if the answered one was
-  /// applied to another state.
+  /// Computes the updates of the batches that follow `batch`. The cost of an answer must not grow with the
+  /// number of later patches. Batches between the answered one and its next follower are therefore examined
+  /// only if the remote applied the answered batch to a version other than the expected one.
   private func settlement(
     of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
   ) -> FollowerUpdates {
@@ -245,7 +249,7 @@ extension WriteQueue {
           } else {
             settlement.move(next.moved(behind: batch, path, accepted))
           }
-          // Later batches follow this one.
+          // All later followers depend on this batch, so no further batch changes.
           break
         }
         answer = nil

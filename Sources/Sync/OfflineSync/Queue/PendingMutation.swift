@@ -2,7 +2,7 @@
 
 package import DocumentStore
 
-/// A condition on the document that a pending write requires.
+/// A condition that a pending write requires of its document.
 package enum PendingPrecondition: Sendable, Equatable {
   /// No condition.
   case none
@@ -10,8 +10,8 @@ package enum PendingPrecondition: Sendable, Equatable {
   case exists(Bool)
   /// The document exists and has this update time.
   case updateTime(StoredTimestamp)
-  /// A read returned these fields, and they contain pending writes. The queue compares them when it accepts
-  /// the write, and then requires `afterPendingWrites`.
+  /// A read returned these fields, which contain the results of pending writes. The queue compares the fields
+  /// with the current view when it accepts the write, and then requires `afterPendingWrites`.
   case asRead(StoredMap)
   /// The document is the result of the earlier pending writes.
   case afterPendingWrites
@@ -86,8 +86,8 @@ package struct PendingMutation: Sendable, Equatable {
 }
 
 extension SyncedDocument {
-  /// The precondition that the remote's document equals this one as far as it is visible. A document with
-  /// unknown content counts as absent.
+  /// The precondition that the remote's document has the version of this one. A document with unknown content
+  /// counts as absent, and a document with assumed content gives `impossible`.
   package var requirement: PendingPrecondition {
     guard isFound else { return .exists(false) }
     return isAssumed ? .impossible : .updateTime(version.timestamp)

@@ -14,7 +14,7 @@ package struct QueueProgress: Hashable, Sendable {
   package let pendingCount: Int
   /// The number of pending writes that have been sent.
   package let sentCount: Int
-  /// Counts since the last change of user.
+  /// Counts since the client last changed its user.
   package let answers: Answers
   /// The creation time of the oldest pending write.
   package let oldest: StoredTimestamp?

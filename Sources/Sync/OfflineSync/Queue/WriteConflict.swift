@@ -45,7 +45,7 @@ extension PendingBatch {
     }
   }
 
-  /// Returns the fields that this batch changes in a document that it keeps.
+  /// Returns the fields that this batch changes in a document with its patches and transforms.
   func fieldsWritten(of path: DocumentPath) -> [StoredFieldPath] {
     mutations(of: path).flatMap { _, mutation in
       let transformed = mutation.transforms.map(\.field)
@@ -55,7 +55,7 @@ extension PendingBatch {
   }
 
   /// Returns this batch with the writes of a document replaced by one write, or by none. The number of
-  /// mutations stays, so that the positions of the others do not change.
+  /// mutations does not change, so that the other mutations keep their positions.
   func replacingWrites(of path: DocumentPath, by replacement: Mutation?) -> PendingBatch {
     var replacement = replacement
     let mutations = mutations.map { mutation -> PendingMutation in
@@ -82,8 +82,8 @@ extension Mutation {
       transforms: transforms.filter { !isKept($0.field) }, precondition: precondition)
   }
 
-  /// Returns the outermost fields of all maps; a field for which `apart` is true is replaced by its inner
-  /// fields.
+  /// Returns the outermost fields of all maps. A field for which `apart` returns true is replaced by its
+  /// inner fields.
   private static func fields(
     of maps: [StoredMap], at place: [String], apart: (StoredFieldPath) -> Bool
   ) -> [StoredFieldPath] {

@@ -3,24 +3,25 @@
 // Invariants:
 //   - `order` has the keys of `batches`.
 //   - `chains` has, for each path, the batches that write it, and no empty list.
-//   - The decider of a chain is its last batch whose result is independent of the earlier state.
-//   - The followers of a chain are its batches that follow others of it; an earlier one leaves the document
-//     in place.
+//   - The decider of a chain is the last batch whose result is independent of the document's earlier state.
+//   - The followers of a chain are the batches that follow earlier batches of the chain. At least one of
+//     these earlier batches leaves the document in place.
 //
-// The cost of an answer must not grow with the number of pending writes of a document. The local view is
-// the remote's version with the chain applied. When the remote's version changes, the old and the new
-// state pass through the chain side by side. As soon as they are equal, the view is unchanged and the
-// rest is skipped. This mostly takes one step, because an increment has a fixed base and a set field its
-// value. Only a pending timestamp, which includes the previous value, may take the whole chain.
+// The cost of an answer must not grow with the number of pending writes of a document. The local view is the
+// remote's version with the chain applied. When the remote's version changes, the chain is applied to the old
+// and the new version in parallel. As soon as the two results are equal, the view is unchanged, and the
+// remaining batches are skipped. This usually takes one step, because an increment has a fixed base and a
+// field that is set has a fixed value. Only a pending timestamp, which includes the previous value, may
+// require the whole chain.
 
 package import DocumentStore
 
 package struct WriteQueue: Sendable {
   private struct Chain {
     var batches = BatchList()
-    /// Batches before this one do not affect the view.
+    /// The decider: batches before it do not affect the view.
     var decider: BatchID?
-    /// Mostly empty; an answer then does not change later batches.
+    /// The followers of the chain. There are usually none, and an answer then changes no later batch.
     var followers = BatchList()
   }
 
@@ -45,7 +46,7 @@ package struct WriteQueue: Sendable {
 
   func hasFollowers(of path: DocumentPath) -> Bool { chains[path].map { !$0.followers.isEmpty } ?? false }
 
-  /// Returns the first batch after the given one that follows others.
+  /// Returns the first follower in the document's chain after the given batch.
   func follower(behind id: BatchID, of path: DocumentPath) -> PendingBatch? {
     chains[path]?.followers.next(after: id).flatMap { batches[$0] }
   }
@@ -55,7 +56,7 @@ package struct WriteQueue: Sendable {
     chains[path]?.batches.all.compactMap { batches[$0] } ?? []
   }
 
-  /// Returns the first batch after the given one, or the first of all.
+  /// Returns the first batch after the given one, or the first batch of the queue if `id` is nil.
   package func next(after id: BatchID?) -> PendingBatch? {
     (id.map { order.next(after: $0) } ?? order.first).flatMap { batches[$0] }
   }
@@ -78,7 +79,7 @@ package struct WriteQueue: Sendable {
   }
 
   private mutating func noteFollower(_ batch: PendingBatch) {
-    // Collected in one pass, because a batch may have thousands of mutations.
+    // The paths are collected in one pass, because a batch may have thousands of mutations.
     let followed = Set(batch.mutations.lazy.filter { $0.precondition == .afterPendingWrites }.map(\.path))
     // A batch becomes a follower only when it is appended, so the list stays sorted.
     for path in followed where chains[path]?.followers.contains(batch.id) == false {
@@ -94,13 +95,14 @@ package struct WriteQueue: Sendable {
     guard let batch = batches.removeValue(forKey: id) else { return nil }
     order.remove(id)
     for path in batch.paths {
-      // Removed from the dictionary during the change, so that the chain is modified in place and not copied.
+      // The chain is removed from the dictionary during the change, so that it is modified in place and not
+      // copied.
       guard var chain = chains.removeValue(forKey: path) else { continue }
       chain.batches.remove(id)
       chain.followers.remove(id)
       guard !chain.batches.isEmpty else { continue }
       if chain.decider == id {
-        // The removed batch was the last decider, so the new one can only be before it.
+        // The removed batch was the last decider, so the new decider can only be an earlier batch.
         chain.decider = chain.batches.split(at: id).before.last {
           batches[$0]?.determinesResult(of: path) ?? false
         }
@@ -143,7 +145,7 @@ package struct WriteQueue: Sendable {
     guard let chain = chains[new.path] else { return new }
     // Without a visible pending write, the view is the remote's version.
     guard seen.pending == .local else { return local(new) }
-    // A replaced batch may be visible in `seen` even where the states below it are equal.
+    // A replaced batch may be visible in `seen` even if the states before that batch are equal.
     guard changed.isEmpty else { return local(new) }
     var same = seen
     same.createTime = new.createTime

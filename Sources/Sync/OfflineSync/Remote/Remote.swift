@@ -53,9 +53,10 @@ public protocol WatchStream: Sendable {
 public enum WatchStreamEvent: Sendable {
   /// The stream is open.
   case opened
-  /// A message. It has a version only if it names no target: all changes up to that version have then
-  /// been sent for all targets that are current on this stream. Versions of write answers have the same
-  /// order. If a later snapshot lacks the result of an accepted write, the document no longer exists.
+  /// A message. It has a version only if it names no target. All changes up to that version have then been
+  /// sent for all targets that are current on this stream. These versions and the versions of write answers
+  /// have a common order. If a later snapshot lacks the result of an accepted write, the document no longer
+  /// exists.
   case changed(WatchChange, SnapshotVersion)
   /// The stream has ended, with an error if it failed.
   case closed(RemoteError?)

@@ -29,7 +29,7 @@ public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RemoteError.Code {
-  /// Whether repeating the request gives an equal answer.
+  /// Whether a repeated request would fail with the same code.
   package var isPermanent: Bool {
     switch self {
     case .cancelled, .unknown, .deadlineExceeded, .resourceExhausted, .internal, .unavailable,
@@ -41,7 +41,8 @@ extension RemoteError.Code {
     }
   }
 
-  /// An aborted write collided with another one and can be sent again.
+  /// Whether a write that failed with this error would fail again. An aborted write collided with another
+  /// write and can be sent again.
   package var isPermanentForWrites: Bool { isPermanent && self != .aborted }
 
   /// Whether a transaction should be tried again, because a new read may give other results.
