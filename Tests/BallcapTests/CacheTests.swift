@@ -113,7 +113,7 @@ extension BallcapTests {
         #expect(try await look(ada))
         #expect(Document<User>(id: "ada").cache == nil)
       }
-      // The cache finds a recreated document, although an earlier read returned its absence.
+      // The cache finds a recreated document, although an earlier read found that the document did not exist.
       let absent = try await ada.documentReference.getDocument()
       try await ada.save()
       _ = try Document<User>(snapshot: absent)
@@ -126,7 +126,7 @@ extension BallcapTests {
       let old = try await ada.documentReference.getDocument()
       let forgets: [() throws -> Void] = [
         { self.cache.delete(reference: ada.documentReference) }, { self.cache.delete(key: ada.path) },
-        // This document has a value that only a commit can compute.
+        // This document has a value that only a commit can compute, so it is not cached.
         { try self.cache.set(Document<Counter>(id: "c"), reference: ada.documentReference) },
       ]
       for forget in forgets {

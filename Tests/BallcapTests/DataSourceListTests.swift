@@ -20,7 +20,7 @@ extension BallcapTests {
       try await Document<Item>(id: id, from: Item(name: name, rank: rank)).save()
     }
 
-    /// Applies a change as a list on a screen that uses only indices.
+    /// Applies a change to the rows of an on-screen list, which uses only the indices.
     private func apply(_ change: ItemSource.Snapshot, to rows: inout [String]) {
       let (gone, come) = change.indices.steps
       for row in gone.sorted(by: >) { rows.remove(at: row) }
@@ -45,7 +45,8 @@ extension BallcapTests {
       let moved = try #require(try await changes.next())
       #expect(moved.after.keys == ["a", "b", "c"])
       #expect(moved.indices.oldModifications == [0] && moved.indices.modifications == [2])
-      // After sorting, the objects still belong to the documents that the query found.
+      // After the list is assigned in reverse order, each object still belongs to the query's document for
+      // which it was retrieved.
       source.documents = source.documents.reversed()
       try await favourites.document("c").updateData(["place": -9])
       #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
@@ -166,8 +167,8 @@ extension BallcapTests {
         #expect(source.firstIndex(of: item("no\(id)", 0)) == nil)
       }
       #expect(source.count == 5000)
-      // Placing an element takes about twenty comparisons of the order. Models are compared only if they may
-      // have changed since they were placed.
+      // Placing an element takes about twenty calls of the sort predicate. Models are compared only if they
+      // may have changed since they were placed.
       #expect(comparisons < 100 * 40 && Compared.count < 100 * 40, "\(comparisons), \(Compared.count)")
     }
 
@@ -181,7 +182,7 @@ extension BallcapTests {
       let all = source.documents
       var told: [ItemSource.Snapshot] = []
       source.onChanged { _, change in told.append(change) }
-      // One document is listed twice by the same object, and another document by two objects.
+      // One document is in the list twice as the same object. Another document is in the list as two objects.
       source.documents = [all[0], all[1], all[0], all[2]]
       let copy = all[1].copy()
       copy.data?.name = "copy"
@@ -254,7 +255,7 @@ extension BallcapTests {
       }
       #expect(rows == ["c", "d", "b"])
       #expect(source.map(\.id) == rows && source.last?.data?.name == "edited")
-      // A loop that is created but receives no change has no effect.
+      // An iterator that is created but not advanced has no effect.
       _ = source.changes.makeAsyncIterator()
       for try await change in source.changes {
         #expect(change.after.keys == rows)
@@ -271,7 +272,7 @@ extension BallcapTests {
       try await items.document("1").delete()
       for try await change in source.changes {
         // The documents of the first page are live again, and a document of the second page has moved up to
-        // the first.
+        // the first page.
         #expect(change.before.keys == ["2", "3"])
         #expect(change.after.keys == ["0", "2", "3"])
         break
@@ -399,7 +400,7 @@ extension BallcapTests {
         try await items.document(id).setData(["name": id, "rank": 1])
         try await firestore.waitForPendingWrites()
       }
-      // The remote has confirmed both.
+      // Wait until the remote has confirmed both documents.
       var confirmed = Set<String>()
       while confirmed.count < 2 { confirmed.formUnion(await chatty.next().changes.modifications.keys) }
       app.onCallbackQueue {
@@ -411,7 +412,7 @@ extension BallcapTests {
         let change = await quiet.next()
         told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
       } while told.last != ["c"]
-      // The first report is made whether the list is empty or not.
+      // The source makes its first report even if the list is empty.
       #expect(Array(told.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
       app.onCallbackQueue { for source in sources { source.stop() } }
       try await firestore.terminate()

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct DisposerTests {
-  /// A registration that counts its removals and can run a closure in them.
+  /// A registration that counts its removals and can run a closure during each removal.
   private final class Registration: NSObject, ListenerRegistration, @unchecked Sendable {
     var removals = 0
     var onRemoval: () -> Void = {}

@@ -1,4 +1,4 @@
-// Tests of files in the storage that documents describe.
+// Tests of files whose contents are in the storage and whose descriptions are in documents.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -139,7 +139,7 @@ extension BallcapTests {
     }
 
     @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
-      // A regular file is at the path of the storage's folder.
+      // Puts a regular file at the path where the storage expects its folder.
       let folder = app.folder.appendingPathExtension("broken")
       try Data("x".utf8).write(to: folder)
       FirebaseApp.configure(name: "broken", options: FirebaseOptions(directory: folder))
@@ -338,7 +338,7 @@ extension BallcapTests {
       #expect(errors[1] == nil)
     }
 
-    /// The bug: the timeout retained all bytes of the batch until it fired.
+    /// The bug: the timeout of a finished batch retained all bytes of the batch until the timeout fired.
     @Test func aBatchThatHasEndedKeepsNothing() async throws {
       let freed = Heard<Bool>()
       func commit() async throws {

@@ -13,7 +13,7 @@ extension BallcapTests {
     private let app = TestApp()
 
     /// Compares the journal with a list of all reads. The journal must return the last reads unchanged. It
-    /// may return less than one piece more than `countMax`.
+    /// may return more than `countMax` reads, but the excess is smaller than one piece.
     @Test func theLastDocumentsStayAsTheyWereRead() async throws {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let few = try await Self.read(Firestore.firestore()) + Self.read(other)
@@ -23,7 +23,8 @@ extension BallcapTests {
         var all: [DocumentSnapshot] = []
         var pick = few[0]
         for step in 0..<3000 {
-          // Picks the same database many times in a row, and alternates large and small documents.
+          // Sometimes repeats the last pick; the other picks alternate between both databases and between
+          // large and small documents.
           if Int.random(in: 0..<4, using: &random) > 0 { pick = few.randomElement(using: &random)! }
           journal.add(pick)
           all.append(pick)
@@ -74,8 +75,8 @@ extension BallcapTests {
       try await other.terminate()
     }
 
-    /// Later documents have field names that no document had when the first ones were read. All records are
-    /// read with the latest shapes, whichever were packed first.
+    /// The later documents have field names that no document had when the first documents were read. All
+    /// records are read with the latest shapes, whatever the order in which the documents were packed.
     @Test func documentsWithNewNamesArePackedBesideOlderOnes() async throws {
       let people = Firestore.firestore().collection("people")
       func read(_ name: String) async throws -> DocumentSnapshot {
@@ -92,8 +93,8 @@ extension BallcapTests {
       }
     }
 
-    /// Returns snapshots with equal fields, with several shapes, with long paths, of large documents, and of
-    /// absent ones.
+    /// Returns snapshots of documents with equal fields, with several shapes, and with a long path, and of
+    /// large, empty, and absent documents.
     private static func read(_ firestore: Firestore) async throws -> [DocumentSnapshot] {
       let people = firestore.collection("people")
       for number in 0..<5 { try await people.document("\(number)").setData(["n": number, "name": "Ada"]) }

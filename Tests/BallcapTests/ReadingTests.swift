@@ -102,7 +102,7 @@ extension BallcapTests {
     }
 
     /// Covers a class of this module and a class from outside. The bug: each object got its own creation
-    /// time, so a list in the order of updates was reversed.
+    /// time, so a list that was sorted by update time was reversed.
     @Test func whatOneQueryFoundWithoutTimesIsKnownSinceOneMoment() async throws {
       for id in ["a", "b", "c"] {
         try await Game.collectionReference.document(id).setData(["points": 3])

@@ -1,5 +1,5 @@
-// Tests that a write does not keep its object alive, and that the object gets the outcome of a write without
-// a completion.
+// Tests that a write does not keep its object alive, and that the object gets the outcome of the write even
+// if the write has no completion.
 
 import FirebaseFirestore
 import FirebaseStorage

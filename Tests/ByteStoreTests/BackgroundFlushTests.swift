@@ -5,9 +5,9 @@ import Harness
 import Testing
 
 @Suite struct BackgroundFlushTests {
-  /// Regression: a commit during a flush saw that a flush was due and recorded one as scheduled. None
-  /// was scheduled, because one was running. No flush was ever scheduled again, and the WAL grew without
-  /// limit.
+  /// Regression: a commit during a flush saw that another flush was due and recorded it as scheduled. In fact
+  /// it was not scheduled, because a flush was still running. No flush was ever scheduled again, and the WAL
+  /// grew without limit.
   @Test func anotherFlushFollowsOneThatCommitsOvertook() throws {
     let flushes = Locked(0)
     let openStore = Locked<ByteStore?>(nil)
@@ -42,8 +42,8 @@ import Testing
   }
 
   /// Regression: the reserve is created before the log and the recycled log file, when the size of the
-  /// indexes in the checkpoint is unknown. If the old log was too small to be recycled, the flush did
-  /// not enlarge the reserve. Each commit that started a log then wrote a part of it.
+  /// indexes in the checkpoint is still unknown. If the old log was too small to be recycled, the flush did
+  /// not enlarge the reserve. Each commit that started a log then had to write a part of the reserve.
   @Test func aFlushGrowsTheReserveForTheNextLog() throws {
     var options = ByteStore.Options()
     options.logBytesMin = 3 << 20
@@ -57,7 +57,7 @@ import Testing
     try store.flush()
     let reserve = bytes("RESERVE")
     #expect(reserve > 18 << 20)
-    // The reserve is complete for the next logs.
+    // The reserve is already large enough for the next logs.
     for number in 0..<20 { try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(number)") }
     #expect(bytes("RESERVE") <= reserve + 64 << 10)
     try store.close()

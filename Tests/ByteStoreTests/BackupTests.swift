@@ -122,7 +122,7 @@ struct BackupTests {
           steps.append(step)
           return steps.count
         }
-        // Runs on the backup's thread, and would deadlock if that held a lock.
+        // This closure runs on the backup's thread, and its commits would deadlock if the backup held a lock.
         _ = try? store.put([1], for: "during\(number)")
         _ = try? store.put([2], for: "key\(number)")
         guard number == 1 else { return }
@@ -214,8 +214,8 @@ struct BackupTests {
     #expect(machine.disk.image.paths == before)
   }
 
-  /// Regression: the sync after a backup's rename failed, and the next power loss brought back
-  /// MANIFEST.new without the mark. No later backup to that directory was possible.
+  /// Regression: the sync after a backup's rename failed, and the next power loss brought back MANIFEST.new
+  /// without the mark of an incomplete backup. No later backup to that directory was possible.
   @Test func leftoverNewManifestIsNoObstacle() throws {
     let store = try makeStore()
     try machine.disk.createDirectory(Self.target)
@@ -343,7 +343,7 @@ struct BackupTests {
       #expect(error == .incompleteBackup(directory: Self.target))
       #expect(error.description.contains("or in the same one if that holds no MANIFEST"))
     }
-    // Regression: a check reported it as damaged and recommended a salvage.
+    // Regression: a check reported the incomplete backup as damaged and recommended a salvage.
     let checked = try storeError { () throws(ByteStoreError) in
       _ = try ByteStore.check(Self.target, platform: found.disk.platform(seed: 3))
     }
@@ -354,9 +354,9 @@ struct BackupTests {
     #expect(try contents(of: try open(Self.target, on: found)) == contents(of: reopened))
   }
 
-  /// Regression: after a failed sync, the next sync succeeds, but a power loss can still undo changes
-  /// made before the first one. Deleted files came back. The mark was missing, because it had been
-  /// deleted to be created again.
+  /// Regression: after a failed sync, the next sync succeeds, but a power loss can still undo changes that
+  /// were made before the failed sync. Deleted files came back. The mark of an incomplete backup was missing,
+  /// because the backup had deleted it in order to create it again.
   @Test func interruptedBackupIsNoStoreAfterFailedSyncs() throws {
     let calls = try Self.backupCallCount()
     var cutOff = 0
@@ -397,8 +397,8 @@ struct BackupTests {
     #expect(cutOff > 100)
   }
 
-  /// Regression: the error said that the next backup could use the directory, but that backup refused it
-  /// if the manifest had come back.
+  /// Regression: the error said that the next backup could use the directory, but the next backup refused the
+  /// directory if the manifest had come back.
   @Test func interruptedBackupWithAManifestIsLeftForASalvage() throws {
     let store = try makeStore()
     try store.backup(to: Self.target)

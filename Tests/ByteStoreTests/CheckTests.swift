@@ -155,7 +155,7 @@ import Testing
       Issue.record("nobody knows what is right in a newer manifest")
       return
     }
-    // All other bytes have format version 0, so only the number can be wrong.
+    // All other bytes are those of format version 0, so only the version number can be wrong.
     let rotten = try Self.flushedStore().changing("/store/MANIFEST") { $0[8] = 1 }
     #expect(try rotten.check().findings.map(\.offset) == [8])
   }

@@ -71,13 +71,13 @@ struct CompactedSpaceTests {
     #expect(try open().count == 36)
   }
 
-  /// Regression: the recycled log file that the last commits had ordered was created after the
-  /// compaction, which kept 32 MiB.
+  /// Regression: the last commits had requested a recycled log file, and this file was created after the
+  /// compaction. The store therefore kept 32 MiB.
   @Test func recycledLogInPreparationIsNotKeptByACompaction() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 60_000) }
     for round in 0..<3 {
       var number = 0
-      // Until a recycled log file has just been ordered.
+      // Repeats until a recycled log file has just been requested.
       repeat {
         try store.put([UInt8](repeating: 1, count: 1 << 20), for: "\(round)-\(number)")
         number += 1
@@ -89,7 +89,7 @@ struct CompactedSpaceTests {
     try store.close()
   }
 
-  /// A compaction also shrinks an empty large log, and a log of an earlier opening.
+  /// A compaction also shrinks an empty large log, and a log that was written before a reopen.
   @Test(arguments: [false, true]) func compactionReplacesALargeEmptyLog(reopens: Bool) throws {
     var store = try open()
     // A segment with almost full pages, so that nothing in it looks dead.

@@ -8,8 +8,8 @@ import Testing
 @testable import StoreTools
 
 @Suite struct CraftedFileTests {
-  /// Regression: a frame claimed a sync up to the largest offset. The open rewrites the bytes after that
-  /// position, rounded it up to a page, and stopped the process.
+  /// Regression: a frame claimed a sync up to the largest offset. The open rounded this offset up to a page,
+  /// in order to rewrite the bytes after it, and stopped the process.
   @Test(arguments: [8193, UInt64.max])
   func frameClaimingASyncBeyondItselfIsInvalid(durableThrough: UInt64) {
     let file = RandomID(high: 1, low: 2)
@@ -41,8 +41,8 @@ import Testing
     #expect((CommitBody(decoding: removal) != nil) == (keyBytes <= Batch.keyBytesMax))
   }
 
-  /// Regression: a location named a run of zero pages. A read looked for the checksum before its first
-  /// byte and stopped the process.
+  /// Regression: a location named a run of zero pages. A read looked for the checksum before the first byte
+  /// of the run and stopped the process.
   @Test func runOfNoPagesIsRefused() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -66,8 +66,8 @@ import Testing
     try opened.close()
   }
 
-  /// Regression: the manifest gave two segments the largest possible size. Adding them up stopped the
-  /// process when it collected statistics.
+  /// Regression: the manifest gave two segments the largest possible size. Adding up the sizes for the
+  /// statistics stopped the process.
   @Test func impossibleSegmentSizeIsRefused() throws {
     var manifest = Manifest(storeID: RandomID(high: 1, low: 2))
     manifest.nextFileNumber = FileNumber(9)
@@ -92,7 +92,7 @@ import Testing
     #expect(damage.file == "MANIFEST")
   }
 
-  /// As before, for the live bytes in a checkpoint.
+  /// Tests an impossible size as above, here for the live bytes of a segment in a checkpoint.
   @Test func impossibleLiveByteCountIsRefused() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -117,7 +117,7 @@ import Testing
   }
 
   /// Regression: a checkpoint with one page of slots claimed millions of them, in a sparse file. The key
-  /// directory allocated memory for each.
+  /// directory allocated memory for each claimed page.
   @Test func checkpointHasNoMorePagesOfSlotsThanItsDirectoryNames() throws {
     var header = CheckpointHeader(
       fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
@@ -143,8 +143,8 @@ import Testing
     #expect(damage.file == "checkpoint")
   }
 
-  /// Regression: only the size of the file limited the overflow, which each lookup scans, and the free
-  /// list, which was loaded into an array.
+  /// Regression: the sizes of the overflow and of the free list were limited only by the size of the file.
+  /// Each lookup scans the overflow, and the free list was loaded into an array.
   @Test(arguments: [(CheckpointRegion.free, 2), (.overflow, 33)])
   func checkpointHasNoMorePagesThanAnyStoreFills(region: CheckpointRegion, pagesMax: Int) throws {
     var header = CheckpointHeader(
@@ -160,9 +160,9 @@ import Testing
     try expectRefusal(of: header)
   }
 
-  /// Regression: a segment with a damaged header, which no manifest named, was longer than any valid
-  /// segment. Salvage and check derived the page count from its size, and the location of a page beyond
-  /// the limit stopped the process.
+  /// Regression: a segment with a damaged header, which no manifest named, was longer than any valid segment.
+  /// Salvage and check derived the page count from the file size, and the location of a page beyond the limit
+  /// stopped the process.
   @Test func segmentPageCountIsLimited() throws {
     let path = "\(NSTemporaryDirectory())dugout-long-segment-\(UInt64.random(in: 0...(.max)))"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -215,8 +215,8 @@ import Testing
     try opened.close()
   }
 
-  /// Regression: the header of a checkpoint claimed millions of pages in a file of a few. Salvage
-  /// allocated memory for each of them, until memory was exhausted.
+  /// Regression: the header of a checkpoint claimed millions of pages, but the file had only a few. Salvage
+  /// allocated memory for each claimed page, until memory was exhausted.
   @Test func salvageReadsNoMorePagesThanAFileHas() throws {
     let machine = TestStore()
     let store = try machine.open()

@@ -11,7 +11,7 @@ struct CrashCampaignTests {
     #expect(summary.states >= 2_000)
     let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
     #expect(missing.isEmpty, "no crash before any of them")
-    // Background jobs run, also between each other's steps.
+    // Background jobs run, and some of them run between the steps of other jobs.
     for job in Maintenance.Job.allCases { #expect(summary.jobs[job, default: 0] > 10, "\(job)") }
     #expect(summary.overlaps > 10)
   }
@@ -95,20 +95,20 @@ struct WrongWriteTests {
 }
 
 struct MutantTests {
-  /// Rules whose violation few states show. `campaign mutants` is an optimised build; it covers all
-  /// rules with more states.
+  /// Rules whose violation shows in only a few states. `campaign mutants` is an optimised build; it covers
+  /// all rules with more states.
   private static let rare: Set<Rule> = [
     .writeManifestBeforeDeletingOnOpen, .keepReserve, .laterFrameIsNoDamage, .noMarkerAfterPoison,
     .syncDirectoryAfterCreating, .oneRecycledLogAtATime, .neverRetrySync, .checkBodies, .rewriteOnOpen,
   ]
-  /// Rules whose violation only damage shows.
+  /// Rules whose violation shows only in damaged stores.
   private static let ofDamage: Set<Rule> = [
     .laterDurableFrameIsDamage, .watermarkWhenIdle, .recordEndWhenClosing,
   ]
 
   @Test(arguments: Set(Rule.allCases).subtracting(Rule.contentRules).subtracting(rare).subtracting(ofDamage))
   func brokenRuleIsNoticed(rule: Rule) {
-    // Like `campaign mutants`: group formation must not depend on the machine's load.
+    // As in `campaign mutants`, the formation of commit groups must not depend on the load of the machine.
     let isNoticed =
       CrashCampaign.firstFailure(
         statesMax: rule == .poison ? 1200 : 400, seed: 1, commitsWaiting: { $0.commitsWaiting },

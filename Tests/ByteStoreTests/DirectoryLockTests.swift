@@ -1,7 +1,7 @@
 // The directory lock on a real file system.
 //
-// On many file systems, such as ext4, a new file gets the inode number of a deleted one. On others,
-// these tests cannot fail.
+// On many file systems, such as ext4, a new file gets the inode number of a deleted file. On other file
+// systems, these tests cannot fail.
 
 import Foundation
 import Harness
@@ -10,8 +10,8 @@ import Testing
 @testable import ByteStore
 
 @Suite struct DirectoryLockTests {
-  /// Regression: one thread closed a store whose directory had already been deleted. Another thread's
-  /// new store got that inode number and was refused as already open in this process.
+  /// Regression: one thread closed a store whose directory had already been deleted. Another thread's new
+  /// store got the inode number of that directory and was refused as already open in this process.
   @Test func reusedInodeNumbersDoNotConfuseLocks() throws {
     let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -32,7 +32,7 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  /// A longer number that was in the file before does not remain visible, whatever else the file
+  /// A longer process id that was in the file before does not remain visible, whatever else the file
   /// contained.
   @Test(arguments: ["", "4000000000\nand more", String(repeating: "7", count: 5000)])
   func lockFileNamesTheCurrentHolder(before: String) throws {

@@ -41,7 +41,7 @@ struct DurabilityTests {
     #expect(throws: SystemFailure.self) { try machine.disk.openDirectory("/mounted/new") }
   }
 
-  /// A store that was created elsewhere and copied there is not touched either.
+  /// A store that was created elsewhere and copied to a network file system is not touched either.
   @Test func storeOnANetworkFileSystemIsNotLocked() throws {
     let machine = TestStore()
     try machine.open().close()

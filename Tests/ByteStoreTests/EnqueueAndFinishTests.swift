@@ -14,8 +14,9 @@ import Testing
     return try store.enqueue(batch, dependencies: dependencies)
   }
 
-  /// Regression: when a group ended, the first commit of the queue was woken to lead. No thread was in
-  /// `finish` for that commit yet, and the next one slept until another commit arrived.
+  /// Regression: when a group ended, the first commit of the queue was woken to lead the next group. No
+  /// thread was in `finish` for that commit yet, so the second commit of the queue slept until another commit
+  /// arrived.
   @Test func waiterBehindAnUnfinishedCommitLeads() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -45,8 +46,9 @@ import Testing
     #expect(store.count == 4)
   }
 
-  /// Regression: a long chain of dependent commits was queued when a sync failed. The last one
-  /// referenced all others, each through the next, and releasing them recursively overflowed the stack.
+  /// Regression: a long chain of dependent commits was queued when a sync failed. Each commit referenced the
+  /// commit before it, so the release of the last commit released all others recursively and overflowed the
+  /// stack.
   @Test func longChainOfFailedCommitsIsReleased() throws {
     let machine = TestStore()
     let store = try machine.open()

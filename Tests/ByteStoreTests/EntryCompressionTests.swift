@@ -23,7 +23,8 @@ import Testing
     }
   }
 
-  /// Alternates between more segments than the buffer has blocks for dictionaries.
+  /// Alternates between the dictionaries of several segments. In some cases there are more dictionaries than
+  /// the buffer has blocks for.
   @Test(arguments: [2, 8, 9, 20])
   func entriesOfSeveralDictionariesRoundTrip(count: Int) {
     var rng = SeededRandom(seed: UInt64(count))
@@ -82,7 +83,8 @@ import Testing
     #expect(bytes == [7, 8] + stored)
   }
 
-  /// An entry must not depend on the one that was compressed before it, nor on a failed one.
+  /// An entry must not depend on the entry that was compressed before it, nor on an entry that could not be
+  /// compressed.
   @Test func entriesDoNotDependOnEachOther() {
     var rng = SeededRandom(seed: 5)
     let dictionary = EntryDictionary(documents(10_000, &rng))
@@ -220,7 +222,7 @@ import Testing
     #expect(sampler.dictionary().bytes == [1, 2, 3, 4, 5, 6])
   }
 
-  /// Totals that are too small or too large, and entries of all sizes.
+  /// Covers totals that are too small or too large, and entries of all sizes.
   @Test func aSampleIsNeverTooLarge() {
     var rng = SeededRandom(seed: 11)
     for total in [-5, 0, 1, 10_000, 10_000_000, .max] {

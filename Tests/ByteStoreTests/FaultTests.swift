@@ -44,10 +44,10 @@ struct FaultTests {
     #expect(try reopened.value(for: "a") == [1])
   }
 
-  /// Regression: a sync failed and the process continued. The page cache still showed the commit, so a
-  /// new process showed it as well and recorded the log's end after it. Its own sync had nothing to
-  /// write, however. After a power loss the commit was gone, the recorded end was beyond the last frame,
-  /// and the store was reported as corrupted.
+  /// Regression: a sync failed and the process continued. The page cache still contained the commit, so a new
+  /// process showed the commit as well and recorded a log end after it. The sync of the new process had
+  /// nothing to write, however. After a power loss the commit was gone, the recorded end was beyond the last
+  /// frame, and the store was reported as corrupted.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func commitVisibleAfterAFailedSyncIsDurable(seed: UInt64) throws {
     let machine = TestStore()
@@ -65,9 +65,9 @@ struct FaultTests {
     #expect(try recovered.value(for: "c") == [3])
   }
 
-  /// Regression: the sync of a new store's directory failed and dropped the manifest's name. A new
-  /// process saw the manifest and created a log, whose name it did sync. A power loss later, the log
-  /// existed without a manifest, which is damage.
+  /// Regression: the sync of a new store's directory failed and dropped the manifest's name. A new process
+  /// saw the manifest and created a log, and the sync of the log's name succeeded. After a power loss, the
+  /// log existed without a manifest, which is damage.
   @Test(arguments: 0..<8 as Range<UInt64>)
   func newStoreSurvivesAFailedSyncOfItsDirectory(seed: UInt64) throws {
     let machine = TestStore(seed: seed)
@@ -83,9 +83,8 @@ struct FaultTests {
     #expect(try machine.after(.powerLoss(.nothing, seed: 0)).open().value(for: "a") == [1])
   }
 
-  /// Regression: a crash left a log that no manifest named yet, whose blocks still held the content of
-  /// the log before it. The open read the stale header and the stale commit, and took the manifest for
-  /// outdated.
+  /// Regression: a crash left a log that no manifest named yet, and its blocks still held the content of the
+  /// previous log. The open read the stale header and the stale commit, and considered the manifest outdated.
   @Test func staleBlocksInAnUnnamedLogAreNoDamage() throws {
     let machine = TestStore()
     try machine.open().put([1], for: "a")
@@ -113,8 +112,9 @@ struct FaultTests {
     #expect(mixed.disk.image.contents(of: TestStore.firstLog) != nil)
   }
 
-  /// Regression: a power loss interrupted the writing of a checkpoint, whose blocks still held the
-  /// checkpoint of another store, a backup on that disk. The open took it for a foreign file.
+  /// Regression: a power loss interrupted the writing of a checkpoint. Its blocks still held the checkpoint
+  /// of another store, which was a backup on the same disk. The open reported the checkpoint as a foreign
+  /// file.
   @Test func staleBlocksInAnUnnamedCheckpointAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
@@ -125,8 +125,9 @@ struct FaultTests {
     #expect(machine.disk.image.contents(of: name) == nil)
   }
 
-  /// Regression: as before, but the stale checkpoint had the number of the one that the manifest names.
-  /// The open looked for its segments, found the store's own, and reported a foreign file.
+  /// Regression: as before, but the stale checkpoint had the number of the checkpoint that the manifest
+  /// names. The open looked for the segments of the stale checkpoint, found the store's own segments, and
+  /// reported a foreign file.
   @Test func staleBlocksWithOurCheckpointNumberAreNoForeignFile() throws {
     let stranger = try flushed("theirs", times: 1, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image
@@ -137,7 +138,7 @@ struct FaultTests {
     #expect(machine.disk.image.contents(of: name) == nil)
   }
 
-  /// Together with its segments, it is another store whose manifest was replaced.
+  /// A foreign checkpoint together with its segments belongs to another store, whose manifest was replaced.
   @Test func foreignCheckpointWithItsSegmentsIsNotDeleted() throws {
     let stranger = try flushed("theirs", times: 2, seed: 99)
     var image = try flushed("ours", times: 1, seed: 1).disk.image

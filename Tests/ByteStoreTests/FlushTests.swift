@@ -1,4 +1,4 @@
-// The effects of a flush on files, opens and snapshots, and flushes with damage and full disks.
+// The effects of a flush on files, opens and snapshots, and flushes of damaged stores and on full disks.
 
 import Harness
 import StoreTools
@@ -60,8 +60,8 @@ import Testing
     store = try machine.open()
     let before = machine.disk.counters.bytesRead
     #expect(try store.value(for: "key777") == value(777))
-    // A page of the directory, of slots and of locations each; the segment's header, dictionary and one
-    // page.
+    // The read loads one page each of the directory, of the slots and of the locations. It also loads the
+    // segment's header, its dictionary and one of its pages.
     #expect(machine.disk.counters.bytesRead - before <= 3 * 4096 + 8192 + (32 << 10) + 8192)
   }
 
@@ -132,7 +132,7 @@ import Testing
   @Test func oldLogIsRecycled() throws {
     let machine = TestStore()
     var options = ByteStore.Options()
-    // The next log is never larger than the last one.
+    // With these limits, the next log is never larger than the last one.
     options.logBytesMin = 64 << 10
     options.logBytesMax = 64 << 10
     options.maintenance = .manual
@@ -215,8 +215,8 @@ import Testing
     try store.checkpoint?.payload(.firstOfUpperLayer, 0).first
   }
 
-  /// Regression: an index was created or dropped while there was nothing else to flush, and the next
-  /// open did not know about it.
+  /// Regression: an index was created or dropped while there was nothing else to flush, and the change was
+  /// missing at the next open.
   @Test(arguments: [true, false])
   func upperLayerChangeIsFlushedWithoutACommit(isEmpty: Bool) throws {
     let machine = TestStore()
@@ -235,7 +235,7 @@ import Testing
     #expect(try version(store) == 2)
     layer.number.withLock { $0 = 3 }
     store.noteUpperLayerChanged()
-    // Without a flush before it.
+    // No flush comes before this close.
     try store.close()
     store = try open(machine, layer)
     #expect(try version(store) == 3)
@@ -321,12 +321,13 @@ import Testing
 
   // MARK: Damage and full disks
 
-  /// Regression: a flush and a scan reported byte 0, whichever entry was damaged.
+  /// Regression: a flush and a scan reported offset 0, whichever entry was damaged.
   @Test func undecodableEntryIsReportedWithItsOffset() throws {
     let machine = TestStore()
     var random = SeededRandom(seed: 1)
     var store = try machine.open()
-    // Compressed, and larger than half a page each, so that a flush cannot copy them in stored form.
+    // The values are compressible, and each is larger than half a page in compressed form, so that a flush
+    // cannot copy the entries as they are stored.
     let zeros = [UInt8](repeating: 0, count: 4000)
     for key in 1...60 { try store.put(random.bytes(6000) + zeros, for: "key\(key)") }
     try store.flush()
@@ -389,7 +390,7 @@ import Testing
     let machine = TestStore()
     let store = try machine.open()
     try fill(store, keys: 800, value)
-    // The fault hits the creation of the segment, not a sync.
+    // Maintenance runs first, so that the fault hits the creation of the segment and not a sync.
     machine.disk.setFault(nil)
     store.performMaintenance()
     let files = machine.disk.image.paths.filter { !$0.contains("/log-") }
@@ -422,7 +423,7 @@ import Testing
     #expect(compactionInputs([segment(0, 60), segment(1, 62)]) == [])
     #expect(compactionInputs([segment(0, 60), segment(1, 31)]) == [1])
     #expect(compactionInputs([segment(0, 0), segment(1, 64)]) == [0])
-    // No segment is mostly dead, but together they are too large.
+    // No segment is mostly dead, but the segments are too large in total.
     let worn = (0..<10).map { segment($0, 40) }
     let chosen = compactionInputs(worn)
     #expect(!chosen.isEmpty && chosen.count < 10)

@@ -106,8 +106,8 @@ import Testing
     }
   }
 
-  /// Regression: with commits in a log that change flushed keys, a check and a salvage stopped at such
-  /// an entry. If it had the name of the reserve, a salvage called the store healthy.
+  /// Regression: if the log had commits that change flushed keys, a check and a salvage stopped at a foreign
+  /// entry. If the entry had the name of the reserve, a salvage called the store healthy.
   @Test(
     arguments: ["MANIFEST", "log-", "segment-", "checkpoint-", "SPARE", "RESERVE"], ForeignEntry.allCases)
   func checkReportsAForeignEntryAndSalvageQuarantinesIt(part: String, foreignEntry: ForeignEntry) throws {
@@ -118,7 +118,7 @@ import Testing
       let findings = try ByteStore.check(folder).findings
       #expect(findings.contains { $0.file == "\(folder)/\(name)" })
       let report = try ByteStore.salvage(folder)
-      // These files contain no data, so the store stays as it is.
+      // SPARE and RESERVE contain no data, so the store stays as it is.
       #expect(report.outcome == (["SPARE", "RESERVE"].contains(part) ? .cleared : .salvaged))
       #expect(report.quarantined.contains { $0.hasSuffix("-\(name)") })
       #expect(try ByteStore.check(folder).findings.isEmpty)
@@ -137,8 +137,8 @@ import Testing
     "salvaged-log-0000000099", "salvaged-MANIFEST",
   ]
 
-  /// Regression: a check missed most of these entries. The open failed with the system's error or
-  /// deleted the entry. An entry with such a log name also stopped the check and the salvage.
+  /// Regression: a check missed most of these entries. The open failed with the system's error or deleted the
+  /// entry. An entry with one of the log names also stopped the check and the salvage.
   @Test(arguments: freeNames, ForeignEntry.allCases)
   func foreignEntryWithAnUnusedStoreNameIsReportedAndQuarantined(
     name: String, foreignEntry: ForeignEntry
@@ -222,8 +222,8 @@ import Testing
     #expect(foreignEntry.isStill(at: "\(folder)/\(name)"))
   }
 
-  /// Several entries at once, in addition to damage: a check reports all of them, and a salvage handles
-  /// both.
+  /// Several entries at once, in addition to damage: a check reports all of them, and a salvage handles the
+  /// entries and the damage.
   @Test func salvageOfADamagedStoreAlsoClearsNames() throws {
     try withStore { folder in
       let taken = [
@@ -253,7 +253,8 @@ import Testing
     "staged-" + String(repeating: "cd", count: 16),
   ]
 
-  /// Regression: an entry with a name from a record stopped the check, and the others were not reported.
+  /// Regression: an entry whose name appears in a record stopped the check, and the other entries were not
+  /// reported.
   @Test(arguments: contentNames, ForeignEntry.allCases)
   func foreignEntryAmongContentsIsReportedAndQuarantined(name: String, foreignEntry: ForeignEntry) throws {
     try withStore { folder in
@@ -327,7 +328,7 @@ import Testing
       defer { try? FileManager.default.removeItem(atPath: target) }
       try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
       try foreignEntry.take(place: name, in: target)
-      // Only an empty folder of contents is accepted.
+      // A `blobs` folder is accepted if it is empty.
       if name == "blobs", foreignEntry == .directory { return }
       let store = try open(folder)
       let error = try storeError { () throws(ByteStoreError) in try store.backup(to: target) }
@@ -338,7 +339,7 @@ import Testing
     }
   }
 
-  /// These files contain no data, so only an entry that cannot be deleted like a file is an obstacle.
+  /// SPARE and RESERVE contain no data, so only an entry that cannot be deleted like a file is an obstacle.
   @Test(arguments: ["SPARE", "RESERVE"], ForeignEntry.allCases)
   func foreignEntryInPlaceOfAReserveIsNotWritten(name: String, foreignEntry: ForeignEntry) throws {
     for isReadOnly in [true, false] {

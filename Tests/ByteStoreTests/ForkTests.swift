@@ -158,7 +158,7 @@ import Testing
     _exit(body())
   }
 
-  /// Nil if the alarm ended the child.
+  /// Waits for the child. Returns its result, or nil if the alarm ended the child.
   private func wait(for child: pid_t) -> Int32? {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}

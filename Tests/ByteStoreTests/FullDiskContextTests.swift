@@ -1,6 +1,6 @@
 // A full disk with a log that removals started.
 //
-// A put that fits is accepted, and the log's context is written if both fit.
+// A put that fits into the log is accepted. The log's context is written if the put and the context both fit.
 
 import Harness
 import Testing
@@ -26,7 +26,7 @@ import Testing
     return try ByteStore.open(TestStore.path, options: options, platform: machine.disk.platform(seed: seed))
   }
 
-  /// A file of another program takes the remaining space.
+  /// Fills the remaining space with a file of another program.
   private func fillRemainingSpace(_ machine: TestStore) throws {
     let file = try machine.disk.openDirectory("/").createFile("other")
     var offset: UInt64 = 0
@@ -54,7 +54,8 @@ import Testing
     try store.commit(batch)
     let log = try #require(machine.paths("/log-").last)
     try store.put([2], for: "small")
-    // A large context does not fit in the log of the removals. The reserve has space for another log.
+    // A large context does not fit in the log that the removals started. The reserve has space for another
+    // log.
     let taken = try #require(machine.paths("/log-").last)
     #expect((taken == log) == (context < 40_000))
     #expect(try hasContext(machine, taken))

@@ -57,11 +57,11 @@ struct FullDiskTests {
   }
 
   private func value(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
-    // Half of it is compressible.
+    // Half of the value is compressible.
     random.bytes(300) + [UInt8](repeating: UInt8(number & 255), count: 300)
   }
 
-  /// Puts until no put is accepted any more, with maintenance in between.
+  /// Adds values until the store refuses every put, with maintenance in between.
   private func fill(_ pair: inout Pair, maintains: Bool = true) throws {
     var random = SeededRandom(seed: 1)
     var refused = 0
@@ -76,7 +76,7 @@ struct FullDiskTests {
     try #require(refused == 10)
   }
 
-  /// A file of another program takes the remaining space.
+  /// Fills the remaining space with a file of another program.
   private func fillRemainingSpace(_ machine: TestStore, _ name: String = "other") throws {
     guard let file = try? machine.disk.openDirectory("/").createFile(name) else { return }
     var offset: UInt64 = 0
@@ -96,7 +96,7 @@ struct FullDiskTests {
     let full = machine.disk.bytesInUse
     #expect(full > kibibytes * 512, "most of the disk was used")
 
-    // One by one, and many at once.
+    // Remove some keys one by one, and then many keys at once.
     let keys = pair.model.keys.sorted()
     for key in keys.prefix(12) { try pair.remove([key]) }
     try pair.remove(Array(keys.dropFirst(12).dropLast(keys.count / 10)))
@@ -141,7 +141,7 @@ struct FullDiskTests {
     try store.close()
   }
 
-  /// Repeatedly, because the reserve must not shrink over time.
+  /// Fills and clears the disk repeatedly, because the reserve must not shrink over time.
   @Test func diskMayFillUpAndBeClearedRepeatedly() throws {
     let machine = machine(1024)
     var pair = Pair(store: try open(machine))
@@ -217,7 +217,7 @@ struct FullDiskTests {
     #expect(machine.disk.counters.bytesWritten - before < 4 << 20 + 512 << 10)
     store.performMaintenance()
     #expect(reserve() > 8 << 20)
-    // Without maintenance, the next logs complete it.
+    // Without maintenance, the creation of the next logs completes the reserve.
     try store.close()
     try machine.disk.openDirectory("/store").remove("RESERVE")
     store = try open(machine)
@@ -299,7 +299,8 @@ struct FullDiskTests {
     try pair.check()
   }
 
-  /// A flush died on a full disk. Its leftovers cannot be deleted before the manifest is written again.
+  /// A process died during a flush on a full disk. The leftover files of the flush cannot be deleted before
+  /// the manifest is written again.
   @Test func openFindsSpaceToCleanUpAfterAFlushThatDied() throws {
     let machine = machine(2048)
     var pair = Pair(store: try open(machine))

@@ -1,4 +1,4 @@
-// Many threads, one log: with more load the groups grow, not the number of syncs.
+// Many threads, one log: under more load, the commit groups grow, but the number of syncs does not.
 
 import ByteStore
 import Harness
@@ -38,8 +38,8 @@ struct GroupCommitTests {
     }
   }
 
-  /// Regression: a commit was enqueued but never finished, for example because the caller failed in
-  /// between. A close waited for it forever.
+  /// Regression: a commit was enqueued but never finished, for example because the caller failed in between.
+  /// A close waited for this commit forever.
   @Test func closeCommitsUnfinishedEnqueuedCommits() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -75,8 +75,8 @@ struct GroupCommitTests {
     #expect(machine.disk.counters.fileSyncs < 100)
   }
 
-  /// Each sync lasts until all other threads have queued up, with a time limit, so that groups form even
-  /// on one core.
+  /// Each sync lasts until all other threads have queued up or a time limit is reached, so that groups form
+  /// even on one core.
   private func runEightThreads(_ store: ByteStore, _ disk: SimulatedDisk, commitsEach: Int) {
     let running = Locked(8)
     holdEachSync(disk) { store.commitsWaiting < running.withLock { $0 } - 1 }

@@ -79,7 +79,7 @@ struct GroupWaitPolicyTests {
     try store.close()
   }
 
-  /// The other thread may be late sometimes, but not every time.
+  /// The other thread may be too late in some rounds, but not in all of them.
   @Test("who completes the company leads it: one sync for both")
   func together() throws {
     let machine = TestStore()

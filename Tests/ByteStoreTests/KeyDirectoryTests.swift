@@ -18,7 +18,8 @@ import Testing
     table.apply([AppliedCommit(body: body, targets: try table.prepare(body, newKeys: &newKeys))])
   }
 
-  /// Few keys, so that puts overwrite and removals hit; many keys, so that slot pages split.
+  /// A few keys, so that puts overwrite existing keys and removals find them; many keys, so that slot pages
+  /// split.
   @Test(arguments: [3, 40, 5000])
   func keyDirectoryMatchesADictionary(keys: Int) throws {
     var rng = SeededRandom(seed: UInt64(keys))

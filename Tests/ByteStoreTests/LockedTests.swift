@@ -51,7 +51,7 @@ struct LockedTests {
     #expect(nothing.withLock(when: { _ in true }) { _ in true })
   }
 
-  /// A size of 17 bytes and a stride of 32.
+  /// A type with a size of 17 bytes and a stride of 32.
   private struct Odd: Equatable, Sendable {
     var wide: SIMD2<UInt64>
     var narrow: UInt8

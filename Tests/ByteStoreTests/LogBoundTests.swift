@@ -9,8 +9,8 @@ import Testing
 @Suite struct BoundedLogsTests {
   // MARK: When a flush is due
 
-  /// Regression: a flush started after every 64 MiB of log, and each flush writes the whole key
-  /// directory. With thirty million keys, that was ten bytes per byte of log.
+  /// Regression: a flush started after every 64 MiB of log, and each flush writes the whole key directory.
+  /// With thirty million keys, the flushes wrote ten bytes per byte of log.
   @Test func largeCheckpointRaisesTheFlushThreshold() throws {
     #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 0) == 64)
     #expect(FlushPlan.logBytes(flushBytes: 64, checkpointBytes: 128) == 64)
@@ -58,7 +58,7 @@ import Testing
 
   private static let flushBytes: UInt64 = 64 << 20
 
-  /// The delay in seconds at `debt` times the log that starts a flush.
+  /// Returns the delay in seconds when the log is `debt` times as large as the log that starts a flush.
   private func delay(_ debt: Double, _ bytes: Int, of all: Int = 0) -> Double {
     WriteThrottle.delay(
       forBytes: bytes, ofAll: all, logBytes: UInt64(debt * Double(Self.flushBytes)),
@@ -72,8 +72,8 @@ import Testing
     #expect(delay(3, 4096, of: 64 << 10) == 16 * delay(3, 4096))
     for bytes in [1, 4096, 64 << 10] {
       #expect(delay(4, bytes, of: 1 << 30) <= 0.02)
-      // Regression: at five times the log the delay was 96 ms, in addition to all other waits of a
-      // commit.
+      // Regression: when the log was five times as large as the log that starts a flush, the delay was 96 ms,
+      // in addition to all other waits of a commit.
       for debt in [4.5, 5, 6] { #expect(delay(debt, bytes, of: 1 << 30) <= 0.061) }
       #expect(delay(7, bytes, of: 1 << 30) > 0.3)
     }
@@ -93,7 +93,7 @@ import Testing
     var flush: (bytes: Double, end: Double)?
     for tick in 0..<Int(seconds / step) {
       let now = Double(tick) * step
-      // Ten megabytes per 10 ms exceed the throughput of a device.
+      // A device cannot write more than ten megabytes per 10 ms.
       var budget = 10e6
       let wait = delay(log / flushBytes, batchBytes, of: writers * batchBytes)
       for writer in waitEnded.indices {
@@ -120,8 +120,8 @@ import Testing
 
   // MARK: Failed flushes
 
-  /// Regression: a failed flush was retried only when as much log as before had been added, however long
-  /// that took.
+  /// Regression: a failed flush was retried only after the log had grown by the same amount again, however
+  /// long that took.
   @Test(arguments: [DiskFault.noSpace, .tooManyOpenFiles])
   func failedFlushIsRetriedAfterAWhile(fault: DiskFault) throws {
     let clock = SimulatedClock()
@@ -177,8 +177,8 @@ import Testing
     try store.close()
   }
 
-  /// Regression: only damage limited the growth. When a flush had no file descriptor, every flush
-  /// failed, and commits kept filling the WAL and the memtable.
+  /// Regression: the growth was limited only if flushes failed because of damage. When every flush failed for
+  /// lack of a file descriptor, commits kept filling the WAL and the memtable.
   @Test func logsAreBoundedWhileFlushesFail() throws {
     let clock = SimulatedClock()
     let machine = TestStore()
@@ -205,7 +205,7 @@ import Testing
       return
     }
     #expect(failure.code == EMFILE)
-    // Regression: a commit waited for seconds for the WAL to shrink and was refused then.
+    // Regression: a commit waited several seconds for the WAL to shrink and was then refused.
     #expect(store.state.withLock { !store.shouldWaitForFlush($0) })
     #expect(cause.contains(failure.description))
     #expect((16...24).contains(written.count), "\(written.count) commits of a page less than 16 KiB")

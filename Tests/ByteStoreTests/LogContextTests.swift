@@ -1,6 +1,6 @@
 // The context of a log, which repeats entries of earlier logs for the upper layer.
 //
-// It is written with the log's first puts, and only a salvage reads it.
+// The context is written with the log's first puts, and only a salvage reads it.
 
 import Harness
 import Testing
@@ -55,8 +55,8 @@ import Testing
     try opened.close()
   }
 
-  /// A torn context loses no commit: its group was never acknowledged, or the group is complete without
-  /// it.
+  /// A torn context loses no commit: either the commits of its group were never acknowledged, or the group is
+  /// complete without the context.
   @Test func commitsBeforeATornContextSurvive() throws {
     let machine = TestStore()
     let store = try open(machine, 10_000)

@@ -62,8 +62,8 @@ struct LogRecoveryTests {
     #expect(store.lastCommit == SequenceNumber(3))
   }
 
-  /// Regression: maintenance syncs buffered commits, but it waits for its turn. Under continuous
-  /// buffered commits it never got one.
+  /// Regression: maintenance syncs buffered commits, but it has to wait for its turn. Under continuous
+  /// buffered commits, its turn never came.
   @Test func continuousBufferedCommitsAreSyncedInTime() throws {
     let machine = TestStore()
     let clock = SimulatedClock()
@@ -84,7 +84,7 @@ struct LogRecoveryTests {
     clock.advance(nanoseconds: 1_000_000)
     try store.put([3], for: "third", .buffered)
     #expect(try survivors() == ["first", "second", "third"])
-    // From here on, the time limit starts again.
+    // The time limit starts again here.
     clock.advance(nanoseconds: 79_000_000)
     try store.put([4], for: "fourth", .buffered)
     #expect(try survivors() == ["first", "second", "third"])

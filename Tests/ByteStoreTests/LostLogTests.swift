@@ -1,4 +1,4 @@
-// The report of a salvage about a damaged log that was in use. Only the log itself could tell its end.
+// The report of a salvage about a damaged log that was in use. Only the log itself recorded where it ended.
 
 import Harness
 import Testing
@@ -63,7 +63,7 @@ import Testing
           var random = SeededRandom(seed: 3)
           bytes = random.bytes(bytes.count)
         }
-      // Including the header, which was on disk before the manifest named the log.
+      // The zeros also replace the header, which was on disk before the manifest named the log.
       case .zeroed: return try machine.changing(log) { $0 = [UInt8](repeating: 0, count: $0.count) }
       case .another:
         let segment = try #require(machine.paths("/segment-").first)
@@ -108,7 +108,7 @@ import Testing
     #expect(Set(try contents(TestStore(struck.disk.image)).keys) == ["key0", "key2"])
   }
 
-  /// Its frames prove themselves, and nothing after them is missing.
+  /// The frames are validated by their own checksums, and nothing after them is missing.
   @Test func logWithOnlyADamagedHeaderHasNoGap() throws {
     let machine = try store()
     let damaged = try machine.changing(try log(machine)) { $0[40] ^= 1 }
@@ -138,7 +138,8 @@ import Testing
     #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
   }
 
-  /// An older manifest lists a log as open that was closed and deleted later. Newer files tell its end.
+  /// An older manifest lists a log as open that was closed and deleted later. Newer files record where this
+  /// log ended.
   @Test func logNamedByAnOlderManifestIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -154,7 +155,7 @@ import Testing
     #expect(try contents(put) == ["flushed": [1], "logged": [2]])
   }
 
-  /// A crash may leave MANIFEST.new without the log that it names, which never held a commit.
+  /// A crash may leave MANIFEST.new without the log that the manifest names. Such a log never held a commit.
   @Test func logNamedOnlyByTheNextManifestIsNoLoss() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -200,8 +201,9 @@ import Testing
     #expect(report.commitsMissing == [2...2] && report.gaps == [], "\(report)")
   }
 
-  /// Regression: the disk refused the manifest of a rotation, and the store continued with the old log.
-  /// A power loss brought back the new log, and a salvage trusted its record of the old log's end.
+  /// Regression: the disk refused the manifest of a rotation, and the store continued with the old log. A
+  /// power loss brought back the new log, and a salvage trusted the new log's record of where the old log
+  /// ended.
   @Test func unnamedLogIsNotTrustedAboutThePreviousOne() throws {
     let machine = try store()
     let log = try log(machine)
@@ -221,7 +223,7 @@ import Testing
     let report = try salvage(damaged)
     #expect(report.gaps == [] && report.commitsMissing == [], "\(report)")
     #expect(try contents(damaged) == ["flushed": [1], "logged": [2]])
-    // It does not hide the loss of the other log either.
+    // The unnamed log does not hide the loss of the other log either.
     image.delete(log)
     let lossy = try salvage(TestStore(image))
     #expect(lossy.gaps.map(\.reason) == ["the log that was in use is not there"], "\(lossy)")

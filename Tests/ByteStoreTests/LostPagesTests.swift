@@ -25,8 +25,8 @@ import Testing
     var header: CheckpointHeader
   }
 
-  /// Several segments with dead entries, with ordinals that were reassigned to other keys, and with free
-  /// ordinals.
+  /// Returns a store with several segments. The segments have dead entries, some ordinals were reassigned to
+  /// other keys, and some ordinals are free.
   private func filled() throws -> Filled {
     let machine = TestStore()
     let store = try open(machine)
@@ -145,10 +145,10 @@ import Testing
     try store.close()
   }
 
-  /// Lost locations, free ordinals, or the whole hash table.
+  /// Loses one page of the directory, of the slots, or of the locations.
   ///
-  /// Regression: two readers met lost pages. The second one failed to rebuild them, because the first
-  /// one had already installed them.
+  /// Regression: two readers encountered lost pages. The second reader failed to rebuild the pages, because
+  /// the first reader had already installed the rebuilt pages.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations])
   func concurrentRebuildsDoNotConflict(region: CheckpointRegion) throws {
     let filled = try filled()
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  /// Commits that need the page are refused until a flush has rebuilt it.
+  /// Commits that need the lost page are refused until a flush has rebuilt the page.
   @Test func aFlushIsDueOnceACommitNeedsALostPage() throws {
     let filled = try filled()
     let last = filled.header.pages(of: .locations) - 1
@@ -213,8 +213,8 @@ import Testing
     try store.close()
   }
 
-  /// Regression: a backup rebuilt the page, and later commits depended on it. The next open could not
-  /// apply them to the key directory without the page.
+  /// Regression: a backup rebuilt a lost page, and later commits depended on the rebuilt page. The next open
+  /// did not have the page and could not apply these commits to the key directory.
   @Test(arguments: [CheckpointRegion.directory, .slots, .locations, .free])
   func commitsOnRebuiltPagesSurviveAReopen(region: CheckpointRegion) throws {
     let filled = try filled()
@@ -250,7 +250,7 @@ import Testing
     try copy.close()
   }
 
-  /// Nothing more is read for pages that cannot be rebuilt.
+  /// As soon as a flush has found pages that cannot be rebuilt, it reads nothing more.
   @Test func flushFailsAtOnceIfSlotsAndLocationsAreLost() throws {
     let filled = try filled()
     let pages = filled.header.pages(of: .directory) + filled.header.pages(of: .slots)
@@ -263,7 +263,7 @@ import Testing
     guard case .corrupted(let damage) = error else { throw error }
     #expect(damage.file == filled.path)
     #expect(damage.offset == filled.header.offset(of: .slots))
-    // Each lost page is tried twice.
+    // Each lost page that the flush encounters is read twice.
     #expect(machine.disk.counters.bytesRead - before == (pages + 3) * 4096)
     try store.close()
   }
@@ -298,7 +298,7 @@ import Testing
     #expect((13...20).contains(written.count))
     for key in written { #expect(try store.value(for: key) == bytes) }
     try store.close()
-    // The WAL does not grow further from open to open either.
+    // A reopen does not let the WAL grow further either.
     let again = try open(machine)
     var more = 0
     while (try? again.put(bytes, for: "again\(more)")) != nil, more < 10 {

@@ -22,7 +22,8 @@ import Testing
     #expect(stressRun.flushes > 0 && stressRun.backups > 0)
   }
 
-  /// Late operations fail with an error. Everything acknowledged before exists after the next open.
+  /// Operations after the close fail with an error. Everything that was acknowledged before the close exists
+  /// after the next open.
   @Test(arguments: [3, 4] as [UInt64])
   func closeDuringConcurrentOperationsLosesNothing(seed: UInt64) throws {
     let machine = TestStore(seed: seed) { $0.recordsTrace = false }
@@ -82,9 +83,10 @@ private final class StressRun: Sendable {
   var flushes: Int { state.withLock { $0.flushes } }
   var backups: Int { state.withLock { $0.backups } }
 
-  /// Returns when all threads have ended, which they do after the writers.
+  /// Runs all threads and returns when they have ended. The other threads end after the writers.
   func run(closingAfterCommits limit: Int? = nil) {
-    // Each thread runs once per `every` commits, because a spinning thread would starve the writers.
+    // Each of these threads runs its body once per `every` commits, because a spinning thread would starve
+    // the writers.
     let others: [(every: Int, body: @Sendable (inout SeededRandom) throws -> Void)] = [
       (1, read), (1, read), (3, measure), (10, look), (20, flush), (60, backUp),
     ]

@@ -6,8 +6,9 @@ import Testing
 @testable import ByteStore
 
 @Suite struct OnDemandLoadingTests {
-  /// Regression: two keys had one fingerprint. A batch removed one of them and put it again. The lookup
-  /// among the new puts met the other key, whose page was not loaded, and stopped the process.
+  /// Regression: two keys had the same fingerprint. A batch removed one of the keys and put it again. The
+  /// lookup among the new puts of the batch found the other key, whose page was not loaded, and stopped the
+  /// process.
   @Test func keyWithACollidingFingerprintIsRemovedAndPutAgain() throws {
     let machine = TestStore()
     var store = try machine.open()
@@ -43,7 +44,7 @@ import Testing
     try store.close()
 
     store = try machine.open()
-    // These puts load the free list. Its ordinals' location pages are not loaded, so the ordinals are
+    // These puts load the free list. The location pages of its ordinals are not loaded, so the ordinals are
     // dropped.
     try put(keys("first", 0..<3), in: store)
     let table = store.table

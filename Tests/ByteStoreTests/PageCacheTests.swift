@@ -10,8 +10,8 @@ import Testing
 
   // MARK: Contents
 
-  /// Budgets for no page, for one, for one in some of the shards, for many slabs, and for more than
-  /// needed.
+  /// Budgets for no page, for one page, for one page in only some of the shards, for many slabs, and for more
+  /// pages than needed.
   @Test(arguments: [0, 1, 10, 16, 100, 1500, 40_000])
   func cacheReturnsLoadedPages(pagesMax: Int) throws {
     var rng = SeededRandom(seed: UInt64(pagesMax))
@@ -42,7 +42,7 @@ import Testing
 
   // MARK: Memory
 
-  /// Returns the configured value.
+  /// A memory gauge that returns a configured value.
   private final class Gauge: MemoryGauge {
     let share = Locked<Double?>(0.5)
 
@@ -69,7 +69,7 @@ import Testing
     #expect(cache.statistics.bytesUsed <= asked / 2)
     for _ in 0..<9 { try load() }
     #expect(cache.statistics.bytesMax == PageCache.budgetBytesMin)
-    // Neither scarce nor ample, then unknown.
+    // The available memory is first neither scarce nor ample, and then unknown.
     gauge.share.withLock { $0 = 0.07 }
     try load()
     gauge.share.withLock { $0 = nil }
@@ -176,7 +176,8 @@ import Testing
     cache.checkInvariants()
   }
 
-  /// No lock is held while a page is loaded, so a load may request all other pages, and its own.
+  /// No lock is held while a page is loaded, so a load may request all other pages and also the page that it
+  /// loads.
   @Test func aLoadMayUseTheCache() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let id = PageCache.PageID(file: 1, page: 7)
@@ -269,7 +270,7 @@ import Testing
     #expect(cache.statistics.hits + cache.statistics.misses == 80_000)
   }
 
-  /// Both threads are inside their load of one page before either may finish it.
+  /// Both threads start to load the same page before either thread may finish its load.
   @Test func twoThreadsThatMissOnePageKeepOneCopy() {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let id = PageCache.PageID(file: 1, page: 1)
@@ -295,7 +296,7 @@ import Testing
 
   // MARK: Pages
 
-  /// Fills a page with repetitions of its id. Returns that the load did not wait for the disk.
+  /// Fills a page with repetitions of its id. Returns false, because the load did not wait for the disk.
   fileprivate static func fill(_ room: inout MutableRawSpan, for id: PageCache.PageID) -> Bool {
     #expect(room.byteCount == pageBytes)
     for offset in stride(from: 0, to: pageBytes, by: 16) {
@@ -315,7 +316,7 @@ import Testing
 }
 
 extension PageCache.PageID {
-  /// The page 0 of the file whose hash is `bits`.
+  /// Creates the id of page 0 of a file that is chosen so that the page hash is `bits`.
   fileprivate init(hashingTo bits: UInt64) {
     func inverse(_ factor: UInt64) -> UInt64 {
       // Each Newton step doubles the number of correct bits.

@@ -10,8 +10,8 @@ import Testing
 @Suite struct ReadCostTests {
   private static let path = "\(NSTemporaryDirectory())dugout-read-cost"
 
-  /// With a caller's buffer and cached pages, only the debug build itself allocates. A large
-  /// incompressible value is read directly into the buffer once that is large enough.
+  /// With a caller's buffer and cached pages, a read allocates only what the debug build itself allocates. A
+  /// large incompressible value is read directly into the buffer once the buffer is large enough.
   @Test(.enabled(if: allocations_are_counted())) func aReadIntoABufferAllocatesNextToNothing() throws {
     let path = Self.path + "-\(UInt64.random(in: 0...(.max)))"
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -38,7 +38,7 @@ import Testing
     try store.close()
   }
 
-  // Tests are built without optimisation, which allocates more.
+  // Tests are built without optimisation, and such builds allocate more.
   private static let allocationsOfSmallMax = 4.0
   private static let allocationsOfLargeMax = 8.0
 

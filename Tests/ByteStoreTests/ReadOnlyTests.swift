@@ -30,7 +30,7 @@ struct ReadOnlyTests {
     return values
   }
 
-  /// Commits, removals and flushes, interrupted at some point.
+  /// Returns a store after commits, removals and flushes that a crash interrupted at some point.
   private func machine(seed: UInt64) throws -> TestStore {
     let machine = TestStore(seed: seed)
     var rng = SeededRandom(seed: seed)

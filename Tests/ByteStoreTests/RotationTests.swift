@@ -54,8 +54,8 @@ import Testing
     try opened.close()
   }
 
-  /// Regression: a flush before a log was half full wrote the next log file while all commits waited for
-  /// its turn.
+  /// Regression: a flush of a log that was less than half full wrote the next log file during the flush's
+  /// turn, while all commits waited.
   @Test func flushPreparesTheNextLogBeforeItsTurn() throws {
     let disk = SimulatedDisk()
     var platform = disk.platform(seed: 1)
@@ -76,8 +76,8 @@ import Testing
     try store.close()
   }
 
-  /// Regression: a commit that had waited through a rotation waited for ten syncs, because a flush
-  /// rotated again between that group and the commit's own.
+  /// Regression: a commit had waited through a rotation, and a flush rotated again before the commit's own
+  /// group. The commit waited for ten syncs.
   @Test func flushDoesNotRotateTwiceWhileACommitWaits() throws {
     let store = try TestStore().open()
     try store.put([1], for: "turns to the first log")
@@ -116,8 +116,8 @@ import Testing
     try store.close()
   }
 
-  /// Regression: the flush came when the log had just begun, and the next log was sized by the little
-  /// that it contained.
+  /// Regression: the flush came when the log had just begun, and the capacity of the next log was derived
+  /// from the few bytes in this log.
   @Test func flushOfANewLogLeavesRoomForTheNextGroups() throws {
     let store = try TestStore().open()
     let value = [UInt8](repeating: 1, count: 300_000)
@@ -132,7 +132,7 @@ import Testing
     try store.close()
   }
 
-  /// With logs that hold one group each, the flush would otherwise wait forever.
+  /// With logs that hold one group each, a flush without this limit would wait forever.
   @Test func flushWaitsForTwoGroupsAtMost() throws {
     let store = try TestStore().open()
     var state = ByteStore.State()

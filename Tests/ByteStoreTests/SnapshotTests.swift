@@ -5,8 +5,8 @@ import Harness
 import Testing
 
 @Suite struct SnapshotTests {
-  /// Regression: a snapshot was closed while one of its reads waited for the disk. Its key directory was
-  /// empty by then, and the read reported a missing key.
+  /// Regression: a snapshot was closed while one of its reads waited for the disk. The snapshot's key
+  /// directory was then already empty, and the read reported a missing key.
   @Test func readDuringACloseDoesNotReportAMissingKey() throws {
     let machine = TestStore()
     let first = try machine.open()

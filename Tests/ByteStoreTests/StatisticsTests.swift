@@ -33,7 +33,7 @@ struct StatisticsTests {
     #expect(after.logs.bytes < before.logs.bytes)
   }
 
-  /// Regression: after a crash, the log that the open had just replayed counted as empty.
+  /// Regression: after a crash, the open replayed the log, but the statistics counted this log as empty.
   @Test func logThatWasNotClosedCleanlyCounts() throws {
     let store = try machine.open()
     try fill(store, 0..<10)
@@ -91,7 +91,8 @@ struct StatisticsTests {
 
     forgotten = nil
     #expect(store.statistics.snapshots.oldest?.sequence == younger.sequence)
-    // The younger snapshot pins that segment too: its keys were put before it and flushed after it.
+    // The younger snapshot pins that segment too: the segment's keys were put before the snapshot was taken
+    // and flushed after it.
     younger.close()
     #expect(store.statistics.snapshots == Statistics.Snapshots())
   }
@@ -132,7 +133,7 @@ struct StatisticsTests {
     try store.close()
     try machine.open().flush()
     let segment = try #require(machine.disk.image.paths.first { $0.contains("/segment-") })
-    // The last page with entries. Only the run table follows, and it is empty.
+    // Damages the last page with entries. Only the run table follows this page, and the table is empty.
     let damaged = try machine.changing(segment) { $0[$0.count - 200] ^= 1 }
     let reopened = try damaged.open()
     #expect(reopened.statistics.damagedSegments.isEmpty)

@@ -7,8 +7,8 @@ import Testing
 @testable import StoreTools
 
 @Suite struct StorePathTests {
-  /// Regression: the system cuts a path at its first NUL, so another store was opened, or one was
-  /// created at an unwanted path.
+  /// Regression: the system cuts a path at its first NUL, so another store was opened, or a store was created
+  /// at an unwanted path.
   @Test func pathWithANulIsRefused() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
       .path

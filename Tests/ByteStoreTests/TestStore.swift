@@ -22,7 +22,7 @@ struct TestStore {
     disk = SimulatedDisk(image, options: options)
   }
 
-  /// Opens the store. Each open gets a different random seed, as each process would.
+  /// Opens the store. Each open gets a different random seed, as in a new process.
   func open(createsIfMissing: Bool = true, syncBytes: UInt64? = nil) throws(ByteStoreError) -> ByteStore {
     var options = ByteStore.Options()
     if let syncBytes { options.blobs.syncBytes = syncBytes }
@@ -64,7 +64,7 @@ extension ByteStore {
   }
 }
 
-/// The error that `body` throws. Fails the test if it throws none.
+/// Returns the error that `body` throws. Fails the test if `body` throws no error.
 func storeError(_ body: () throws(ByteStoreError) -> Void) throws -> ByteStoreError {
   do throws(ByteStoreError) {
     try body()

@@ -1,4 +1,4 @@
-// The measurement that campaigns use for the time that commits wait for the disk.
+// Tests of how campaigns measure the time for which commits wait for the disk.
 
 import Foundation
 import Testing
@@ -24,7 +24,7 @@ import Testing
     try file.sync()
   }
 
-  /// Creates a log like a rotation without a recycled log file.
+  /// Creates a log as a rotation does when there is no recycled log file.
   private static func createLog(in directory: any OpenDirectory) throws -> String {
     try writeAndSync("log-1", in: directory)
     try directory.sync()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// The calls of a flush during its turn, and its calls in parallel to commits.
+  /// Commits wait for the calls of a flush during its turn, but not for its calls in parallel to commits.
   @Test func commitsWaitForRotationAndManifest() throws {
     try Self.withWatched { watched, directory in
       let start = ContinuousClock.now
@@ -105,7 +105,8 @@ import Testing
         kind, isSync: isSync, by: thread, since: start + .milliseconds(from), at: start + .milliseconds(to))
     }
     end("log", -9, -1)
-    // The group in progress, the flush's turn, the commit's own group, and the next group.
+    // These calls belong to the group in progress, to the flush's turn, to the commit's own group, and to the
+    // next group.
     end("log", -5, 3)
     blocking.willName("MANIFEST", by: 2)
     end("MANIFEST", 2, 6, by: 2)

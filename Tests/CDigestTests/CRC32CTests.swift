@@ -47,7 +47,8 @@ struct CRC32CTests {
     }
   }
 
-  /// Long enough for each part, in turn, to use the longest of the three-lane blocks.
+  /// The input is so long that each of the two parts, at some split, uses the longest of the three-lane
+  /// blocks.
   @Test(arguments: Implementation.allCases)
   func chainingAtEverySplitGivesTheWhole(implementation: Implementation) {
     randomBytes(count: 4_500, seed: 2).withUnsafeBytes { bytes in
@@ -69,7 +70,7 @@ struct CRC32CTests {
     }
   }
 
-  /// Around multiples of the three lane sizes, where one loop continues after another.
+  /// Uses lengths around multiples of the three block sizes, where one loop continues after another loop.
   @Test func hardwareAndPortableAgreeWhereLanesBeginAndEnd() {
     randomBytes(count: 13_300, seed: 4).withUnsafeBytes { bytes in
       for block in [3 * 80, 3 * 336, 3 * 1360, 3 * (80 + 336), 3 * (80 + 336 + 1360)] {

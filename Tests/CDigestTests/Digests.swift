@@ -2,8 +2,8 @@
 
 import CDigest
 
-/// `best` is the default on this processor. Without special instructions it is the portable code again,
-/// and the comparison proves nothing.
+/// `best` is the default implementation on this processor. On a processor without special instructions,
+/// `best` is the portable code as well, and the comparison proves nothing.
 enum Implementation: CaseIterable, Sendable {
   case best, portable
 }

@@ -7,8 +7,8 @@ struct SipHashTests {
   /// The key in the paper: the bytes 00 to 0F.
   static let key = (UInt64(0x0706_0504_0302_0100), UInt64(0x0F0E_0D0C_0B0A_0908))
 
-  /// SipHash-2-4 of the first 0, 1, … 15 of the bytes 00, 01, … 0E. The last value is the example in the
-  /// paper's appendix A. All are in the authors' own table.
+  /// The SipHash-2-4 values of the first 0, 1, … 15 bytes of the sequence 00, 01, … 0E. The last value is the
+  /// example in the paper's appendix A. All values are in the authors' own table.
   static let published: [UInt64] = [
     0x726F_DB47_DD0E_0E31, 0x74F8_39C5_93DC_67FD, 0x0D6C_8009_D9A9_4F5A, 0x8567_6696_D7FB_7E2D,
     0xCF27_94E0_2771_87B7, 0x1876_5564_CD99_A68D, 0xCBC9_466E_58FE_E3CE, 0xAB02_00F5_8B01_D137,
@@ -30,7 +30,8 @@ struct SipHashTests {
     }
   }
 
-  /// Beyond 256, where the byte count no longer fits in its byte.
+  /// The lengths go beyond 256, where the byte count no longer fits in the one byte that the padding has for
+  /// it.
   @Test func theDefinitionHoldsForEveryLength() {
     let bytes = randomBytes(count: 600, seed: 1)
     for count in 0...bytes.count {

@@ -56,7 +56,8 @@ import Testing
     return witnesses.withLock { $0 }
   }
 
-  /// With `standsStill`, the clock never advances, so each commit time comes from incrementing the last one.
+  /// With `standsStill`, the clock never advances, so each commit time is an increment of the last commit
+  /// time.
   @Test(arguments: [true, false]) func allCommitsOfAllThreadsArePresent(standsStill: Bool) throws {
     let directory = TemporaryDirectory()
     let clock = HandClock(1_700_000_000_000_000)

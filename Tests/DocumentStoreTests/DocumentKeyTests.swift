@@ -99,7 +99,7 @@ import Testing
   // MARK: Hostile keys
 
   /// Returns false if the key does not decode. A key that decodes must be the only key of its path: two keys
-  /// for one path would be two documents there.
+  /// for one path would be two documents at this path.
   private func checkDecoding(_ key: [UInt8]) throws -> Bool {
     guard let path = DocumentKey.decode(key) else { return false }
     let again = DocumentKey.encode(path)

@@ -248,8 +248,8 @@ import Testing
     #expect(isForeign(StoredMap([("n", .integer(1))])))
     #expect(!isForeign(StoredMap([("p", pending)])))
     #expect(!isForeign(StoredMap([("a", .array([.map(StoredMap([("p", pending)]))]))])))
-    // A reference's project id and empty byte strings do not count toward the size of a document, but the
-    // records of both documents are too large.
+    // The project id of a reference does not count toward the size of a document, and neither do empty byte
+    // strings. The records of both documents are too large nevertheless.
     #expect(!isForeign(StoredMap([("r", .reference(reference))])))
     #expect(!isForeign(StoredMap([("b", .array([StoredValue](repeating: .bytes([]), count: 1_700_000)))])))
     let strange: [[String]] = [

@@ -78,7 +78,8 @@ import Testing
     #expect(isName(name))
   }
 
-  /// From the contract: a document name counts each id plus one byte, and 16 bytes in addition.
+  /// From the contract: the size of a document name is the sum of the sizes of its ids, plus one byte for
+  /// each id, plus 16 bytes.
   @Test func aDocumentNameHasSixKibibytesAndNoMore() {
     let long = String(repeating: "n", count: 1500)
     func segments(lastBytes: Int) -> [String] {

@@ -354,8 +354,8 @@ import Testing
   }
 
   /// Guards against a lock that survives in a forked child. Until the child calls exec, it has a copy of
-  /// every descriptor. If this copy held the lock of a store that the parent has closed, the next open would
-  /// sometimes fail.
+  /// every descriptor of the parent. If such a copy held the lock of a store that the parent has closed, the
+  /// next open would sometimes fail.
   @Test func aClosedStoreIsFreeWhileOtherProcessesAreBeingStarted() throws {
     let isDone = Locked(false)
     let starter = DispatchGroup()

@@ -202,7 +202,8 @@ enum Example {
     func monotonicNanoseconds() -> UInt64 { 0 }
   }
 
-  /// Returns 1111… for the store, 2222… for its hash key, 3333… for its first log file, and so on.
+  /// A random source that returns 1111… for the store, 2222… for its hash key, 3333… for its first log file,
+  /// and so on.
   private final class CountedIDs: RandomSource {
     private let given = Locked<UInt64>(0)
 

@@ -98,7 +98,7 @@ extension DocumentPath {
     }
   }
 
-  /// A path that differs from this one in one place. Such pairs are likely to reveal errors in orders.
+  /// A path that differs from this one in one place. Such pairs are likely to reveal errors in sort orders.
   func neighbour(_ rng: inout SeededRNG) -> DocumentPath {
     while true {
       var segments = segments

@@ -213,8 +213,8 @@ import Testing
   }
 
   #if os(Linux)
-  /// Twenty levels that each claim as many elements as fit, in a process that may use 256 bytes per byte of
-  /// the record.
+  /// Decodes twenty nested levels, each of which claims as many elements as fit. The process may use 256
+  /// bytes of memory per byte of the record.
   @Test func hostileCountsTakeNoMemory() async {
     await #expect(processExitsWith: .success) {
       let zeros = [UInt8](repeating: 0, count: 1 << 20)

@@ -1,7 +1,8 @@
-// A Swift example of a page: one fence, or several fences of which each continues the previous one.
+// A Swift example on a page. The example is one code fence, or several code fences of which each fence after
+// the first continues the previous one.
 
 struct Snippet {
-  /// The path of the page from the root.
+  /// The page's path relative to the root of the repository.
   var page: String
   var fences: [MarkdownPage.Fence]
 

@@ -46,8 +46,8 @@ struct SnippetFile {
     }
   }
 
-  /// Splits at every line that starts a new item at column 0: a declaration with its attributes, a
-  /// statement, or a whole `#if … #endif`.
+  /// Splits the lines into items. An item is a declaration with its attributes, a statement, or a whole `#if
+  /// … #endif`. Each item starts at column 0.
   private func items(_ lines: [Line]) -> [[Line]] {
     var items: [[Line]] = []
     var depth = 0
@@ -128,7 +128,7 @@ struct SnippetFile {
     let rest = match.2.replacing(accessLevel, with: "", maxReplacements: 1)
     let takesNoLevel =
       rest.firstMatch(of: #/^(extension\s+[^{]*?:|(infix|prefix|postfix)\s+operator|precedencegroup)/#)
-    // `extension A where B: C` adds no conformance, so it allows an access level.
+    // `extension A where B: C` adds no conformance, so such an extension may have an access level.
     let isPlainExtension = rest.firstMatch(of: #/^extension\s+[^:{]*\bwhere\b/#) != nil
     let level = takesNoLevel == nil || isPlainExtension ? "private " : ""
     return match.1 + level + rest
@@ -139,7 +139,8 @@ struct SnippetFile {
       + "#sourceLocation()\n}\n"
   }
 
-  /// Adds source locations wherever lines are not consecutive, because an `else` may start an item.
+  /// Adds a `#sourceLocation` only where line numbers are not consecutive. A directive before every item
+  /// would be wrong, because an item may start with `else`, which must directly follow the previous item.
   private func located(_ items: [[Line]]) -> String {
     var text = ""
     var next: Int?

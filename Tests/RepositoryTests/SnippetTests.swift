@@ -1,4 +1,5 @@
-// Every Swift example of the pages compiles, and an example that does not compile is detected.
+// Checks that every Swift example on the pages compiles, and that an example that does not compile is
+// reported.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// Code written for the original StreamBaseKit compiles in both language modes.
+// Checks that code written for the original StreamBaseKit compiles in both Swift language modes, 5 and 6.
 
 import Foundation
 import Testing

@@ -1,6 +1,7 @@
-// The public API of FirebaseFirestore: code written for it compiles in both language modes.
+// Checks the public API of FirebaseFirestore. Code written for the original API must compile in both Swift
+// language modes, 5 and 6.
 //
-// The page of the surface lists exactly the existing declarations.
+// The page docs/firestore-surface.md must list exactly the public declarations that exist.
 
 import Foundation
 import Testing
@@ -9,7 +10,8 @@ import Testing
   private static let usage = "Tests/FirebaseFirestoreTests/Surface/Surface.swift"
   private static let page = "docs/firestore-surface.md"
   private static let declarations = "Tests/Fixtures/Firestore/declarations.txt"
-  /// The directory of the original's description, which is not part of this repository.
+  /// The directory that contains the description of the original API. This description is not part of the
+  /// repository.
   private static let contract = ProcessInfo.processInfo.environment["FIRESTORE_CONTRACT"]
 
   @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
@@ -30,7 +32,8 @@ import Testing
     #expect(extra.isEmpty, "on \(Self.page), but not there: \(extra.joined(separator: ", "))")
   }
 
-  /// Compares whole declarations: labels, types, defaults, async and throws, superclasses and conformances.
+  /// Compares each declaration of the original as a whole with the declarations here: labels, types,
+  /// defaults, async and throws, superclasses and conformances.
   @Test func everyDeclarationOfTheOriginalIsHere() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     var symbols: [SwiftCompiler.PublicSymbol] = []
@@ -55,7 +58,8 @@ import Testing
     print("declarations of the original: \(covered)/\(list.entries.count) covered, \(list.kin.count) types")
   }
 
-  /// Every name in the description's first section is in the list that is compared.
+  /// Checks that the list of declarations to compare contains every name in the first section of the
+  /// description.
   @Test(.enabled(if: contract != nil, "FIRESTORE_CONTRACT names no directory: its names are NOT looked for"))
   func theListContainsEveryNameOfTheDescription() throws {
     let text = try String(contentsOfFile: try #require(Self.contract) + "/firestore.md", encoding: .utf8)
@@ -72,14 +76,14 @@ import Testing
         for member in code.matches(of: #/\bfunc (\w+)|\b(?:var|let|case) ([\w`]+(?:, \w+)*)|\b(init)\b/#) {
           let found = member.1 ?? member.2 ?? member.3 ?? ""
           for name in found.replacing("`", with: "").components(separatedBy: ", ") {
-            // The first name is a constant at module level.
+            // A name with this prefix is a constant at module level, so no type precedes it.
             names.insert(name.hasPrefix("FirestoreCacheSize") ? ".\(name)" : "\(type).\(name)")
           }
         }
       }
     }
     names.remove("Firestore.pipeline")
-    // This filter exists only with Apple's frameworks.
+    // This method exists only with Apple's frameworks.
     names.remove("Query.filter")
     try #require(names.count > 140)
     let missing = names.subtracting(listed).sorted()
@@ -94,8 +98,9 @@ import Testing
     return list
   }
 
-  /// Compares words: the file has each member's name, its argument labels or a trailing closure, and a
-  /// call of each initializer.
+  /// Checks that the file uses each member, by a comparison of words. The member's name and its argument
+  /// labels must occur in the file; for an initializer, the name of its type must occur. The label of a
+  /// trailing closure need not occur.
   @Test func everyMemberOfTheOriginalIsUsed() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
@@ -117,8 +122,8 @@ import Testing
     print("members of the original: \(used) used")
   }
 
-  /// A method that takes a field accepts its name and its path. Both spellings are called, on a query and
-  /// on a filter.
+  /// Checks that each method that takes a field is called both with the field's name and with its path, on
+  /// queries, filters and aggregates.
   @Test func everyFieldIsNamedInBothWays() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
@@ -157,7 +162,7 @@ import Testing
   private struct Entry {
     var type: String
     var member: String
-    /// Whether the member itself is marked, or its type is.
+    /// Whether the member is marked as an addition, or is in a section of additions.
     var isAddition: Bool
     var isMarked: Bool
   }

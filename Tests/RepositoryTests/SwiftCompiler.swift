@@ -7,14 +7,16 @@ struct SwiftCompiler {
     var description: String
   }
 
-  /// The module folder of the running build; nil for snippets without its modules.
+  /// The folder of the running build, which contains the compiled modules; nil for snippets that need no
+  /// modules of the build.
   var build: URL?
   /// The language mode.
   var mode = "6"
   /// The path of swiftc; nil if there is none.
   var executable: String? = path
 
-  /// Returns the compiler's complaints about snippets, located in the pages.
+  /// Compiles snippets without producing output. Returns the compiler's errors with their locations in the
+  /// pages.
   func typecheck(_ snippets: [Snippet]) async throws -> [Violation] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("snippets-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -31,7 +33,7 @@ struct SwiftCompiler {
     return Self.violations(in: words, status: status, pages: snippets.map(\.page))
   }
 
-  /// Returns the compiler's complaints about a file of the repository.
+  /// Compiles a file of the repository without producing output. Returns the compiler's errors.
   func typecheck(_ file: URL) async throws -> [Violation] {
     let output = FileManager.default.temporaryDirectory.appendingPathComponent("typecheck-\(UUID()).txt")
     defer { try? FileManager.default.removeItem(at: output) }
@@ -40,8 +42,8 @@ struct SwiftCompiler {
       in: try String(contentsOf: output, encoding: .utf8), status: status, pages: [file.lastPathComponent])
   }
 
-  /// Compiles texts as the files of one module to object code. Returns the compiler's complaints, located
-  /// by the indexes of the texts.
+  /// Compiles texts to object code, as the files of one module. Returns the compiler's errors. Each error is
+  /// located in `FileN.swift`, where N is the number of the text, counted from 1.
   func compile(_ texts: [String], flags: [String]) async throws -> [Violation] {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("compile-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -59,7 +61,8 @@ struct SwiftCompiler {
     return Self.violations(in: words, status: status, pages: files)
   }
 
-  /// Compiles a text as a separate module into a folder, where `-I` finds it.
+  /// Compiles a text to a separate module in a folder. With `-I` and this folder, later compilations find the
+  /// module.
   func emitModule(_ name: String, _ text: String, flags: [String], in folder: URL) async throws {
     let file = folder.appendingPathComponent("\(name).swift")
     try text.write(to: file, atomically: true, encoding: .utf8)
@@ -71,7 +74,7 @@ struct SwiftCompiler {
     guard status == 0 else { throw Failure(description: try String(contentsOf: output, encoding: .utf8)) }
   }
 
-  /// Links a program with object files of the build.
+  /// Compiles a program and links it with object files of the build. Returns the path of the program.
   func program(
     _ text: String, linking modules: [String], flags: [String], in folder: URL
   ) async throws -> URL {
@@ -91,8 +94,8 @@ struct SwiftCompiler {
     return program
   }
 
-  /// Returns the object files of modules. The link list of the tests names them, because a build folder
-  /// also keeps objects of files that were renamed or deleted.
+  /// Returns the object files of modules. Takes their paths from the link list of the tests, because a build
+  /// folder also keeps object files whose sources were renamed or deleted.
   private static func objects(of modules: [String], in build: URL) throws -> [String] {
     let list = build.appendingPathComponent("DugoutPackageTests.product/Objects.LinkFileList")
     let paths = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
@@ -102,7 +105,7 @@ struct SwiftCompiler {
     return objects
   }
 
-  /// Returns the public symbols of a module of the build: `Type.member(label:)`.
+  /// Returns the paths of the public symbols of a module of the build, such as `Type.member(label:)`.
   func publicMembers(of module: String) async throws -> Set<String> {
     Set(try await publicSymbols(of: module).map(\.path))
   }
@@ -117,11 +120,11 @@ struct SwiftCompiler {
     /// The names of superclasses and protocols, without their modules.
     var kin: Set<String>
 
-    /// The path of the type that contains the symbol; empty if there is none.
+    /// The path of the type that contains the symbol; empty if no type contains it.
     var owner: String { path.split(separator: ".").dropLast().joined(separator: ".") }
   }
 
-  /// Reads the module's symbol graph.
+  /// Returns the public symbols of a module, from the module's symbol graph.
   func publicSymbols(of module: String) async throws -> [PublicSymbol] {
     let decoded = try await symbolGraph(of: module, level: "public")
     let derived = Set(decoded.relationships.filter(\.isDerived).map(\.source))
@@ -142,8 +145,8 @@ struct SwiftCompiler {
     }
   }
 
-  /// Returns the symbols of a module of the build with at least the given access level, and their
-  /// relationships.
+  /// Returns the symbol graph of a module of the build: the symbols that have at least the given access
+  /// level, and the relationships of these symbols.
   func symbolGraph(of module: String, level: String) async throws -> SymbolGraph {
     guard let build, let tool = executable.map({ URL(fileURLWithPath: $0).deletingLastPathComponent() })
     else {
@@ -226,7 +229,8 @@ struct SwiftCompiler {
     }
   }
 
-  /// Returns the module maps of the C modules: written by hand in Sources, or generated by the build.
+  /// Returns the paths of the module maps of the C modules. A module map is either written by hand in Sources
+  /// or generated by the build.
   private static func moduleMaps(_ build: URL) throws -> [String] {
     let sources = RepositoryTree.root.appendingPathComponent("Sources/Engine")
     return try FileManager.default.contentsOfDirectory(atPath: sources.path).sorted().compactMap { module in
@@ -267,7 +271,8 @@ struct SwiftCompiler {
 }
 
 extension SwiftCompiler {
-  /// The compiler of the toolchain whose libraries this process uses, or else the first compiler in PATH.
+  /// The path of a compiler: the one in the toolchain whose libraries this process uses, or else the first
+  /// compiler in PATH.
   static var path: String? {
     let candidates =
       toolchainFolders
@@ -283,8 +288,8 @@ extension SwiftCompiler {
     return ["\(match.1)/bin"]
   }
 
-  /// Returns the folder of the build that contains this test: the first ancestor of the test's own files
-  /// that has compiled modules.
+  /// Returns the folder of the build to which this test belongs: the nearest folder above the test's own
+  /// files that contains compiled modules.
   static func runningBuild() throws -> URL {
     let own =
       CommandLine.arguments.filter { $0.hasPrefix("/") } + [

@@ -1,8 +1,8 @@
-// The imports of a Swift file with their conditions.
+// An import in a Swift file, with the `#if` conditions around it.
 
 struct SwiftImport {
   var module: String
-  /// The line, from 1.
+  /// The line number, counted from 1.
   var line: Int
   /// The enclosing `#if` and `#elseif` conditions, outermost first.
   var conditions: [String]

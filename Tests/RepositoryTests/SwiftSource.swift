@@ -1,9 +1,10 @@
-// Swift text for the checks: comments and strings blanked, and split into tokens.
+// The text of a Swift file, prepared for the checks: comments and strings are blanked, and the code is split
+// into tokens.
 
 struct SwiftSource {
   struct Token {
     var text: String
-    /// The line, from 1.
+    /// The line number, counted from 1.
     var line: Int
     /// The number of open braces around the token.
     var braceDepth: Int
@@ -23,7 +24,8 @@ struct SwiftSource {
     code = String(decoding: blanking.output, as: UTF8.self)
   }
 
-  /// Returns identifiers and numbers as words, and every other character as a token.
+  /// Returns the tokens of the code. Each identifier, each number, and every other character except white
+  /// space is one token.
   func tokens() -> [Token] {
     var tokens: [Token] = []
     var line = 1
@@ -61,7 +63,8 @@ private func isIdentifierByte(_ byte: UInt8) -> Bool {
   }
 }
 
-/// Copies the code of a text in one pass. Interpolations inside strings are code, too.
+/// Blanks the comments and strings of a text in one pass. Interpolations inside strings are code and
+/// therefore stay.
 private struct Blanking {
   let bytes: [UInt8]
   let keepsStrings: Bool
@@ -127,7 +130,7 @@ private struct Blanking {
     } while depth > 0 && position < bytes.count
   }
 
-  /// A run of `#`: the start of a raw string, an extended regex, or a directive.
+  /// Reads a run of `#`, which starts a raw string, an extended regex, or a directive.
   private mutating func hashes() {
     let count = bytes[position...].prefix { $0 == UInt8(ascii: "#") }.count
     let next = at(position + count)
@@ -144,7 +147,7 @@ private struct Blanking {
     }
   }
 
-  /// Starts at the opening quote and ends after the closing delimiter.
+  /// Reads a string literal, from the opening quote to the end of the closing delimiter.
   private mutating func string(hashes: Int) {
     let isMultiline = starts(Array("\"\"\"".utf8), at: position)
     let pounds = [UInt8](repeating: UInt8(ascii: "#"), count: hashes)
@@ -173,7 +176,8 @@ private struct Blanking {
     if keepsStrings { position = min(position + count, bytes.count) } else { blank(upTo: position + count) }
   }
 
-  /// Returns the end of a `/…/` literal that starts here: on one line, where a value may start.
+  /// Returns the end of the `/…/` literal that starts at the current position; nil if no such literal starts
+  /// here. The literal must be on one line, and must start where a value may start.
   private func regexEnd() -> Int? {
     guard let first = at(position + 1), first > UInt8(ascii: " ") else { return nil }
     let before = bytes[..<position].last { $0 != UInt8(ascii: " ") }

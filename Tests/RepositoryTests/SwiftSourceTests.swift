@@ -1,4 +1,4 @@
-// The tokenizer that the layering checks use.
+// Tests of the tokenizer that the layering checks use.
 
 import Testing
 

@@ -2,7 +2,7 @@
 
 struct Violation: Hashable, CustomStringConvertible {
   var path: String
-  /// The line, from 1; nil if the rule concerns the whole file or folder.
+  /// The line number, counted from 1; nil if the rule concerns the whole file or folder.
   var line: Int?
   var sentence: String
 

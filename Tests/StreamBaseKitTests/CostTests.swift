@@ -90,7 +90,7 @@ extension StreamBaseKitTests {
       stream.add(Note("103001"), Note("103003"))
       stream.remove(Note("100000"))
       #expect(calls == 2)
-      // Each of the two rows costs a search among the 1500 rows of its section.
+      // Each of the two added rows costs a search among the 1500 rows of its section.
       #expect(partitioned.kitRowsTouched - touched < 150)
       #expect(partitioned.findIndexPath("103001") == path(0, 750))
       #expect(partitioned.findIndexPath("103003") == path(1, 751))

@@ -110,8 +110,8 @@ extension StreamBaseKitTests {
     }
 
     @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
-      // With separate lanes, neither base sees the other's pending writes, as if the bases belonged to two
-      // databases.
+      // The two bases have separate lanes, so neither base sees the pending writes of the other. They behave
+      // as if they belonged to two databases.
       let (other, otherContext) = Self.open(world.firestore, errors)
       other.kitLanes = ResourceLanes()
       for round in 0..<30 {
@@ -191,9 +191,10 @@ extension StreamBaseKitTests {
 
     // MARK: Values that the commit computes
 
-    /// A class whose stored fields differ from the fields that it writes.
+    /// A class whose fields, when read back, differ from the values that it wrote.
     private final class Parcel: BaseItem {
-      // Unsafe, because only one test creates parcels, and it reads this after its writes have ended.
+      // Safe without isolation, because only one test creates parcels, and this test reads the count only
+      // after its writes have ended.
       nonisolated(unsafe) static var clones = 0
       var due: Timestamp?
       var stamps = 0
@@ -256,7 +257,8 @@ extension StreamBaseKitTests {
       override var dict: [String: Any] { ["sentAt": sentAt as Any? ?? FieldValue.serverTimestamp()] }
     }
 
-    /// The time is null while the write is pending, so each update would count the record again.
+    /// If the predicate received the pending server timestamp as null, each update would count the record
+    /// again.
     @Test func aPredicateOverATimeThatTheServerSetsCountsOnceOffline() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
@@ -285,7 +287,7 @@ extension StreamBaseKitTests {
       try await world.firestore.disableNetwork()
       let letter = Letter(key: "1")
       await run { context.create(letter) }
-      // First the object as created, then an object as a stream would read it.
+      // First updates the object as it was created, then updates an object as a stream would read it.
       await run { context.update(letter) }
       let stored = try await world.firestore.document("letters/b/items/1").getDocument(source: .cache)
       let taken = world.on {

@@ -1,4 +1,4 @@
-// Tests of fetching more records than the first query of a stream.
+// Tests of fetching further records after the first query of a stream.
 
 import DocumentStore
 import FirebaseFirestore
@@ -70,7 +70,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "d"])
       try await world.put("cc")
       #expect(world.keys(stream) == ["a", "b", "cc", "d"])
-      // A record after the fetched range.
+      // The new record is outside the fetched range, so the stream does not show it.
       try await world.put("dd")
       #expect(world.keys(stream) == ["a", "b", "cc", "d"])
     }
@@ -143,7 +143,7 @@ extension StreamBaseKitTests {
         $0.predicate = isWanted
         $0.autoFetch = true
       }
-      // The stream has one item more than the limit, which shows that there are more records.
+      // The stream has one item more than the limit. The additional item shows that there are more records.
       #expect(world.keys(stream) == ["100", "105", "110", "115"])
       await fetch(stream, 2, world.on { stream[stream.count - 1].key! })
       #expect(world.keys(stream) == ["100", "105", "110", "115", "120", "125"])
@@ -231,8 +231,8 @@ extension StreamBaseKitTests {
     @Test(arguments: [true, false]) func aFetchThatBeginsTooFarOutLeavesNoHole(isByKey: Bool) async throws {
       try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6)])
       let (stream, _) = await world.stream(limit: 1, isByKey ? .key : .child("rank"))
-      // In an order by a child, an unknown key is taken as a value of the child, and text sorts after all
-      // numbers.
+      // If a stream is ordered by a child, a start key that the stream does not contain is interpreted as a
+      // value of that child. This value is text, and text sorts after all numbers.
       await fetch(stream, 1, "e")
       #expect(world.keys(stream) == ["a", "b", "c"])
       await fetch(stream, 5, "c")
@@ -306,7 +306,7 @@ extension StreamBaseKitTests {
       let short = await byDate(world, limit: 1, ascending: true)
       await fetch(short, 3, "b", in: world)
       #expect(world.keys(short) == ["a", "b"])
-      // A stream that began with some of these notes.
+      // A stream whose first query already returned some of the notes with pending timestamps.
       let long = await byDate(world, limit: 2, ascending: true)
       await fetch(long, 2, "p1", in: world)
       #expect(world.keys(long) == ["a", "b", "p1"])
@@ -328,7 +328,8 @@ extension StreamBaseKitTests {
 
     // MARK: Termination
 
-    /// A fetch that was issued before the termination completes, and leads to further fetches.
+    /// Terminates the database directly after a fetch was issued. The fetch itself completes, but further
+    /// reads that it causes fail.
     @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(resume: Bool) async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1) {

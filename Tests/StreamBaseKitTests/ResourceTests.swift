@@ -25,7 +25,7 @@ class Board: BaseItem {
   }
 }
 
-/// A base that records its hooks.
+/// A base that records the calls of its hooks.
 class HearingBase: ResourceBase {
   var heard: [String] = []
   var logs: [(path: String, old: Bool, new: Bool, extra: [String])] = []
@@ -200,8 +200,8 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The bug: while a server timestamp is pending, the item has the local time. An update stored that local
-    /// time.
+    /// The bug: while a server timestamp is pending, the item has the local time as an estimate. An update of
+    /// the item stored this estimate, although the server was still to set the time.
     @Test func anUpdateLeavesATimeToTheServerThatHasStillToSetIt() async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }

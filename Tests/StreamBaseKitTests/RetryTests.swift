@@ -1,5 +1,5 @@
-// Tests of pending writes to records that other clients change. A refused write is retried, and is counted
-// once.
+// Tests of pending writes to records that other clients change meanwhile. A refused write is retried, and the
+// counters count it once.
 
 import DocumentStore
 import FirebaseFirestore
@@ -53,14 +53,15 @@ extension StreamBaseKitTests {
         try await world.firestore.disableNetwork()
       }
 
-      /// Runs an operation and waits until the base has recorded this hook.
+      /// Runs an operation and waits until the base has recorded another call of the hook `heard`.
       func issue(_ heard: String, _ body: () -> Void) async {
         let target = world.on { base.heard.count { $0 == heard } + 1 }
         world.on(body)
         await world.wait { base.heard.count { $0 == heard } == target }
       }
 
-      /// Writes to the note directly, bypassing the base. No predicate uses the field.
+      /// Writes the field `mark` of the note directly, bypassing the base. No counter's predicate uses this
+      /// field.
       func mark() {
         world.on { world.firestore.document("notes/b/items/1").updateData(["mark": true]) { _ in } }
       }
@@ -72,7 +73,8 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Creates two notes and their counts: all notes, and those with a rank above 10.
+    /// Creates two notes, and a board with two counts: the number of all notes, and the number of notes with
+    /// a rank above 10.
     private func begin(_ rank: Int64 = 5) throws {
       func fields(_ rank: Int64, _ text: String) -> StoredMap {
         StoredMap([("rank", .integer(rank)), ("text", .string(text))])
@@ -104,8 +106,8 @@ extension StreamBaseKitTests {
       try authority.document(at: note)?.fields[name]
     }
 
-    /// With the acknowledgement `.local`, as after a restart, the base receives no refusals, so it does not
-    /// retry.
+    /// With the acknowledgement `.local`, the base receives no refusals, so it does not retry. After a
+    /// restart it receives none either.
     @Test(arguments: [true, false]) func whatFollowsARefusedUpdateIsRefusedTooAndTriedAgain(isTold: Bool)
       async throws
     {
@@ -151,8 +153,8 @@ extension StreamBaseKitTests {
       try await client.finish(5)
       #expect(try field("text") == .string("new"))
       #expect(try counts() == [.integer(2), .integer(2)])
-      // A write whose fields later writes replace ends together with them. So the order of the results is
-      // undetermined, but each update ends exactly once.
+      // If later writes replace the fields of an earlier write, the earlier write ends together with the
+      // later ones. The order of the results is therefore undetermined, but each update ends exactly once.
       let told = client.world.on { client.base.heard.filter { $0.hasPrefix("persisted") } }
       let others = told.filter { $0 != "persisted update 0" }
       #expect(others == ["persisted destruction 0", "persisted creation 0"])
@@ -175,8 +177,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// A retry does not wait for the pending write of an absent user. That write completes only when its user
-    /// is back.
+    /// A retry does not wait for the pending write of a user who is signed out, because that write completes
+    /// only after its user has signed in again.
     @Test func whatIsRefusedDoesNotWaitForAUserWhoIsAway() async throws {
       try begin()
       let client = Client(remote, .server)
@@ -199,7 +201,7 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
-    /// A refused write belongs to the user who issued it, so it is retried only as that user.
+    /// A refused write belongs to the user who issued it, so it is retried only while that user is signed in.
     @Test func whatIsRefusedWaitsForItsUserWhoHasGone() async throws {
       try begin()
       let client = Client(remote, .server)
@@ -215,7 +217,7 @@ extension StreamBaseKitTests {
         return nil
       }
       remote.setRules(rules)
-      // The suspended callback queue delivers the refusal only after ada has signed out.
+      // The callback queue is suspended, so the refusal is delivered only after ada has signed out.
       client.world.queue.suspend()
       try await firestore.enableNetwork()
       while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
@@ -236,8 +238,8 @@ extension StreamBaseKitTests {
       try await firestore.terminate()
     }
 
-    /// The bug: an update reads its record first, and then it was issued as the user who was signed in at
-    /// that time. A creation with a slow hook had the same fault.
+    /// The bug: an update first reads its record. If another user signed in during this read, the update was
+    /// issued as that other user. A creation whose hook ended late had the same fault.
     @Test(arguments: [true, false]) func aFirstTryIsThatOfTheUserWhoAskedForIt(isUpdate: Bool) async throws {
       try begin()
       let client = Client(remote, .server)
@@ -290,8 +292,8 @@ extension StreamBaseKitTests {
 
     // MARK: After the app's own writes
 
-    /// The app's direct write is applied after another client's change. The write after it was based on an
-    /// outdated state, so it is retried.
+    /// The app's direct write is applied after another client's change. The later writes of the base were
+    /// computed from the state before that change, so they are retried.
     @Test(arguments: [true, false]) func whatFollowsAnUpdateDataThatLandsOnAnotherChangeIsTriedAgain(
       isTold: Bool
     ) async throws {
@@ -327,8 +329,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// A remote that holds back changes for listeners until `release`, and that can omit the version on
-    /// which a write was applied.
+    /// A remote that can hold back the events of the watch stream until `release` is called. It can also omit
+    /// from its answers the version to which a write was applied.
     private final class HoldingRemote: Remote, @unchecked Sendable {
       // Unchecked, because the lock protects all mutable state.
       private let remote: LoopbackRemote
@@ -394,8 +396,8 @@ extension StreamBaseKitTests {
       }
     }
 
-    /// Opens a client that listens to the note and its board and has written the note. The remote has
-    /// accepted the write, but the watch stream has not delivered it.
+    /// Opens a client that listens to the note and its board, and writes the note. On return, the remote has
+    /// accepted this write, but the watch stream has not delivered it.
     private func openBetweenAnswerAndTelling(
       _ holding: HoldingRemote, others change: () throws -> Void = {}
     ) async throws -> (client: Client, writers: Writers) {
@@ -424,8 +426,8 @@ extension StreamBaseKitTests {
       return (client, writers)
     }
 
-    /// The bug: the note is pending for listeners until the watch stream delivers it. A write based on that
-    /// state was refused five times in a row.
+    /// Until the watch stream delivers an accepted write, listeners still see the note with a pending write.
+    /// The bug: a write computed from this state was refused five times in a row.
     @Test(arguments: [true, false]) func betweenTheAnswerAndTheWatchStreamWhatWasAcceptedIsRead(
       isUpdate: Bool
     )
@@ -449,7 +451,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The accepted write was applied after a change that this client has not received yet.
+    /// The accepted write was applied after another client's change, which this client has not received yet.
+    /// The base therefore waits for the watch stream before it writes.
     @Test func whatTheWatchStreamAloneKnowsIsWaitedFor() async throws {
       let holding = HoldingRemote(remote)
       let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -466,8 +469,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Offline, the base does not wait for the watch stream. It fails a write that the remote would certainly
-    /// refuse.
+    /// Offline, the base does not wait for the watch stream. Instead, it reports an error for a write that
+    /// the remote would certainly refuse.
     @Test func whatNobodyTellsOfflineIsUnavailable() async throws {
       let holding = HoldingRemote(remote)
       let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
@@ -489,8 +492,9 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// Offline, the client cannot detect another client's change between the app's own write and the read. So
-    /// the update is visible at once and is applied.
+    /// No other client's change before the accepted write is known: there was none, and with `saysBefore:
+    /// false` the remote would not report it. The offline update is therefore visible at once, and is applied
+    /// later.
     @Test(arguments: [true, false]) func offlineWhatWasAcceptedIsChangedAtOnce(saysBefore: Bool) async throws
     {
       let holding = HoldingRemote(remote, saysBefore: saysBefore)
@@ -507,7 +511,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// As in the test above, but with the app's own write still pending.
+    /// Like the test above with `saysBefore: false`, but here the app's own write is still pending.
     @Test func whatFollowsAnUpdateDataAtARemoteThatDoesNotSayWhatWasThereHappens() async throws {
       try begin()
       let client = Client(HoldingRemote(remote, saysBefore: false), .local)
@@ -520,7 +524,8 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    /// The conflict resolver must not drop the write of a record without the change of its counter.
+    /// A conflict resolver that drops writes must drop the write of a record and the change of its counter
+    /// together.
     @Test(arguments: [true, false]) func aResolverThatDropsWritesDropsNoHalfOfOneThatCounts(isTold: Bool)
       async throws
     {
@@ -537,7 +542,8 @@ extension StreamBaseKitTests {
 
     // MARK: Termination
 
-    /// The base reads the record first. The database may be terminated before the result arrives.
+    /// The base reads the record before it writes. Here the database is terminated before the result of that
+    /// read arrives.
     @Test(arguments: [true, false]) func aWriteThatTheEndOvertakesFails(isUpdate: Bool) async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -553,7 +559,8 @@ extension StreamBaseKitTests {
       #expect(world.on { base.heard.last } == "persisted \(isUpdate ? "update" : "destruction") 1")
     }
 
-    /// The second update would read its record after the termination, so it never starts.
+    /// The second update would read its record after the termination, so this update never starts. Only the
+    /// error handler is called for it.
     @Test func ofAFirstTryThatCannotBeReadTheErrorHandlerAloneHears() async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
@@ -643,7 +650,7 @@ extension StreamBaseKitTests {
       } whenFree: {
         lanes.resume(turns[0])
       }
-      // The results of 1 and 2 are unknown, and 2 has the lane.
+      // The results of turns 1 and 2 are not known yet, and turn 2 still occupies the lane.
       lanes.refuse(turns[1]) { leave in
         order.append("1 again")
         leave()
@@ -661,7 +668,7 @@ extension StreamBaseKitTests {
       #expect(lanes.isEmpty)
     }
 
-    /// Returns turns of these users that have all been issued.
+    /// Issues one turn for each of these users, and returns the turns.
     private func issued(_ lanes: ResourceLanes, by users: String...) -> [ResourceLanes.Turn] {
       let turns = users.map { _ in lanes.turn(at: "x") }
       for (index, turn) in turns.enumerated() {
@@ -725,7 +732,8 @@ extension StreamBaseKitTests {
           order.append(index)
           leave()
         } whenFree: {
-          // The turns resume in their order, independent of the order of the calls.
+          // A single call of `resume` resumes all refused turns of the user that wait for no other turn, in
+          // the order of the turns.
           if index == 1 { lanes.resume(turns[1]) }
         }
       }

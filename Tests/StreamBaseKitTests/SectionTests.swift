@@ -270,7 +270,8 @@ extension StreamBaseKitTests {
         return union
       }
       #expect(world.on { keys(union) } == ["d", "b", "c", "a"])
-      // The second source has another order, but the union does not move the row.
+      // The second source is ordered by key, so the row does not move there. It moves in the union, which has
+      // the order of the first source.
       try await world.put([("c", 5)], in: "others")
       #expect(world.on { keys(union) } == ["c", "d", "b", "a"])
       #expect(

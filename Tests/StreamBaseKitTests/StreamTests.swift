@@ -16,7 +16,7 @@ extension StreamBaseKitTests {
     // MARK: Items and order
 
     /// The bug: a pending server timestamp was null, which sorts before all times. So a new message appeared
-    /// as the oldest one.
+    /// as the oldest message.
     @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
@@ -45,11 +45,12 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    /// The bug: an item with a pending server timestamp was sorted by the local time that it has instead.
+    /// The bug: an item with a pending server timestamp was sorted by its estimate, which is the local time.
+    /// It must be sorted after all other times.
     @Test(arguments: [true, false]) func thatIsSoIfTheClockHereIsBehind(isAscending: Bool) async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
-      // The year 2100, according to the clock of another client.
+      // The item z has a date in the year 2100, because the clock of another client is ahead.
       for (key, seconds) in [("a", 1_000_000_000), ("z", 4_102_444_800)] as [(String, Int64)] {
         try await world.notes.document(key).setData(["date": Timestamp(seconds: seconds, nanoseconds: 0)])
       }
@@ -342,7 +343,8 @@ extension StreamBaseKitTests {
         stream.batchDelay = 0.1
         stream.kitTimer = timer
       }
-      // Waits for each change separately, because changes during a report are reported together.
+      // Waits for each change separately, because changes that arrive during one report are reported
+      // together.
       try await world.put("b")
       await world.wait { timer.delays.count == 1 }
       try await world.put("c")
@@ -395,7 +397,7 @@ extension StreamBaseKitTests {
         (streams[0].delegate, union.delegate) = (first, second)
         return (streams[0], union)
       }
-      // A thread without a run loop. The thread ends before the delay has passed.
+      // The write is issued by a thread without a run loop, and that thread ends before the delay has passed.
       let notes = world.notes
       Thread { notes.document("a").setData([:]) }.start()
       await world.wait { first.places.count == 2 && second.places.count == 2 }
@@ -436,10 +438,12 @@ extension StreamBaseKitTests {
         ])
     }
 
-    /// A delegate that reports changed items within each call.
+    /// A delegate that calls `meddle` within its first notifications, so that items change during a
+    /// notification.
     private final class Meddler: StreamChangeRecorder {
       var meddle: () -> Void = {}
-      /// Whether a batch is being delivered; `nested` counts the calls during a batch.
+      /// Whether a batch is being delivered; `nested` counts the batches and reports that begin during
+      /// another batch.
       private(set) var isInside = false
       private(set) var nested = 0
       private var left = 4

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) enum StreamBaseKitTests {}
 
-/// An item with a text, a rank and a field that is not stored. It counts the reads of its dictionary.
+/// An item with a text, a rank and a field that is not stored. `dictReads` counts the reads of `dict`.
 class Note: BaseItem {
   nonisolated(unsafe) static var dictReads = 0
 
@@ -97,7 +97,8 @@ final class StreamWorld: @unchecked Sendable {
     try await batch.commit()
   }
 
-  /// Returns a loaded stream without a delay, and the recorder of its changes.
+  /// Returns a stream that has loaded and that reports changes without a delay, and the recorder of its
+  /// changes.
   func stream(
     limit: Int? = nil, ascending: Bool = true, _ ordering: StreamBase.Ordering = .key,
     in collection: String = "notes",

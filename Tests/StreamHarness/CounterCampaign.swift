@@ -1,10 +1,10 @@
 // Compares counters with the numbers of stored records.
 //
-// Clients of one authority create and destroy records under a few shared keys, go offline and return, and can
+// Clients of one authority create and destroy records under a few shared keys, go offline and online, and can
 // be killed at any time. Their apps also write directly to fields that no counter uses. At the end, the
 // campaign counts the records.
 //
-// The folder contains the `authority`, and the clients' caches with their outboxes.
+// The folder contains the authority's store in `authority`, and the clients' caches with their outboxes.
 
 import DocumentStore
 import FirebaseFirestore
@@ -91,8 +91,8 @@ package enum CounterCampaign {
       let settings = FirestoreSettings()
       settings.dispatchQueue = queue
       settings.remote = remote
-      // The first client's completions run when a write is pending. The other clients' completions run when
-      // the remote has answered, and those clients retry refused writes.
+      // The first client's completions run as soon as a write is pending. The completions of the other
+      // clients run after the remote has answered, and the other clients retry refused writes.
       settings.acknowledgement = number == 0 ? .local : .server
       firestore.settings = settings
       base = Base(firebase: firestore)

@@ -3,11 +3,11 @@
 package import Foundation
 import StreamBaseKit
 
-/// The rows with their keys, and with the text that they had when they were added or reloaded.
+/// A table that stores the keys of its rows, and the text that each row had when it was added or reloaded.
 ///
 /// Checks that each update is valid for a table view. Each deleted row exists before the update and is
-/// deleted once. Each added row exists in the stream after the update and is added once. The row counts
-/// before and after match.
+/// deleted once. Each added row exists in the stream after the update and is added once. After the update,
+/// each section has as many rows as the same section of the stream.
 package final class ModelTable: StreamTable {
   package struct Row: Equatable {
     let key: String
@@ -24,7 +24,8 @@ package final class ModelTable: StreamTable {
   package private(set) var rowsAdded = 0
   package private(set) var rowsReloaded = 0
 
-  /// The row count of the stream, which must also be right during an update.
+  /// Returns the number of rows that the stream has in a section. This number must also be right during an
+  /// update.
   private let count: (_ section: Int) -> Int
   private let key: (IndexPath) -> String?
   private let text: (IndexPath) -> Int
@@ -117,7 +118,8 @@ package final class ModelTable: StreamTable {
     rows.indices.contains(path[0]) && rows[path[0]].indices.contains(path[1])
   }
 
-  /// Checks that the stream's state already includes the change that it reports.
+  /// Checks that each section has as many rows as in the stream. The stream must already contain the change
+  /// that it reports.
   private func checkCounts() {
     for section in rows.indices where rows[section].count != count(section) {
       refuse("section \(section) has \(rows[section].count) rows, and the stream \(count(section))")

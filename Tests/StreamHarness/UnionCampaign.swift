@@ -20,7 +20,7 @@ package struct UnionCampaign {
   package struct Summary: Sendable {
     /// The number of changes that had an effect.
     package var changes = 0
-    /// The number of items in the union at the start, and the least number during the run.
+    /// The number of items in the union at the start. `itemsLeast` is the smallest number during the run.
     package var itemsAtStart = 0
     package var itemsLeast = Int.max
     package var meddled = 0
@@ -74,12 +74,13 @@ package struct UnionCampaign {
   private let items: Int
   private var random: SeededRandom
   private var rows: [[String: Row]] = [[:], [:], [:]]
-  /// The keys as arrays, so that a random index selects one.
+  /// The keys of each collection as an array, so that a random index selects a key.
   private var keys: [[String]] = [[], [], []]
   private var suppressed: Set<String> = []
   private var limit: Int?
   private var showsHidden = false
-  /// Rare choices are made at the start of every run, and at the start of every tenth of the run.
+  /// The rare changes that are made at the start of every run, and at the start of every tenth of the run.
+  /// Each number selects a case in `change`.
   private static let everyRare = [2, 1, 0]
   private var rare = everyRare
   private var summary = Summary()
@@ -122,7 +123,7 @@ package struct UnionCampaign {
         stream.kitTimer = timer
         stream.predicate = { ($0 as? Item)?.isHidden == false }
       }
-      // The first stream delivers at once, the others when their timers are fired.
+      // The first stream delivers changes at once. The other streams deliver changes when their timers fire.
       streams[0].batchDelay = nil
       streams[2].predicate = { ($0 as? Item)?.isSuppressed == false }
       let (union, partitioned) = Self.join(streams, timers[3])
@@ -152,7 +153,8 @@ package struct UnionCampaign {
     func fireAll() { for timer in timers { timer.fire() } }
   }
 
-  /// A delegate that forwards all notifications, and sometimes reports changed items first.
+  /// A delegate that forwards all notifications. During some of them, it also reports a changed item to a
+  /// stream.
   fileprivate final class Meddler: StreamBaseDelegate {
     private static let every = 7
     private let adapter: StreamTableAdapter
@@ -252,7 +254,8 @@ package struct UnionCampaign {
 
   // MARK: Changes
 
-  /// Makes changes in one commit, or makes one change without a commit. Returns the number of changes.
+  /// Makes several changes to records in one commit, or makes one change to a stream without a commit.
+  /// Returns the number of changes.
   private mutating func change(_ world: World) async throws -> Int {
     switch rare.popLast() ?? random.below(400) {
     case 0:
@@ -278,7 +281,8 @@ package struct UnionCampaign {
       return 1
     default:
       let batch = firestore.batch()
-      // A batch changes each record once, because only the last change of a record would be visible.
+      // A batch changes each record at most once, because only the last of several changes to a record would
+      // be visible.
       var touched = Set<String>()
       var changes = 0
       for _ in 0...random.below(Self.batchMax) where change(batch, &touched) { changes += 1 }
@@ -338,7 +342,7 @@ package struct UnionCampaign {
     return true
   }
 
-  /// A random rank; many records have equal ranks.
+  /// Returns a random rank. Many records get equal ranks.
   private mutating func rank() -> Int { random.below(max(10, items / 3)) }
 
   private func data(_ row: Row) -> [String: Any] {
@@ -404,7 +408,7 @@ package struct UnionCampaign {
 
 extension UnionCampaign.World {
   fileprivate func suppress(_ key: String, _ isSuppressed: Bool) {
-    // Includes items that the stream already hides.
+    // `items` also contains the items that the stream hides at this time.
     streams[2].batching { items in
       guard let index = items.find(key), let item = items[index] as? UnionCampaign.Item else { return }
       item.isSuppressed = isSuppressed

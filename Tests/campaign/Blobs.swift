@@ -1,6 +1,8 @@
-// Crash tests of the object store: nothing acknowledged is lost and nothing leaks (docs/reliability.md, C6).
+// Crash tests of the object store: no acknowledged object is lost and no content leaks (docs/reliability.md,
+// C6).
 //
-// A second part has a remote and a faulty connection, and both sides must agree at the end.
+// A second part tests a client and an object server with a faulty connection between them. The client and the
+// server must agree at the end.
 
 import Harness
 
@@ -12,7 +14,7 @@ enum Blobs: Campaign {
 
   /// The number of crash states for each history with a remote.
   private static let statesPerHistory = 50
-  /// This many histories reach every kind of event.
+  /// The minimum number of histories after which every kind of event must have occurred.
   private static let historiesMin = 40
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {

@@ -1,6 +1,7 @@
-// Counts the allocations of queries that lend their documents: none per index entry or document examined.
+// Counts the memory allocations of queries that lend their documents to the caller. Such a query must not
+// allocate for each index entry or document that it examines.
 //
-// Measured in release builds. Without optimization every loop over an array allocates, so the numbers are
+// The limit applies to release builds. In debug builds every loop over an array allocates, so the numbers are
 // only printed.
 
 import CAllocations
@@ -13,7 +14,8 @@ enum Borrowed: Campaign {
   static let summary = "counts what queries that lend their documents allocate for each of them"
   static let amount = (option: "--documents", standard: Optional(20_000))
 
-  /// The limit for a thousand documents, because index pages and trees are nodes with many entries.
+  /// The maximum number of allocations for each thousand documents. It is not zero, because a query may
+  /// allocate for each node of an index or tree, and a node has many entries.
   private static let allocationsOfThousandMax = 20
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -124,7 +126,7 @@ enum Borrowed: Campaign {
         return true
       }
     }
-    // Builds the index and loads its pages.
+    // These runs build the index and load its pages.
     for _ in 0..<2 { try ask() }
     let before = allocations_of_this_thread()
     try ask()

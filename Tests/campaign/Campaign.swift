@@ -1,7 +1,7 @@
 // The command line of the long tests: `campaign NAME [options]`.
 //
-// Each campaign prints what it did, and ends with one line for scripts, `NAME: N run, 0 failed`, and exit
-// status 0 or 1. The status is 4 if it could not run to its end.
+// Each campaign prints its results. The last line is for scripts: `NAME: N run, 0 failed`. The exit status is
+// 0 without failures and 1 with failures. The status is 4 if the campaign could not run to its end.
 
 import Foundation
 
@@ -9,9 +9,10 @@ import Foundation
 protocol Campaign: SendableMetatype {
   static var name: String { get }
   static var summary: String { get }
-  /// The option for the amount of work, with its default; nil means everything.
+  /// The option that sets the amount of work, and its default. If the default is nil, the campaign does all
+  /// of the work.
   static var amount: (option: String, standard: Int?) { get }
-  /// Whether the campaign accepts `--target` and then runs only that part.
+  /// Whether the campaign accepts `--target`, and then runs only the part that the option names.
   static var hasTargets: Bool { get }
   /// Additional numeric options with their defaults.
   static var moreOptions: [(option: String, standard: Int)] { get }
@@ -45,7 +46,8 @@ struct CampaignOptions {
   /// The values of additional options.
   var more: [String: Int] = [:]
 
-  /// Text for the eye; with `--json`, standard output is JSON and the closing line alone.
+  /// Prints a text for human readers. With `--json` it prints nothing, so that standard output contains only
+  /// the JSON and the last line.
   func printUnlessJSON(_ text: @autoclosure () -> String) {
     if !wantsJSON { printLine(text()) }
   }

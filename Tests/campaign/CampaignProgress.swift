@@ -1,4 +1,5 @@
-// Progress of a long campaign: occasional lines on standard error, so that scripts' input does not change.
+// Reports the progress of a long campaign in occasional lines on standard error, so that scripts which read
+// standard output are not affected.
 
 import Foundation
 

@@ -1,4 +1,4 @@
-// Uploads one content under many names, which must take the space of one.
+// Uploads the same content under many names. All copies together must take only the space of one.
 
 import FirebaseStorage
 import Foundation
@@ -57,7 +57,7 @@ enum Copies: Campaign {
     return bytes
   }
 
-  /// Returns the total size of the files of contents.
+  /// Returns the total size of the files in which the contents are stored.
   private static func spaceOfContents(_ folder: URL) -> Int {
     let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
     return files.filter { $0.contains("/blobs/") }.reduce(0) { total, name in

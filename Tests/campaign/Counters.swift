@@ -1,4 +1,4 @@
-// Counters of records, with clients that go offline and processes that are killed (docs/streambasekit.md).
+// Checks counters of records while clients go offline and processes are killed (docs/streambasekit.md).
 
 import Foundation
 import Harness
@@ -38,7 +38,7 @@ enum Counters: Campaign {
       result.firstFailure = result.firstFailure ?? "round \(round): \(problem)"
     }
     result.details = [("recordsCounted", records), ("recordsHigh", high), ("batchesRefused", refused)]
-    // A folder with a remote exercises every kind of event.
+    // The first folder has a remote, so its rounds must have exercised every kind of event.
     if result.run >= roundsPerFolder, result.failed == 0, high == 0 || high == records || refused == 0 {
       result.failed = 1
       result.firstFailure = "not everything has happened: see the numbers"

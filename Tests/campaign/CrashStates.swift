@@ -10,7 +10,7 @@ enum CrashStates: Campaign {
   static let amount = (option: "--states", standard: Optional(100_000))
   static let hasTargets = true
 
-  /// One in this many states is a state of a write queue.
+  /// For this many states of a byte store, the campaign also tests one state of a client's write queue.
   private static let statesPerQueueState = 20
   private static let queue = "queue"
 

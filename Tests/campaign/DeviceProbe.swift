@@ -1,4 +1,4 @@
-// Measures the device itself: writes and syncs one page repeatedly beside a load.
+// Measures the device itself while a load runs: repeatedly writes one page and syncs it.
 
 import ByteStore
 import Foundation
@@ -16,7 +16,7 @@ final class DeviceProbe: Sendable {
   private let state = Locked(State())
   private let thread = Locked<WorkerThread?>(nil)
 
-  /// Runs in the directory `folder` until `end()`.
+  /// Starts a probe in the directory `folder`. The probe runs until `end()` is called.
   init(in folder: URL) {
     path = folder.appendingPathComponent("probe-\(UUID().uuidString)").path
     thread.withLock { $0 = WorkerThread { [self] in run() } }

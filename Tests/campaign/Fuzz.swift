@@ -30,7 +30,7 @@ enum Fuzz: Campaign {
     return result
   }
 
-  /// Prints the answers by frequency. A target that rarely gets far tests little.
+  /// Prints the answers of a target by frequency. If most inputs are rejected early, the target tests little.
   private static func list(_ answers: [String: Int]) {
     for (answer, count) in answers.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       printLine("\(count) \(answer)")
@@ -62,7 +62,8 @@ enum Fuzz: Campaign {
 
   // MARK: The kept corpus
 
-  /// The folder beside this source file, if it still exists.
+  /// The folder `Fixtures/Fuzz`, located from the path of this source file. The folder may no longer exist
+  /// when the program runs.
   private static let fixtures = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Fixtures/Fuzz")
 

@@ -4,8 +4,9 @@ import ByteStore
 import Foundation
 import Harness
 
-/// Keeps the current input in a file, which is removed after success. Ends the process if a run takes too
-/// long or too much memory.
+/// Keeps the current input in a file, so that the input is not lost if the process crashes. The file is
+/// removed after success. Ends the process if an input runs for too long or if the process uses too much
+/// memory.
 final class FuzzWatch: Sendable {
   private static let secondsMax = 30
   private static let memoryMax = 3 << 30

@@ -1,9 +1,10 @@
 // Kills real processes when a write is acknowledged, and verifies their stores.
 //
-// In each round a new process opens the store, saves one document through the topmost layer and dies in
-// the completion. Then this process opens the store and verifies the documents of all rounds. Further
-// parts kill processes that write to a byte store at any time (StoreRandomKills.swift) and at chosen system
-// calls (StoreKills.swift), and shut down their file systems (StoreShutdowns.swift).
+// In each round a new process opens the store, saves one document through the topmost layer and dies in the
+// completion. Then this process opens the store and verifies the documents of all rounds. Further parts start
+// processes that write to a byte store. They kill these processes at a random time (StoreRandomKills.swift)
+// or at chosen system calls (StoreKills.swift), or shut down the file system under them
+// (StoreShutdowns.swift).
 
 import DocumentStore
 import FirebaseCore

@@ -1,7 +1,7 @@
 // A byte store whose processes are killed repeatedly, and its expected contents.
 //
-// Invariant: the next open has the contents after some commit, which is the last acknowledged one or its
-// successor. After an unknown outcome no commit is acknowledged any more.
+// Invariant: the next open finds the contents after the last acknowledged commit, or after the commit that
+// directly follows it. After a commit with an unknown outcome, the process acknowledges no further commit.
 
 import ByteStore
 import Foundation
@@ -14,7 +14,7 @@ struct KilledStore {
   private(set) var seed: UInt64
   private(set) var acknowledged = 0
 
-  /// The end of a process.
+  /// The way in which a process ended, and the words that it printed.
   struct End {
     var wasKilled: Bool
     var wasStruck: Bool
@@ -45,8 +45,8 @@ struct KilledStore {
 
   private mutating func startNewStore() {
     try? FileManager.default.removeItem(atPath: path)
-    // A file system that is shut down may lose the deletion of the old store and show it in place of the
-    // new one.
+    // Syncs the parent directory. Otherwise a shutdown of the file system may undo the deletion, so that the
+    // old store appears in place of the new one.
     let parent = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY)
     if parent >= 0 {
       fsync(parent)
@@ -55,8 +55,9 @@ struct KilledStore {
     acknowledged = 0
   }
 
-  /// Returns nil if the contents are as expected; otherwise the next round uses a new store. Counts
-  /// unacknowledged commits that exist.
+  /// Returns nil if the contents are as expected. Otherwise returns the problem, and the next round uses a
+  /// new store. Adds to `commitsInFlight` the commits that the store contains although they were not
+  /// acknowledged.
   mutating func problem(after end: End, _ commitsInFlight: inout Int) -> Problem? {
     do {
       try judge(end, &commitsInFlight)
@@ -78,7 +79,7 @@ struct KilledStore {
     }
     let found = try compare()
     commitsInFlight += found - acknowledged
-    // Contents that an open has shown must stay.
+    // A commit that one open has found must also be found by every later open.
     acknowledged = found
   }
 

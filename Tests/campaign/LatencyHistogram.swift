@@ -20,7 +20,8 @@ struct LatencyHistogram {
     longest = max(longest, other.longest)
   }
 
-  /// Returns the latency that the given share of all, from 0 to 1, did not exceed.
+  /// Returns the latency that the given share of all measurements did not exceed. The share is a number from
+  /// 0 to 1.
   func quantile(_ share: Double) -> Duration {
     var left = Int((Double(count) * share).rounded(.up))
     for place in counts.indices {

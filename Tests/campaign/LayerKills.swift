@@ -5,7 +5,7 @@ import Harness
 import LayerHarness
 
 /// The process that is killed. It executes the steps that its seed determines, and prints a byte for each
-/// durable one.
+/// step that is durable.
 enum LayerKillWorker {
   static let word = "layer-kill-worker"
   static let ready = UInt8(ascii: "\n")

@@ -54,7 +54,7 @@ enum Layers: Campaign {
         ("stepsUnderWayFound\(name)", kills.stepsInProgressFound),
       ]
     }
-    // A run of this size reaches every kind of event; otherwise the campaign has become too weak.
+    // A run of this size must reach every kind of event. If it does not, the campaign has become too weak.
     if histories >= 40, let unmet = result.details.first(where: { $0.value == 0 }) {
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "no \(unmet.name) in any history"

@@ -1,4 +1,4 @@
-// A file system in an image file, which can be shut down like in a power loss.
+// A file system in an image file. A shutdown of this file system has the effect of a power loss.
 
 #if os(Linux)
 import Foundation
@@ -7,7 +7,8 @@ struct LoopMount {
   enum Kind: String, CaseIterable {
     case ext4, xfs
 
-    /// The smallest size that both file systems accept; the file is sparse.
+    /// The size of the image, which is the smallest size that the file system accepts. The image is a sparse
+    /// file.
     var bytes: UInt64 {
       switch self {
       case .ext4: 64 << 20
@@ -31,7 +32,8 @@ struct LoopMount {
   let image: String
   let path: String
 
-  /// Whether the image's own file system has less space than the image size, and gets freed blocks back.
+  /// Whether the file system that contains the image has less space than the size of the image. If so, blocks
+  /// that are freed in the image are returned to that file system.
   private let mayRunFull: Bool
 
   /// Creates and mounts the file system. Throws if the machine or the user's permissions do not allow that.
@@ -44,14 +46,15 @@ struct LoopMount {
     guard FileManager.default.createFile(atPath: image, contents: nil),
       truncate(image, off_t(kind.bytes)) == 0
     else { throw Failure(description: "no file of \(kind.bytes) bytes can be made") }
-    // With page-sized blocks, all device requests are whole pages (askForSinglePages).
+    // With blocks of one page, all requests to the device are for whole pages, which `limitRequestsToOnePage`
+    // requires.
     try Self.run(kind.makeArguments + (mayRunFull ? ["-b", "4096"] : []) + [image])
     if mayRunFull { try allocateMetadata() }
     try mount()
   }
 
-  /// Allocates the blocks of the file system's own metadata. If those cannot be written back after
-  /// journaling, no error is reported and synced data is lost.
+  /// Allocates the blocks in the image for the file system's own metadata. If there were no space when such a
+  /// block is written back from the journal, no error would be reported and synced data would be lost.
   private func allocateMetadata() throws {
     let said = try Self.run(["dumpe2fs", image])
     let words = said.split(whereSeparator: \.isNewline).map { $0.split(separator: ":", maxSplits: 1) }
@@ -82,8 +85,9 @@ struct LoopMount {
     if mayRunFull { try limitRequestsToOnePage() }
   }
 
-  /// A loop device that has space for only a part of a request writes that part and reports success, so
-  /// synced data is lost. A request for a single page either fits or fails.
+  /// Limits each request to the device to a single page, which either fits or fails. If a loop device has
+  /// space for only a part of a longer request, it writes that part and reports success, so synced data is
+  /// lost.
   private func limitRequestsToOnePage() throws {
     let mounts = try String(contentsOfFile: "/proc/mounts", encoding: .utf8).split(separator: "\n")
     let words = mounts.map { $0.split(separator: " ") }
@@ -97,9 +101,10 @@ struct LoopMount {
     }
   }
 
-  /// Unmounts; data that is not on the image yet is lost.
+  /// Unmounts the file system. Data that can no longer be written to the image is lost.
   func unmount() throws {
-    // A process that was just killed may still be exiting.
+    // A process that was just killed may still be exiting and may keep the file system busy, so a failure is
+    // retried.
     for attempt in 0... {
       do {
         try Self.run(["umount", path])
@@ -116,7 +121,8 @@ struct LoopMount {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY)
     guard descriptor >= 0 else { throw Failure(description: "\(path) cannot be opened: error \(errno)") }
     defer { close(descriptor) }
-    // The ioctl of all file systems that support this, with the mode that does not flush the journal.
+    // All file systems that support a shutdown use this ioctl request. The mode is the one that does not
+    // flush the journal.
     let request: UInt = 0x8004_587D
     var mode: UInt32 = 2
     guard ioctl(descriptor, request, &mode) == 0 else {

@@ -1,4 +1,5 @@
-// Switches off each rule of the protocol in turn, which a test must detect (docs/reliability.md, T9).
+// Switches off each rule of the protocol in turn. A campaign must detect that the rule is missing
+// (docs/reliability.md, T9).
 
 import ByteStore
 import Harness
@@ -33,7 +34,8 @@ enum Mutants: Campaign {
     return result
   }
 
-  /// The campaign that detected it, the number of states or damages needed, and the finding.
+  /// The campaign that detected the missing rule, the number of states or damages that it needed, and its
+  /// finding.
   private struct Killer {
     var harness: String
     var states: Int
@@ -46,7 +48,8 @@ enum Mutants: Campaign {
       guard summary.failures > 0 else { return nil }
       return Killer(harness: "blobs", states: summary.states, finding: "contents are lost")
     }
-    // Most rules fail early. The others are sooner detected in a damaged store than by many more crashes.
+    // Without most of the rules, a crash state fails early. The lack of the other rules is detected sooner in
+    // a damaged store than by many more crash states.
     let few = min(2000, statesMax)
     if let killer = crash(of: rule, statesMax: few, seed: seed) { return killer }
     let writes = WrongWrites.run(rounds: 200, seed: seed, breaking: rule)
@@ -58,7 +61,7 @@ enum Mutants: Campaign {
       return Killer(harness: "corrupt", states: matrix.total.all, finding: "damage is not noticed")
     }
     guard statesMax > few else { return nil }
-    // Some need two jobs to overlap, which may not occur in the workloads of one seed.
+    // Some rules matter only if two jobs overlap, which may not occur in the workloads of one seed.
     for attempt in 0..<seedsMax {
       let seed = attempt == 0 ? seed : SeededRandom.seed(seed, UInt64(attempt))
       if let killer = crash(of: rule, statesMax: statesMax, seed: seed) { return killer }
@@ -66,7 +69,8 @@ enum Mutants: Campaign {
     return nil
   }
 
-  /// The number of seeds with all their states before a rule counts as undetected.
+  /// The number of seeds that are tried, each with all its states, before a missing rule counts as
+  /// undetected.
   private static let seedsMax = 3
 
   private static func crash(of rule: Rule, statesMax: Int, seed: UInt64) -> Killer? {

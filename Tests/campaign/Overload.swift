@@ -1,13 +1,14 @@
-// Writers that are faster than flushes for minutes, so that they have to be throttled.
+// Writes faster than flushes can keep up with for minutes, so that the writers must be throttled.
 //
-// No commit may wait much longer than the device requires, and every second must have a commit. A concurrent
-// transaction stays open for a second at a time, so its reads must be validated against many commits.
+// No commit may wait much longer than the device requires, and at least one commit must end in every second.
+// A concurrent transaction stays open for a second at a time, so its reads must be validated against many
+// commits.
 //
-// The campaign subtracts device time from a commit's latency (`BlockingCalls`). Device time starts when
-// the commit gets its place in the order. It is the time that the previous group, the commit's own group,
-// and earlier log rotations spend in writes and syncs. Earlier waiting, such as throttling, is not
-// subtracted, and neither is a late wake-up of the thread. Device time that a concurrent flush uses
-// counts as the device's.
+// The campaign subtracts device time from a commit's latency (`BlockingCalls`). Device time is counted from
+// the moment when the commit gets its place in the commit order. It is the time that writes and syncs take
+// for the previous group, for the commit's own group, and for earlier log rotations. Waits before this
+// moment, such as throttling, are not subtracted, and neither is a late wake-up of the thread. If a
+// concurrent flush slows down these writes and syncs, the additional time also counts as device time.
 
 import ByteStore
 import DocumentStore
@@ -21,10 +22,10 @@ enum Overload: Campaign {
 
   static let writers = 8
   static let documentsPerBatch = 50
-  /// The maximum wait of a commit beyond the device's share.
+  /// The maximum wait of a commit in addition to device time.
   static let millisecondsMax = 100
-  /// The syncs of a commit: one of the previous group, four of a log rotation (the old log is synced),
-  /// two of a flush's manifest, and its own.
+  /// The maximum number of syncs that a commit waits for: one of the previous group, four of a log rotation
+  /// (which also syncs the old log), two of a flush's manifest, and the commit's own.
   static let syncsMax = 8
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
@@ -132,7 +133,7 @@ final class OverloadRun: Sendable {
     var longestOfTransactions = Duration.zero
     var error: String?
 
-    /// The number of syncs that a commit waited for.
+    /// The largest number of syncs that any commit waited for.
     var mostSyncs: Int { mostSynced?.blocked.syncs ?? 0 }
   }
 
@@ -184,8 +185,8 @@ final class OverloadRun: Sendable {
     }
   }
 
-  /// Half of the transactions read data that no writer changes, and commit; the others read data that all
-  /// writers change.
+  /// Runs long transactions. Half of them read data that no writer changes, and commit. The others read data
+  /// that all writers change.
   private func transact() {
     let score = StoredFieldPath(unchecked: ["score"])
     var number = 0
@@ -230,7 +231,7 @@ final class OverloadRun: Sendable {
     }
   }
 
-  /// A document of about a thousand mostly incompressible bytes.
+  /// Returns a write of one document, which has about a thousand mostly incompressible bytes.
   private func mutation(_ random: inout SeededRandom) -> Mutation {
     let number = random.below(Self.documents)
     let fields = StoredMap([

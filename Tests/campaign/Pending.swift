@@ -1,5 +1,5 @@
-// Reads of a large cache with many pending writes, compared with a database without a remote. Runs on
-// real files.
+// Compares reads of a large cache that has many pending writes with reads of a database without a remote.
+// Runs on real files.
 
 import DocumentStore
 import Foundation

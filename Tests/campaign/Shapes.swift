@@ -1,7 +1,8 @@
-// Measures documents with all different field names beside documents with equal ones.
+// Compares the cost of documents whose field names are all different with the cost of documents that have the
+// same field names.
 //
-// Shapes must not be expensive where they cannot help. A shape stores the field names of equal maps once;
-// if all maps differ, no new shapes may be created after a few thousand.
+// Shapes must not be expensive where they cannot help. A shape stores once the field names that many maps
+// have in common. If the field names of all maps differ, no new shapes may be created after a few thousand.
 
 import DocumentStore
 import Foundation
@@ -12,7 +13,8 @@ enum Shapes: Campaign {
   static let summary = "writes documents whose field names are all different, beside as many with the same"
   static let amount = (option: "--documents", standard: Optional(20_000))
 
-  /// The limit of the time relative to documents with one shape, which are also smaller.
+  /// The maximum ratio of a time to the same time for documents with one shape. Documents with one shape are
+  /// also smaller.
   private static let timesMax = 4.0
 
   private struct Measures {
@@ -26,7 +28,7 @@ enum Shapes: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let count = max(options.amount ?? 1_000_000, 2000)
-    // Runs a warm-up first, so that no measurement pays for cold caches.
+    // A warm-up runs first, so that no measurement includes the cost of cold caches.
     _ = try measure(2000, options.seed) { _ in "field" }
     let one = try measure(count, options.seed) { _ in "field" }
     let many = try measure(count, options.seed) { "field\($0)" }
@@ -51,7 +53,7 @@ enum Shapes: Campaign {
     if many.open > one.open * timesMax + .milliseconds(100) {
       broken.append("an open takes \(percent(many.open, one.open)) %")
     }
-    // Otherwise the test would not cover a full shape table.
+    // With fewer shapes, the test would not cover a full shape table.
     if one.shapes != 2 || many.shapes < min(count, 1000) {
       broken.append("\(one.shapes) and \(many.shapes) shapes")
     }
@@ -79,7 +81,7 @@ enum Shapes: Campaign {
     let clock = ContinuousClock()
     var measures = Measures()
     let store = try DocumentStore.open(path)
-    // Each document is written twice in short order, because names that occur a second time may become a
+    // Each document is written twice in quick succession, because names that occur a second time may become a
     // shape.
     measures.write = try clock.measure {
       for start in stride(from: 0, to: count, by: 100) {

@@ -75,7 +75,7 @@ struct SoakRun {
   private var checks = 0
   /// Whether there were enough rounds to detect growth.
   private(set) var hasJudgedGrowth = false
-  /// One in this many rounds ends with a full check; the last one always does.
+  /// One in this many rounds ends with a full check. The last round always ends with a full check.
   private static let roundsPerCheck = 3
 
   init(_ folder: URL, seed: UInt64) {
@@ -177,14 +177,14 @@ struct SoakRun {
     return acknowledged
   }
 
-  /// Returns the number of live bytes.
+  /// Compares the store with the acknowledged commits. Returns the number of live bytes.
   private mutating func compare(with acknowledged: [Int]) throws -> UInt64 {
     let store = try ByteStore.open(path, options: Soak.options, platform: platform)
     try store.checkInvariants()
     var count = 0
     for writer in models.indices {
       let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
-      // One commit may have been in progress.
+      // One commit of the writer may have been in progress.
       let known = max(acknowledged[writer], models[writer].last)
       guard last == known || last == known + 1 else {
         throw SoakFailure(
@@ -216,13 +216,13 @@ struct SoakRun {
     }
   }
 
-  /// Checks the laws that need all rounds.
+  /// Checks the laws that apply to all rounds together.
   mutating func judge() {
     if rounds.count % Self.roundsPerCheck != 0 { checkEveryByte() }
     if amplification > SpaceLaw.writeAmplificationMax {
       failures.append("\(amplification.withTwoDigits) bytes were written for each one logged")
     }
-    // One-time allocations have happened after a round of each kind.
+    // One-time allocations are complete after a round of each kind, so the first rounds are not compared.
     let settled = rounds.dropFirst(3)
     hasJudgedGrowth = settled.count >= 4
     guard hasJudgedGrowth else { return }
@@ -249,7 +249,7 @@ struct SoakRun {
       "round", "end", "commits", "reads", "snapshots", "resident MiB", "descriptors", "peak MiB", "live MiB",
       "longest ms", "sync ms",
     ]
-    // A table of hours of rounds is thinned out.
+    // After hours there are many rounds, so the table shows only some of them.
     let step = max(1, rounds.count / 30)
     return TextTable.text(
       [titles]

@@ -38,7 +38,7 @@ final class SoakLoad: Sendable {
     self.acknowledge = acknowledge
   }
 
-  /// `isOver` is called some times a second.
+  /// Runs the load until `isOver` returns true. Calls `isOver` several times a second.
   func run(until isOver: () -> Bool) -> Outcome {
     var threads = (0..<SoakScript.writers).map { writer in
       WorkerThread { [self] in repeatedly { try write(writer) } }
@@ -90,7 +90,8 @@ final class SoakLoad: Sendable {
   private func read(_ rng: Locked<SeededRandom>) throws {
     let (writer, key) = rng.withLock { ($0.below(SoakScript.writers), $0.below(SoakScript.keysPerWriter)) }
     let value = try store.value(for: SoakScript.name(writer, key))
-    // Read afterwards, because it may be newer than the value, but never older.
+    // The number of the last commit is read after the value, because this number may be newer than the value,
+    // but not older.
     let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
     if let value, !script.isValue(value, writer: writer, key: key, upTo: last) {
       fail("key \(key) of writer \(writer) holds what nobody put there")
@@ -100,7 +101,7 @@ final class SoakLoad: Sendable {
     usleep(200)
   }
 
-  /// A snapshot answers the same for as long as it is held.
+  /// Checks that a snapshot returns the same values for as long as it is held.
   private func look(_ rng: Locked<SeededRandom>) throws {
     var random = rng.withLock { SeededRandom(seed: $0.next()) }
     let snapshot = try store.snapshot()

@@ -1,4 +1,5 @@
-// The data of a soak's writers. Each has its own keys, and a commit's number determines its contents.
+// The data of a soak's writers. Each writer has its own keys. The number of a commit determines the commit's
+// contents.
 //
 // The contents of a store can therefore be verified from the seed.
 
@@ -15,7 +16,7 @@ struct SoakScript: Sendable {
   func changes(writer: Int, number: Int) -> [(key: Int, valueBytes: Int?)] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(writer), UInt64(number)))
     return (0..<1 + random.below(10)).map { _ in
-      // Half of the changes go to few keys.
+      // Half of the changes go to a small set of keys.
       let key = random.below(random.oneIn(2) ? Self.keysPerWriter : 500)
       if random.oneIn(6) { return (key, nil) }
       let size = [40, 200, 200, 200, 800, 800, 3000][random.below(7)]
@@ -51,7 +52,8 @@ struct SoakScript: Sendable {
   /// The key that contains the number of the writer's last commit.
   static func lastName(_ writer: Int) -> [UInt8] { Array("writer\(writer)/last".utf8) }
 
-  /// Starts with the number of the commit; half of the rest is compressible.
+  /// Returns the value that a commit writes. The value starts with the number of the commit; half of the
+  /// remaining bytes are compressible.
   func value(writer: Int, key: Int, number: Int, bytes: Int) -> [UInt8] {
     var random = SeededRandom(seed: SeededRandom.seed(seed, UInt64(writer), UInt64(key), UInt64(number)))
     var value: [UInt8] = []
@@ -73,7 +75,8 @@ struct SoakScript: Sendable {
   }
 }
 
-/// The expected keys of one writer: for each, the last commit that put it and the value's size.
+/// The expected keys of one writer. For each key, the model stores the last commit that put the key, and the
+/// size of the value.
 struct SoakModel {
   private(set) var last = 0
   private(set) var keys: [Int: (number: Int, bytes: Int)] = [:]

@@ -11,7 +11,7 @@ enum SoakWorker {
     do {
       let store = try ByteStore.open(words[0], options: Soak.options)
       let load = SoakLoad(store, SoakScript(seed: scriptSeed), seed: seed) { printLine("\($0) \($1)") }
-      // The worker is killed long before that.
+      // The worker is killed long before this time.
       let end = ContinuousClock.now + .seconds(120)
       let outcome = load.run { ContinuousClock.now > end }
       if let failure = outcome.failure { printLine("failure \(failure)") }

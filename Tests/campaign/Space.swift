@@ -1,6 +1,6 @@
 // Measures the costs of different write loads on real files.
 //
-// It measures write amplification, space amplification, and the latency of commits beside flushes and
+// The costs are write amplification, space amplification, and the latency of commits during flushes and
 // compactions.
 
 import ByteStore
@@ -22,7 +22,8 @@ enum Space: Campaign {
     case tinyValues
     /// Batches of a mebibyte from eight concurrent threads.
     case largeBatches
-    /// Writes as many keys as operations to a newly opened store, and commits during its first flush.
+    /// Reopens a store that has as many keys as the load has operations, and commits during the first flush
+    /// after the open.
     case reopened
 
     /// The maximum number of entries in a batch.
@@ -31,8 +32,8 @@ enum Space: Campaign {
     var hasTinyValues: Bool { self == .tinyValues || self == .reopened }
   }
 
-  /// Without a number of operations, the size of a production store with 2 GB of values, which is slow
-  /// for two loads.
+  /// The size of the loads. Without a number of operations, it is the size of a production store with 2 GB of
+  /// values. At that size, only two loads run.
   private struct Scale {
     var operations: Int
     var valueBytes: Int
@@ -52,7 +53,7 @@ enum Space: Campaign {
       options.cacheBytesMax = 8 << 20
     }
 
-    /// Each key is written twenty times.
+    /// The number of keys. Each key is written twenty times on average.
     var keys: Int { max(100, operations / 20) }
   }
 
@@ -169,7 +170,7 @@ enum Space: Campaign {
       try store.flush()
     }
 
-    /// Waits until the flush has work, and commits until it is done.
+    /// Commits first, so that the flush has work, and then commits until the flush is done.
     private mutating func commitBesideFlush(_ store: ByteStore) throws {
       func overwrite() throws {
         for _ in 0..<load.entriesMax { try note(random.below(scale.operations), store) }
@@ -187,13 +188,14 @@ enum Space: Campaign {
 
     private static func key(_ number: Int) -> [UInt8] { Array("collection/document-\(number)".utf8) }
 
-    /// Incompressible, the worst case.
+    /// Returns an incompressible value, which is the worst case.
     private mutating func randomValue() -> [UInt8] {
       random.bytes(
         load.hasTinyValues ? 1 + random.below(16) : scale.valueBytes / 2 + random.below(scale.valueBytes))
     }
 
-    /// One batch for every thousand operations of the other loads.
+    /// Commits batches from several threads. There is one batch for every thousand operations of the other
+    /// loads.
     private mutating func fillFromThreads(_ store: ByteStore) throws {
       struct Outcome {
         var frames: UInt64 = 0
@@ -298,7 +300,8 @@ enum Space: Campaign {
     var peak: UInt64
     var peakOfLogs: UInt64
     var longest: Duration
-    /// The longest commit without the syncs of its own thread; for loads of one thread only.
+    /// The longest time of a commit, not counting the syncs of the commit's own thread. Measured only for
+    /// loads with one thread.
     var longestWithoutSyncs: Duration
     var device: Duration
     var average: Duration
@@ -327,14 +330,15 @@ enum Space: Campaign {
     }
 
     var lawBroken: String? {
-      // A few commits cause a whole checkpoint, so the write amplification is meaningless.
+      // This load has only a few commits but writes a whole checkpoint, so the write amplification is
+      // meaningless.
       if load == .reopened { return commitBroken }
       if amplification > SpaceLaw.writeAmplificationMax {
         return "\(amplification.withTwoDigits) bytes written for each"
       }
       let inFlight = load == .largeBatches ? LoadRun.bytesInFlight : 0
       let most = SpaceLaw.directoryBytesMax(live: live, inFlight: inFlight, options)
-      // Before the second half of the deletions, more data is live than at the end.
+      // `deleteHalf` is exempt, because before its deletions more data is live than at the end.
       if load != .deleteHalf, peak > most { return "\(peak) bytes on disk, and \(most) may be" }
       let mostOfLogs = SpaceLaw.logBytesMax(inFlight: inFlight, options)
       if peakOfLogs > mostOfLogs { return "\(peakOfLogs) bytes of logs, and \(mostOfLogs) may be" }
@@ -343,7 +347,8 @@ enum Space: Campaign {
       return load == .largeBatches ? nil : commitBroken
     }
 
-    /// For small commits only; a large one takes time proportional to its bytes.
+    /// The limit that a commit exceeded; nil if none did. The limits are for small commits only, because a
+    /// large commit takes time proportional to its bytes.
     private var commitBroken: String? {
       let allowed = SpaceLaw.commitMillisecondsMax(longestSync: device, average: average)
       if longest.milliseconds > allowed { return "a commit took \(longest.milliseconds) ms of \(allowed)" }

@@ -6,13 +6,14 @@ import Foundation
 /// The laws that `soak` and `space` check; see docs/reliability.md, section "Numbers".
 enum SpaceLaw {
   static let writeAmplificationMax = 10.0
-  /// The limit beyond the slowest device time.
+  /// The maximum time of a commit in addition to the time of the syncs that it waits for.
   static let commitMillisecondsMax = 50
   /// The number of syncs that a commit waits for if it rotates the log: one each of the old log, the new
   /// log, the manifest and the previous group, and two of the directory.
   static let syncsOfCommitMax = 6
 
-  /// One of those syncs may take the device's maximum; the others take the average.
+  /// Returns the maximum time that a commit waits for syncs. One of these syncs may take as long as the
+  /// device's longest sync; the others take the average.
   static func syncMillisecondsOfCommitMax(longestSync: Duration, average: Duration) -> Int {
     let others: Duration = average * (syncsOfCommitMax - 1)
     return longestSync.milliseconds + others.milliseconds
@@ -22,10 +23,10 @@ enum SpaceLaw {
     syncMillisecondsOfCommitMax(longestSync: longestSync, average: average) + commitMillisecondsMax
   }
 
-  /// The number of syncs that a flush requests and that the commit waits for.
+  /// The number of syncs that a flush requests and that a commit may have to wait for.
   static let syncsOfOthersMax = 3
 
-  /// The limit for a commit without its own syncs.
+  /// Returns the maximum time of a commit, not counting the commit's own syncs.
   static func commitMillisecondsWithoutSyncsMax(longestSync: Duration, average: Duration) -> Int {
     let others: Duration = average * (syncsOfOthersMax - 1)
     return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
@@ -34,10 +35,10 @@ enum SpaceLaw {
   private static let spaceMax = 2.2
   private static let spaceExtraMax: UInt64 = 256 << 20
 
-  /// The limit of the directory's size. Live bytes are those of entries in segments that are current
-  /// values after a complete flush. Dead bytes are at most half as many, plus those not worth a rewrite.
-  /// The remaining bytes are the checkpoint, logs including commits in progress, spare files, and output
-  /// of a flush that has not deleted its input yet.
+  /// Returns the maximum size of the directory. Live bytes are the bytes of the segment entries that are
+  /// current values after a complete flush. Dead bytes are at most half as many as live bytes, plus dead
+  /// bytes that are not worth a rewrite. The remaining bytes are the checkpoint, the logs including commits
+  /// in progress, spare files, and the output of a flush that has not yet deleted its input.
   static func directoryBytesMax(
     live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
   ) -> UInt64 {
@@ -45,21 +46,22 @@ enum SpaceLaw {
     return UInt64(spaceMax * Double(live)) + min(extra, spaceExtraMax)
   }
 
-  /// The limit for all logs while commits are faster than flushes. It allows for four times the flush
-  /// threshold, the commits in progress twice, because they also fill their own log, and the current and
-  /// the previous log.
+  /// Returns the maximum size of all logs while commits are faster than flushes. The size allows for four
+  /// times the flush threshold, and for the current and the previous log. It counts the commits in progress
+  /// twice, because these commits also fill a log of their own.
   static func logBytesMax(inFlight: UInt64, _ options: ByteStore.Options) -> UInt64 {
     4 * options.flushBytes + 2 * inFlight + 2 * options.logBytesMax
   }
 
-  /// The limit after a flush without concurrent work: dead bytes, a log and a spare file.
+  /// Returns the maximum size of the directory after a flush without concurrent work. In addition to live
+  /// bytes, the directory then contains dead bytes, a log and a spare file.
   static func directoryBytesAtRestMax(
     live: UInt64, inFlight: UInt64 = 0, _ options: ByteStore.Options
   ) -> UInt64 {
     UInt64(1.5 * Double(live)) + 16 << 20 + 2 * options.logBytesMax + 2 * inFlight
   }
 
-  /// The size of a commit's frame, without any compression.
+  /// Returns the size of a commit's frame without compression.
   static func frameBytes(_ entries: some Sequence<(key: Int, value: Int?)>) -> UInt64 {
     let body = entries.reduce(12) { $0 + ($1.value.map { 7 + $0 } ?? 3) + $1.key }
     return UInt64((32 + body).roundedUp(toMultipleOf: 64))
@@ -67,12 +69,12 @@ enum SpaceLaw {
 }
 
 enum DirectoryMeasures {
-  /// Returns the size of all files, or of those whose names begin with `prefix`.
+  /// Returns the total size of the files whose names begin with `prefix`; of all files if `prefix` is empty.
   static func bytes(of path: String, named prefix: String = "") -> UInt64 {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return names.reduce(0) { sum, name in
       var status = stat()
-      // A deleted file has no size.
+      // A file that was deleted meanwhile counts as empty.
       return name.hasPrefix(prefix) && stat("\(path)/\(name)", &status) == 0
         ? sum + UInt64(status.st_size) : sum
     }

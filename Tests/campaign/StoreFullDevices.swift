@@ -11,7 +11,7 @@ struct StoreFullDevices {
   struct Summary {
     var rounds = 0
     var failed = 0
-    /// The rounds in which the process met a failure.
+    /// The number of rounds in which a call of the process failed.
     var starved = 0
     var outcomesUnknown = 0
     var commits = 0

@@ -5,7 +5,8 @@ import Foundation
 
 enum StoreKillWorker {
   static let word = "kill-store-worker"
-  /// A call failed unexpectedly; an outcome was unknown; a success was reported wrongly.
+  /// The words that the process prints. `met` means that a call failed, `unknown` means that the outcome of a
+  /// commit is unknown, and `dishonest` means that the store reported something false.
   static let met: Substring = "met a failure"
   static let unknown: Substring = "outcome unknown"
   static let dishonest = "dishonest"
@@ -56,7 +57,7 @@ enum StoreKillWorker {
     }
   }
 
-  /// Retries a refused commit once, as a caller would.
+  /// Commits the next batch. Retries a refused commit once, as a caller would.
   private static func commit(to store: ByteStore, _ seed: UInt64) {
     let number = Int(store.lastCommit.value) + 1
     for _ in 0..<2 {
@@ -90,7 +91,8 @@ enum StoreKillWorker {
     }
   }
 
-  /// After an unknown outcome only a new open helps; a commit or a flush must not succeed.
+  /// Checks that neither a commit nor a flush succeeds after an unknown outcome, because only a new open may
+  /// help. Then ends the process.
   private static func stop(_ store: ByteStore, _ seed: UInt64) -> Never {
     printLine("\(unknown)")
     for _ in 0..<3 {

@@ -11,7 +11,8 @@ struct StoreKills {
     case kill(Call)
     case fail(Call, Errno)
 
-    /// The argument for strace: at the n-th call, or from there on.
+    /// Returns the argument for strace. strace injects at the n-th call; if `isSticky`, it also injects at
+    /// all later calls.
     func injection(at number: Int, isSticky: Bool) -> String {
       let when = "when=\(number)\(isSticky ? "+" : "")"
       switch self {
@@ -50,7 +51,7 @@ struct StoreKills {
   struct Summary {
     var rounds = 0
     var failed = 0
-    /// Rounds in which the blow fell.
+    /// The number of rounds in which each injection took effect.
     var injections: [Injection: Int] = [:]
     var outcomesUnknown = 0
     var commits = 0

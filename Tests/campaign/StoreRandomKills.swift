@@ -38,7 +38,8 @@ struct StoreRandomKills {
     return summary
   }
 
-  /// The delay starts with the first acknowledged commit, because before it there is little to lose.
+  /// Starts a process and kills it after the delay. The delay starts with the first acknowledged commit,
+  /// because before that commit there is little to lose.
   private static func strike(_ store: KilledStore, after microseconds: UInt32) throws -> KilledStore.End {
     let process = Process()
     process.executableURL = Bundle.main.executableURL

@@ -24,8 +24,8 @@ struct StoreShutdowns {
   private var random: SeededRandom
   private var summary = Summary()
 
-  /// Runs the rounds on all kinds of file systems that can be mounted here. Prints a message about the
-  /// others.
+  /// Runs the rounds on all kinds of file systems that can be mounted here. Prints a message about each kind
+  /// that cannot be mounted.
   static func run(rounds: Int, seed: UInt64, in folder: URL) throws -> Summary {
     var summary = Summary()
     for kind in LoopMount.Kind.allCases {

@@ -1,4 +1,4 @@
-// A union of streams in sections, as a table view sees it (docs/streambasekit.md).
+// Checks a union of streams in sections, as a table view would show it (docs/streambasekit.md).
 
 import StreamHarness
 

@@ -43,7 +43,7 @@ enum Upload: Campaign {
     return result
   }
 
-  /// Mostly a hole, with an incompressible page in each mebibyte.
+  /// Writes a sparse file, which has one incompressible page in each mebibyte and is otherwise a hole.
   private static func writeSparse(_ url: URL, _ mebibytes: Int, seed: UInt64) throws {
     _ = FileManager.default.createFile(atPath: url.path, contents: nil)
     let file = try FileHandle(forWritingTo: url)
@@ -82,7 +82,7 @@ private final class PeakMemory: Sendable {
   private let peak = Peak()
 
   private final class Peak: @unchecked Sendable {
-    // Touched on the queue alone.
+    // Accessed only on the queue.
     var bytes = 0
     var isOver = false
   }

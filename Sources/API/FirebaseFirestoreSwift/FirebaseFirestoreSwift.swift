@@ -1,3 +1,4 @@
-// The name under which the encoder and decoder used to be imported.
+// A module that re-exports FirebaseFirestore. Its name is the one from which the encoder and the decoder used
+// to be imported.
 
 @_exported public import FirebaseFirestore

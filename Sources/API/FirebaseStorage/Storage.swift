@@ -1,4 +1,4 @@
-// The API of a bucket: it creates references and owns the open store.
+// A bucket in the API. It creates references and uses the app's client, which owns the open store.
 
 private import ByteStore
 public import FirebaseCore
@@ -6,17 +6,17 @@ public import Foundation
 
 /// A bucket of objects.
 ///
-/// Instances are cached: the same app and bucket give the same object until the app is deleted. The objects
-/// are in the app's default store, together with the documents of its default database. The first operation
-/// opens that store.
+/// Instances are cached: until the app is deleted, the same app and bucket give the same instance. The
+/// objects are stored in the app's default store, together with the documents of its default database. The
+/// first operation opens that store.
 ///
 /// Completions and observers run on `callbackQueue`. Any thread may use an instance.
 open class Storage: NSObject, NSCopying, @unchecked Sendable {
-  // Unchecked only because the class is open. A lock protects the mutable state.
+  // The conformance is unchecked only because the class is open. A lock protects the mutable state.
 
   /// The app that the bucket belongs to.
   public let app: FirebaseApp
-  /// Empty for an instance that accepts URLs of all buckets.
+  /// The name of the bucket. Empty for an instance that accepts URLs of all buckets.
   let bucket: String
   let client: StorageClient
   private let settings: Locked<Settings>
@@ -40,36 +40,36 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// How long an upload waits for the remote's answer before it fails with `unknown`, in seconds. The
-  /// stored change stays in the queue. Without a remote, the value has no effect.
+  /// How long an upload waits for the remote's response before it fails with `unknown`, in seconds. After the
+  /// failure, the stored change stays in the queue. Without a remote, the value has no effect.
   public var maxUploadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxUploadRetryTime } }
     set { settings.withLock { $0.maxUploadRetryTime = newValue } }
   }
 
-  /// How long a download retries an unreachable remote, in seconds since the last bytes arrived. It applies
-  /// to contents that are not stored locally. Without a remote, the value has no effect.
+  /// How long a download retries when the remote is unreachable, in seconds since the last bytes arrived. It
+  /// applies to contents that are not stored locally. Without a remote, the value has no effect.
   public var maxDownloadRetryTime: TimeInterval {
     get { settings.withLock { $0.maxDownloadRetryTime } }
     set { settings.withLock { $0.maxDownloadRetryTime = newValue } }
   }
 
-  /// How long other operations wait for the remote's answer or retry an unreachable remote, in seconds.
-  /// Without a remote, the value has no effect.
+  /// How long other operations wait for the remote's response or retry when the remote is unreachable, in
+  /// seconds. Without a remote, the value has no effect.
   public var maxOperationRetryTime: TimeInterval {
     get { settings.withLock { $0.maxOperationRetryTime } }
     set { settings.withLock { $0.maxOperationRetryTime = newValue } }
   }
 
-  /// The maximum size of one piece of an upload. It has no effect, because uploads always use pieces below
-  /// one megabyte.
+  /// The maximum size of one piece of an upload. The value has no effect, because uploads always use pieces
+  /// below one megabyte.
   public var uploadChunkSizeBytes: Int64 {
     get { settings.withLock { $0.uploadChunkSizeBytes } }
     set { settings.withLock { $0.uploadChunkSizeBytes = newValue } }
   }
 
-  /// The queue for completions and observers, by default the main queue. A program without a main loop sets
-  /// another queue and marks its closures `@Sendable`.
+  /// The queue for completions and observers. The default is the main queue. A program without a main loop
+  /// must set another queue and mark its closures `@Sendable`.
   public var callbackQueue: DispatchQueue {
     get { settings.withLock { $0.callbackQueue } }
     set { settings.withLock { $0.callbackQueue = newValue } }
@@ -82,7 +82,8 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
 
   var host: StorageHost { settings.withLock { $0.host } }
 
-  /// Sets the host of download URLs. Traps for an empty host or a negative port, and once references exist.
+  /// Sets the host of download URLs. Traps if the host is empty, if the port is negative, or if a reference
+  /// was already created.
   open func useEmulator(withHost host: String, port: Int) {
     if host.isEmpty { ProgrammerError.trap("Cannot connect to host with empty string.") }
     if port < 0 { ProgrammerError.trap("Port must be greater than or equal to zero.") }
@@ -107,8 +108,8 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     return reference(StoragePath(bucket: bucket))
   }
 
-  /// Returns the object that a URL of either form names. Traps for an invalid URL, and for a URL of another
-  /// bucket.
+  /// Returns a reference to the object that the URL names. The URL may be a `gs://` URL or a download URL.
+  /// Traps if the URL is invalid or names another bucket.
   open func reference(forURL url: String) -> StorageReference {
     do throws(StorageError) {
       return reference(try path(of: url))
@@ -117,8 +118,8 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// Returns the object that a URL of either form names. Throws `pathError` for an invalid URL, and
-  /// `bucketMismatch` for a URL of another bucket.
+  /// Returns a reference to the object that the URL names. The URL may be a `gs://` URL or a download URL.
+  /// Throws `pathError` if the URL is invalid, and `bucketMismatch` if it names another bucket.
   open func reference(for url: URL) throws -> StorageReference {
     reference(try path(of: url.absoluteString))
   }

@@ -1,6 +1,6 @@
 // Access to `ByteStore` for benchmarks outside of this package.
 
-/// The operations that benchmarks call. Not for users; subject to change.
+/// The byte-store operations that benchmarks call. Not for users; subject to change.
 @_spi(Measure)
 public struct MeasuredByteStore: Sendable {
   private let store: ByteStore
@@ -16,7 +16,7 @@ public struct MeasuredByteStore: Sendable {
 
   public func value(for key: [UInt8]) throws -> [UInt8]? { try store.value(for: key) }
 
-  /// Calls `body` with the borrowed value; returns false if there is none.
+  /// Calls `body` with the borrowed value; returns false if the key has no value.
   public func read(_ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Void) throws -> Bool {
     try store.withValue(for: key) { value in unsafe value.withUnsafeBytes { unsafe body($0) } } != nil
   }

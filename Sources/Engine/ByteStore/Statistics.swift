@@ -1,24 +1,24 @@
-// Statistics of a store, for people and monitoring.
+// Statistics of a store, for people and for monitoring.
 //
-// Each part is consistent by itself. With concurrent writes, two parts may be a commit apart. Collecting
-// them reads nothing from disk and never waits for a commit or a flush.
+// Each part is consistent in itself. During concurrent writes, two parts may describe states that are a
+// commit apart. Collecting the statistics reads nothing from disk and never waits for a commit or a flush.
 
 package struct Statistics: Sendable {
   package struct Segments: Sendable, Equatable {
     package var count = 0
-    /// The size of all pages with entries, and the part of it that is live.
+    /// The size of all pages with entries, and how many of these bytes are live.
     package var dataBytes: UInt64 = 0
     package var liveBytes: UInt64 = 0
   }
 
   package struct Logs: Sendable, Equatable {
     package var count = 0
-    /// The number of bytes that an open would replay.
+    /// The number of log bytes that an open would replay.
     package var bytes: UInt64 = 0
   }
 
   package struct Checkpoint: Sendable, Equatable {
-    /// The last commit in the checkpoint.
+    /// The last commit that the checkpoint contains.
     package var sequence: SequenceNumber
     package var bytes: UInt64
   }
@@ -31,12 +31,13 @@ package struct Statistics: Sendable {
 
     /// Oldest first.
     package var open: [Open] = []
-    /// The size of deleted segments that still use disk space because of a snapshot or a running read.
+    /// The size of deleted segments that still occupy disk space, because a snapshot or a running read uses
+    /// them.
     package var deletedBytesHeld: UInt64 = 0
 
     package var count: Int { open.count }
 
-    /// The oldest snapshot. If it keeps getting older, it has leaked.
+    /// The oldest snapshot. If its age keeps growing, the snapshot has leaked.
     package var oldest: Open? { open.first }
   }
 
@@ -49,7 +50,8 @@ package struct Statistics: Sendable {
 
   package enum Writing: Sendable, Equatable {
     case possible
-    /// Poisoned by a failure with an unknown outcome. Reopening the store helps.
+    /// The store is poisoned: a write failed with an unknown outcome. Writes are possible again after the
+    /// store has been reopened.
     case poisoned(SystemFailure)
     case closed
   }
@@ -70,7 +72,7 @@ package struct Statistics: Sendable {
   package var directoryBytes: UInt64
   package var cache: Cache
   package var snapshots: Snapshots
-  /// The error of the last flush, until a flush succeeds.
+  /// The error of the last flush if that flush failed. It is cleared when a flush succeeds.
   package var flushFailure: ByteStoreError?
   /// Segments that a flush could not read. Flushes skip them until the store is reopened.
   package var damagedSegments: [DamagedSegment]
@@ -80,7 +82,8 @@ package struct Statistics: Sendable {
 
 extension ByteStore {
   package var statistics: Statistics {
-    // One access to each, in lock order, with no lock held while the next one is taken.
+    // Each part is read under its own lock. The locks are acquired in lock order, and each is released before
+    // the next one is acquired.
     let files = writer.withLock { Files(of: $0) }
     let (flushFailure, damaged, end) = state.withLock { ($0.failedFlush?.error, $0.damagedSegments, $0.end) }
     let table = table.frozen()

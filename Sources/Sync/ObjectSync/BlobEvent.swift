@@ -17,13 +17,13 @@ struct BlobCallID: Hashable, Comparable, Sendable {
 /// The state of an object in the store.
 struct LocalObject: Sendable {
   var object: StoredObject?
-  /// Whether changes of it are pending.
+  /// Whether changes of the object are pending.
   var isWaiting = false
-  /// Whether its content is known to be unreadable.
+  /// Whether the content of the object is known to be unreadable.
   var isDamaged = false
 }
 
-/// The result that the remote or the client has decided for a change.
+/// The outcome of a change, as decided by the remote or by the client.
 enum ChangeOutcome: Sendable {
   case done(RemoteObjectMetadata?)
   /// The remote has no such object.
@@ -100,7 +100,7 @@ enum BlobEvent: Sendable {
   /// Nil if the remote has another content by now.
   case pieceRead(BlobSync.Search, Result<[UInt8]?, BlobSyncError>)
   case appended(BlobSync.Search, Result<UInt64, DocumentStoreError>)
-  /// False if the content is not the one that was described.
+  /// False if the checksum of the content differs from the checksum in the description.
   case received(BlobSync.Search, Result<Bool, DocumentStoreError>)
 
   // Answers about listings.
@@ -130,7 +130,7 @@ enum BlobEffect: Sendable {
   case readPiece(BlobSync.Search, RemoteObject, from: UInt64, count: Int)  // pieceRead
   case append(BlobSync.Search, [UInt8])  // appended
   case receive(BlobSync.Search, ObjectPath, RemoteObject)  // received
-  /// Ends an arrival without its content.
+  /// Ends an arrival without storing its content.
   case closeArrival(BlobSync.Search, keepsStagedPart: Bool)
 
   // About listings.
@@ -139,7 +139,7 @@ enum BlobEffect: Sendable {
   case listLocally(BlobCallID, ListedFolder, after: String?, limit: Int)  // localPage
 
   // To the scheduler.
-  /// Passes the event after all that is scheduled already.
+  /// Handles the event after everything that is already scheduled.
   case later(BlobEvent)
   case startTimer(BlobTimer, microseconds: Int64)
 

@@ -44,7 +44,7 @@ extension BlobMachine {
     fileprivate var searches: [BlobSync.Search: SearchState] = [:]
     fileprivate var waitingForSlot: [BlobSync.Search] = []
     fileprivate var activeCount = 0
-    /// Searches with an arrival, in the order in which they began.
+    /// The searches that have an arrival, in the order in which their arrivals began.
     fileprivate var withArrival: [BlobSync.Search] = []
   }
 
@@ -60,7 +60,7 @@ extension BlobMachine {
     /// How many times the remote replaced the content during the fetch.
     var attempts = 0
     var backoff: Backoff
-    /// The highest number of bytes that have ever arrived.
+    /// The highest number of bytes that any arrival of this search has reached.
     var furthestOffset: UInt64 = 0
     /// Microseconds spent waiting for the remote since the last progress.
     var waitedMicroseconds: Int64 = 0
@@ -79,8 +79,8 @@ extension BlobMachine {
   private static let attemptsMax = 5
   /// Each fetch has a file open and uses up to one mebibyte of memory.
   private static let activeFetchesMax = 16
-  /// Searches that wait for a retry keep a file open, too. Above this number the one with the fewest
-  /// bytes drops its part. Held searches are exempt, because their users control them.
+  /// Searches that wait for a retry keep a file open, too. If more searches than this wait, the one with the
+  /// fewest bytes drops its part. Held searches are exempt, because their users control them.
   private static let waitingFetchesMax = 64
 
   // MARK: Users
@@ -139,12 +139,12 @@ extension BlobMachine {
       finish(search, .success(local.object.map { .here($0) } ?? .absent))
     case .failure(let error): failed(search, error)
     case .success(nil):
-      // The object is absent, even if the store cannot record that now.
+      // The search returns that the object is absent, even if the store cannot record its absence now.
       emit(.receiveAbsence(path))
       emit(.forgetArrivals(path))
       finish(search, .success(.absent))
     case .success(let remote?):
-      // The remote has an intact copy of a damaged content that the caller wants.
+      // The local content is damaged, the caller wants the content, and the remote has an intact copy.
       let needsReplacement = state.limits.fetchesContent && local.isDamaged
       if let object = local.object, object.remoteGeneration == remote.generation, !needsReplacement {
         return isCurrent(search, path, object, isDamaged: local.isDamaged, remote)
@@ -163,8 +163,8 @@ extension BlobMachine {
     _ search: BlobSync.Search, _ path: ObjectPath, _ object: StoredObject, isDamaged: Bool,
     _ remote: RemoteObject
   ) {
-    // The current content arrived by another way, so staged parts are obsolete. A damaged copy still has to
-    // be replaced.
+    // The current content reached the store in another way, so staged parts are obsolete. A damaged copy
+    // still has to be replaced.
     if !isDamaged { emit(.forgetArrivals(path)) }
     guard object.attributes == remote.attributes, object.isSame(as: remote.standing) else {
       return emit(.receiveDescription(search, object, remote))
@@ -178,7 +178,7 @@ extension BlobMachine {
   ) {
     switch result {
     case .success(let changed): finish(search, .success(changed.map { .here($0) } ?? .absent))
-    // The store may refuse writes, for example on a full disk. The local content is readable all the same.
+    // The store may refuse writes, for example on a full disk. The local content can still be read.
     case .failure: finish(search, .success(.here(local.described(by: remote))))
     }
   }
@@ -196,8 +196,8 @@ extension BlobMachine {
     emit(.readPiece(search, arrival.object, from: arrival.byteCount, count: Self.pieceBytes))
   }
 
-  /// Takes a piece of a staged part that was read back. If that failed, the content is fetched again from
-  /// the start.
+  /// Takes a piece of a staged part that was read back. If it could not be read back, the content is fetched
+  /// again from the start.
   mutating func reread(_ search: BlobSync.Search, _ result: Result<RereadPiece, DocumentStoreError>) {
     guard let arrival = fetching.searches[search]?.arrival else { return }
     if case .success(let piece) = result, piece.byteCount <= arrival.object.byteCount {
@@ -300,8 +300,8 @@ extension BlobMachine {
     dropSmallestStagedPart()
   }
 
-  /// Drops the part of the waiting search with the fewest bytes. Dropping the most recent one instead
-  /// could lose an almost complete content.
+  /// If too many searches wait, drops the smallest of their staged parts. Dropping the most recent part
+  /// instead could lose an almost complete content.
   private mutating func dropSmallestStagedPart() {
     func byteCount(_ search: BlobSync.Search) -> UInt64 {
       fetching.searches[search]?.arrival?.byteCount ?? 0
@@ -328,7 +328,8 @@ extension BlobMachine {
     for search in fetching.searches.keys.sorted() { finish(search, result) }
   }
 
-  /// Ends an arrival and its use of a slot. Deletes what has arrived, or leaves it for a later search.
+  /// Ends an arrival and releases its slot. Deletes the part that has arrived, or leaves it for a later
+  /// search.
   private mutating func dropArrival(_ search: BlobSync.Search, keepsStagedPart: Bool = false) {
     if fetching.searches[search]?.arrival != nil {
       emit(.closeArrival(search, keepsStagedPart: keepsStagedPart))

@@ -25,13 +25,14 @@ struct Listing {
   let folder: ListedFolder
   let last: String?
   let limit: Int
-  /// The remote's valid entries, the end of its page, and whether that is the last one.
+  /// The remote's valid entries, the end of the page that contains them, and whether that page is the last
+  /// one.
   fileprivate var known: [String] = []
   fileprivate var end: String?
   fileprivate var isLast = false
   /// The objects with pending changes, and whether they exist locally.
   fileprivate var waiting: [ObjectName: Bool] = [:]
-  /// The entries that are left so far, and the place of the next one to check.
+  /// The entries that are left after the checks so far, and the position of the next entry to check.
   fileprivate var entries: [String] = []
   fileprivate var place = 0
   /// The subfolders whose contents are checked, each inside the one before.
@@ -40,9 +41,10 @@ struct Listing {
   /// A folder of the remote in which objects are deleted and none is added.
   fileprivate struct Subfolder {
     let prefix: String
-    /// Its objects with pending changes, which are all deletions.
+    /// The objects in this folder that have pending changes. All these changes are deletions.
     let waiting: [ObjectName: Bool]
-    /// The entry after which its current page begins, and the last one of that page; nil for none.
+    /// `last` is the entry after which the current page begins; nil for the first page. `next` is the last
+    /// entry of the current page; nil if no page follows.
     var last: String?
     var next: String?
     /// The entries of its current page that are not checked yet, in reverse order.
@@ -103,7 +105,7 @@ extension BlobMachine {
 
   // MARK: What is left
 
-  /// Checks the remote's entries until the remote has to be asked.
+  /// Checks the remote's entries one after the other, until the remote has to be asked about one of them.
   private mutating func checkEntries(_ call: BlobCallID) {
     guard var listing = listings[call] else { return }
     do throws(BlobSyncError) {
@@ -154,15 +156,15 @@ extension BlobMachine {
     guard let place = listings[call]?.subfolders.indices.last, let listing = listings[call] else { return }
     let prefix = listing.subfolders[place].prefix
     let valid = page.entries.filter { ObjectEntry.isValid($0, below: prefix) }
-    // Without this check, pages of invalid names could continue forever.
+    // Without this check, a remote that returns only invalid names could continue forever.
     guard page.isLast || !valid.isEmpty else { throw listing.refusal(of: prefix) }
     listings[call]?.subfolders[place].unchecked = valid.reversed()
     listings[call]?.subfolders[place].next = page.isLast ? nil : page.entries.last
     try checkSubfolders(call)
   }
 
-  /// Checks the entries of the innermost subfolder, and then those around it, until the remote has to be
-  /// asked or it is known whether the outermost one is left.
+  /// Checks the entries of the innermost subfolder, and then those of the subfolders around it. Stops when
+  /// the remote has to be asked, or when it is clear whether the outermost subfolder is left.
   private mutating func checkSubfolders(_ call: BlobCallID) throws(BlobSyncError) {
     guard var listing = listings[call] else { return }
     var isLeft = false
@@ -174,7 +176,7 @@ extension BlobMachine {
         isLeft = left == true
         guard left == nil else { continue }
       } else {
-        // Without a next page, nothing of this folder is left.
+        // If no page follows, nothing is left in this folder.
         guard let next = inner.next, inner.last?.precedesInUTF8(next) ?? true else { continue }
         inner.last = next
         listing.subfolders.append(inner)

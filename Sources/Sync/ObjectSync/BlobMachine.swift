@@ -41,8 +41,8 @@ struct BlobMachine: StateMachine {
   private var sessionErrors: [Int64: SessionErrors] = [:]
   /// The number of answers from the remote.
   private var answers = 0
-  /// The last error that blocked the whole queue, from the remote or the store; nil after a call was
-  /// answered and the answer recorded.
+  /// The last error of the remote or the store that blocked the whole queue. Nil after the remote has
+  /// answered a call, or after the store has recorded an outcome.
   private var lastFailure: BlobSyncError?
   private var sending: Sending?
   /// Deletions that count as successful if the remote finds no object. Either an earlier attempt
@@ -50,14 +50,14 @@ struct BlobMachine: StateMachine {
   private var mayBeAbsentAtRemote: Set<Int64> = []
   /// The number of the next step. A step with another number has been superseded.
   private var lastStep = 0
-  /// Whether the retry timer runs, because the remote is believed to be unreachable.
+  /// Whether the retry timer runs. Meanwhile nothing is sent.
   private var isRetrying = false
   /// The source of all random delays, so that a seed reproduces them.
   private var rng: SplitMix64
   private var backoff: Backoff
   /// The waits, each with the number of the last change that it waits for.
   private var waits: [(number: Int64, call: BlobCallID)] = []
-  /// Updates of objects that exist only at the remote and that it has not answered.
+  /// Updates that the remote has not answered yet. Their objects exist only at the remote.
   private var remoteUpdates: [BlobCallID: RemoteUpdate] = [:]
 
   var fetching = Fetching()
@@ -67,9 +67,9 @@ struct BlobMachine: StateMachine {
   private var effects: [BlobEffect] = []
 
   private struct Watched {
-    /// Nil if the watcher waits for as long as it takes.
+    /// Nil if the watcher waits without a time limit.
     var patience: Int64?
-    /// The number of answers when the patience began.
+    /// The value of `answers` when the patience began.
     var answersAtStart = 0
     var cancellations: [BlobCallID] = []
   }
@@ -192,7 +192,8 @@ struct BlobMachine: StateMachine {
     sendNext()
   }
 
-  /// Starts the time after which the client checks whether the remote has answered any call.
+  /// Starts the timer for the patience of a watcher. When the timer fires, the client checks whether the
+  /// remote has answered any call since then.
   private mutating func startPatience(_ number: Int64) {
     guard let patience = watched[number]?.patience else { return }
     watched[number]?.answersAtStart = answers
@@ -219,8 +220,8 @@ struct BlobMachine: StateMachine {
     return true
   }
 
-  /// Returns the error that blocks a change: that of the whole queue, or else that of the change or of an
-  /// earlier change of its object.
+  /// Returns the error that blocks a change. This is the error of the whole queue if there is one. Otherwise
+  /// it is the error of this change or of an earlier change of the same object.
   private func blockingError(of number: Int64) -> BlobSyncError? {
     guard lastFailure == nil, let path = queue[number]?.path else { return lastFailure }
     return changeFailures.filter { $0.key <= number && queue[$0.key]?.path == path }
@@ -333,7 +334,7 @@ struct BlobMachine: StateMachine {
       case .updated(let isThere): emit(.record(change, isThere ? .done(nil) : .absent))
       }
     }
-    // An upload that goes on keeps its content open.
+    // If the upload continues, its content stays open.
     if sending.offset != nil, self.sending?.offset == nil { emit(.closeContent) }
   }
 
@@ -374,7 +375,8 @@ struct BlobMachine: StateMachine {
       scheduleRetry()
     case .remote: revert(change, error)
     case .store(.corrupted):
-      // The change was acknowledged and most of the content may be intact, so only its user may cancel it.
+      // The change was acknowledged, and most of the content may be intact, so only the user may cancel the
+      // change.
       deferChange(change, error)
     case .store(let reason):
       guard reason.mayBeTransient else { return fail(error) }
@@ -385,8 +387,8 @@ struct BlobMachine: StateMachine {
     }
   }
 
-  /// Resumes at the remote's offset, or tries again later if the remote gave none. If that brings no
-  /// progress, the upload starts over once; then the change is deferred.
+  /// Resumes the upload at the remote's offset, or retries later if the remote gave no offset. If several
+  /// attempts bring no progress, the upload starts over once. If that fails, too, the change is deferred.
   private mutating func sessionFailed(_ sending: Sending, _ offset: UInt64?) {
     let change = sending.change
     var known = sessionErrors[change.number] ?? SessionErrors(furthestOffset: sending.offset ?? 0)
@@ -418,7 +420,8 @@ struct BlobMachine: StateMachine {
       emit(.startTimer(.attempt(number), microseconds: known.backoff.next()))
     }
     changeFailures[number] = known
-    // A change that already has an outcome waits for its record alone, so the error is reported at once.
+    // A change that already has an outcome only waits until the store records the outcome, so the error is
+    // reported at once.
     let hasAnswer = outcomes[number] != nil
     if hasAnswer || known.attempts >= Self.failuresBeforeReport {
       // A change that has an outcome cannot be reverted.
@@ -428,9 +431,10 @@ struct BlobMachine: StateMachine {
     sendNext()
   }
 
-  /// Reports a repeated error. The watcher of the change is told first and may cancel it. If the error is
-  /// reported again, the watchers of later changes of the object are told, too: those changes are updates
-  /// and stay queued.
+  /// Reports a repeated error. The first report goes to the watcher of the change, which may cancel the
+  /// change. If that watcher is gone, or if the change already has an outcome, the watchers of later changes
+  /// of the object get the error, too. The later changes stay queued; if the change has no outcome, all of
+  /// them are updates.
   private mutating func report(of change: QueuedChange, _ error: BlobSyncError) {
     let number = change.number
     let isFirst = endWatch(number, .failure(error))
@@ -442,7 +446,7 @@ struct BlobMachine: StateMachine {
     completeWaits()
   }
 
-  /// The next change of the object that does not depend on its earlier state.
+  /// The next change of the object that does not depend on the object's earlier state.
   private func nextStateIndependent(behind change: QueuedChange) -> QueuedChange? {
     queue.first { $0.number > change.number && $0.path == change.path && $0.isStateIndependent }
   }
@@ -488,8 +492,8 @@ struct BlobMachine: StateMachine {
 
   // MARK: Outcomes
 
-  /// The store has recorded an outcome. If it cannot write it now, for example on a full disk, the outcome
-  /// is kept and recorded later. Nothing is sent twice.
+  /// Handles the result of recording an outcome in the store. If the store cannot write the outcome now, for
+  /// example on a full disk, the client keeps it and records it later. Nothing is sent twice.
   private mutating func recorded(
     _ change: QueuedChange, _ outcome: ChangeOutcome, _ result: Result<StoredObject?, DocumentStoreError>
   ) {
@@ -497,7 +501,7 @@ struct BlobMachine: StateMachine {
     case (.success(let object), .done): completed(change, .success(object))
     case (.success, .absent): completed(change, .failure(.remote(.notFound)))
     case (.success, .reverted(let reason)):
-      // The user has deleted an object whose upload may never have reached the remote.
+      // The user has already deleted the object, and its upload may never have reached the remote.
       if change.put != nil, let next = nextStateIndependent(behind: change), case .delete = next.kind {
         mayBeAbsentAtRemote.insert(next.number)
       }
@@ -543,8 +547,8 @@ struct BlobMachine: StateMachine {
     waits.removeAll { $0.number < first }
   }
 
-  /// Stops for good, because memory may be ahead of the store. The next client starts from the state of
-  /// the store.
+  /// Stops the client permanently, because its state in memory may be ahead of the store. The next client
+  /// starts from the state of the store.
   private mutating func fail(_ error: BlobSyncError) {
     guard failure == nil else { return }
     failure = error

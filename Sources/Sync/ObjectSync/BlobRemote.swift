@@ -112,15 +112,15 @@ public protocol BlobRemote: Sendable {
   func abandon(upload id: String) throws(BlobRemoteError)
   /// Returns the current description of the object.
   func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject
-  /// Returns up to `count` entries directly below a prefix that follow the entry `last`. The prefix is
-  /// empty or ends with a slash. A page that is not the last one has at least one entry.
+  /// Returns up to `count` entries that are directly below a prefix and follow the entry `last`. The prefix
+  /// is empty or ends with a slash. A page that is not the last one has at least one entry.
   func list(
     bucket: String, below prefix: String, after last: String?, count: Int
   ) throws(BlobRemoteError) -> RemoteListing
   /// Returns at most `count` bytes of a generation, starting at `offset`; empty at the end of the content.
   func read(_ object: RemoteObject, from offset: UInt64, count: Int) throws(BlobRemoteError) -> [UInt8]
-  /// Replaces the attributes and custom metadata of the object, whatever its generation. The content
-  /// stays as it is.
+  /// Replaces the attributes and custom metadata of the object, regardless of the object's generation. The
+  /// content stays as it is.
   func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject
   /// Deletes the object.
   func delete(bucket: String, name: String) throws(BlobRemoteError)

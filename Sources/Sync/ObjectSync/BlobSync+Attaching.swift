@@ -31,13 +31,14 @@ extension BlobSync {
           + "become of them: Storage.remoteAttachment is .refuse, and can be .upload or .discard.")
     case .discard: for object in own { _ = try objects.delete(object.path) }
     case .upload:
-      // A crash may have interrupted an earlier attach. Uploads that are already queued stay as they are.
+      // An earlier attach may have queued some of these uploads before a crash. Those uploads stay as they
+      // are.
       for object in own { try objects.outbox.upload(object, session: objects.blobs.newNumber().description) }
     }
   }
 
-  /// Throws if the buckets are a cache of a remote, because a cache may be incomplete and stale. They
-  /// count as a cache from the first queued change on, even if a crash interrupted the attach.
+  /// Throws if the buckets are a cache of a remote, because a cache may be incomplete and stale. Buckets
+  /// count as a cache as soon as a change is queued, even if a crash interrupted the attach.
   package static func checkAreNotCache(_ objects: ObjectStore) throws(DocumentStoreError) {
     let areRemotes = try objects.outbox.isRemoteMirror()
     let hasChanges = try objects.outbox.hasChanges()

@@ -1,6 +1,6 @@
-// Searches of users, and the calls to the remote and to the store that they cause.
+// Searches that users start, and the calls to the remote and to the store that these searches cause.
 //
-// `BlobMachine+Fetching` decides which calls those are.
+// `BlobMachine+Fetching` decides which calls are made.
 
 internal import ByteStore
 import DocumentStore
@@ -11,8 +11,8 @@ extension BlobSync {
   package enum Found: Sendable {
     /// The object in the store is the answer.
     case here(StoredObject)
-    /// The remote has a content that the store does not have. The caller did not ask for the content, or
-    /// set a lower size limit.
+    /// The remote has a content that the store does not have. The content was not fetched, because the caller
+    /// did not ask for it or set a size limit below its size.
     case remoteOnly(RemoteObject)
     case absent
   }
@@ -70,7 +70,8 @@ extension BlobSync {
 
   // MARK: Calls
 
-  /// Reads the state of an object in the store. After a failure of the store, reads as little as possible.
+  /// Reads the state of an object in the store. Looks for pending changes and for damage only if the reason
+  /// is `lookUp`.
   func local(_ path: ObjectPath, _ reason: LocalRead) throws(DocumentStoreError) -> LocalObject {
     var local = LocalObject(object: try objects.object(at: path))
     guard case .lookUp = reason else { return local }
@@ -113,7 +114,8 @@ extension BlobSync {
     }
   }
 
-  /// Gives the object the content that has arrived. Returns false if its checksum is not the remote's.
+  /// Makes the content that has arrived the content of the object. Returns false if the checksum of the
+  /// content differs from the remote's checksum.
   func receive(
     _ search: Search, _ path: ObjectPath, _ object: RemoteObject
   ) throws(DocumentStoreError) -> Bool {

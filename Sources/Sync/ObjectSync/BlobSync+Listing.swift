@@ -1,6 +1,6 @@
-// Listings of users, and the calls to the remote and to the store that they cause.
+// Listings that users request, and the calls to the remote and to the store that these listings cause.
 //
-// `BlobMachine+Listing` decides which calls those are, and what their answers make of a page.
+// `BlobMachine+Listing` decides which calls are made, and builds the pages from their answers.
 
 import DocumentStore
 package import ObjectStore

@@ -1,7 +1,8 @@
-// A client of an object server: the calls of users, and the driver of `BlobMachine`, which decides.
+// A client of an object server: the calls that users make, and the driver of `BlobMachine`. All decisions are
+// in `BlobMachine`.
 //
-// All work runs on one serial scheduler, with one remote call at a time. Calls to the remote and to the store
-// are performed at once, and their answer goes back to the machine before any other event.
+// All work runs on one serial scheduler, with one remote call at a time. The driver performs each call to the
+// remote or to the store at once, and passes the answer to the machine before any other event.
 
 internal import ByteStore
 package import DocumentStore
@@ -115,8 +116,8 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   /// Cancels a pending change and reverts its local effect. Calls `done` with false if the change is not
-  /// pending any more. The remote may already have executed a change in transit; the client then receives
-  /// the result as a state of the remote.
+  /// pending any more. If the change is in transit, the remote may already have executed it. The client then
+  /// receives the result like any other state of the remote.
   package func cancel(_ number: Int64, _ done: @escaping @Sendable (Bool) -> Void = { _ in }) {
     let call = newCall()
     run { sync in

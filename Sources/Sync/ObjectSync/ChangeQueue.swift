@@ -6,9 +6,9 @@ import OfflineSync
 
 struct ChangeQueue {
   private var changes: [Int64: QueuedChange] = [:]
-  /// All numbers in order. Removed ones are skipped, and dropped once they are half of all.
+  /// All numbers in order. Removed numbers are skipped, and are dropped once they are half of all numbers.
   private var numbers: [Int64] = []
-  /// All numbers before this index are removed.
+  /// All numbers before this index have been removed.
   private var start = 0
 
   /// `changes` must be in the order of their numbers.

@@ -29,13 +29,13 @@ public final class LoopbackBlobRemote: BlobRemote {
     var isReachable = true
     /// The number of calls served before the connection breaks; nil for no limit.
     var callsLeft: Int?
-    /// Whether the server executes the call during which the connection breaks, and only the answer is lost.
+    /// Whether only the answer is lost when the connection breaks: the server then still executes the call.
     var losesAnswer = false
     var bytesReceived: UInt64 = 0
     var bytesSent: UInt64 = 0
     /// The errors for changes of objects with these names.
     var refusals: [String: BlobRemoteError] = [:]
-    /// For these names, reads return no bytes from this offset on.
+    /// Reads of objects with these names fail from this offset on.
     var stalls: [String: UInt64] = [:]
   }
 
@@ -83,7 +83,7 @@ public final class LoopbackBlobRemote: BlobRemote {
     state.access { $0.refusals[name] = reason }
   }
 
-  /// Makes reads of this name fail as `unavailable` from the offset on; nil ends that.
+  /// Makes reads of this name fail as `unavailable` from the offset on. A nil offset ends the failures.
   package func stall(name: String, from offset: UInt64?) { state.access { $0.stalls[name] = offset } }
 
   /// The total number of uploaded bytes; bytes that were sent twice count twice.
@@ -232,7 +232,8 @@ public final class LoopbackBlobRemote: BlobRemote {
   }
 }
 
-/// State behind a serial queue. The thread sanitizer understands a queue, but not every lock.
+/// State that is only accessed on a serial queue. The thread sanitizer understands a queue, but not every
+/// lock.
 private final class QueueProtected<State>: @unchecked Sendable {
   // Unchecked, because `state` is only touched on `queue`.
   private var state: State

@@ -30,8 +30,9 @@ struct BlobFolderTests {
       TestStore.path, options: options, platform: machine.disk.platform(seed: 7))
   }
 
-  /// Regression: a sweep deleted all packs of the inventory that no record named. The pack being created
-  /// was among them, although the contents being added to it could not have records yet.
+  /// Regression: a sweep deleted all packs in the inventory that were not named by a record. The pack being
+  /// created was among them, although the contents that were being added to this pack could not have records
+  /// yet.
   @Test func inventoryExcludesThePackBeingCreated() throws {
     let machine = TestStore()
     let store = try open(machine, packBytesMax: 20_000)
@@ -43,7 +44,8 @@ struct BlobFolderTests {
       }
       _ = try keep(content(9000, seed: UInt64(number) + 1), in: store)
     }
-    // Each pack takes two contents. The first sync of every other content is that of a new pack's head.
+    // A pack has room for two contents. Every other content therefore starts a new pack, and its first sync
+    // is the sync of the pack's head.
     #expect(seen.withLock { $0 } == [[], [], [1], [1], [1, 2], [1, 2]])
     #expect(try store.blobs.inventory().packs.sorted() == [1, 2])
     store.blobs.closePack()
@@ -53,8 +55,8 @@ struct BlobFolderTests {
     #expect(try open(machine, packBytesMax: 20_000).blobs.inventory().packs.sorted() == [1, 2, 3])
   }
 
-  /// Regression: a content that is stored again because its copy was damaged replaces the file. When the
-  /// sync of its name failed, the file was deleted, although a record named it.
+  /// Regression: a content that is stored again because its copy was damaged replaces the file. When the sync
+  /// of the file's name failed, the file was deleted, although a record named it.
   @Test(arguments: [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.everything, seed: 1)])
   func failedNameSyncDeletesNoReferencedContent(crash: Crash) throws {
     let bytes = content(2 << 20)
@@ -81,11 +83,12 @@ struct BlobFolderTests {
     #expect(try next.blobs.inventory().staged.isEmpty)
   }
 
-  /// Regression: the system may drop a name that it could not write, and the next sync succeeds without
-  /// it (F4). A content stored after that was acknowledged and then lost in a power failure.
+  /// Regression: the system may drop a name that it could not write, and the next sync then succeeds without
+  /// the name (F4). A content that was stored after the failed sync was acknowledged and then lost in a power
+  /// failure.
   @Test(arguments: [3000, 2 << 20])
   func noContentIsAcceptedAfterAFailedNameSync(count: Int) throws {
-    // Finds the call number of the sync on a healthy disk.
+    // Finds the number of the sync call with a run on a healthy disk.
     let healthy = TestStore()
     let first = try healthy.open()
     _ = try keep(content(10), in: first)

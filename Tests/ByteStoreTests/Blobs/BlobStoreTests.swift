@@ -134,8 +134,8 @@ struct BlobStoreTests {
     #expect(try next.blobs.reader(blob.id, at: place).readAll() == bytes)
   }
 
-  /// Regression: the bytes counted as synced, but the file's name was never synced, so a power loss made
-  /// the file unreachable.
+  /// Regression: the bytes of a staged file were recorded as synced, but the file's name was never synced, so
+  /// a power loss made the file unreachable.
   @Test func syncedStagedFileHasADurableName() throws {
     let machine = TestStore()
     let store = try machine.open(syncBytes: 2 << 20)
@@ -185,7 +185,7 @@ struct BlobStoreTests {
       for offset in places {
         let damaged = try machine.changing(path) { $0[offset] ^= 1 << UInt8(random.below(8)) }
         let opened = try damaged.open()
-        // Heads of frames and chunks are only used without a record, so a changed head is harmless here.
+        // Heads of frames and chunks are used only if there is no record, so a changed head is harmless here.
         let read = try? opened.blobs.reader(id, at: place).readAll()
         #expect(read == nil || read == bytes, "byte \(offset) of \(path)")
       }

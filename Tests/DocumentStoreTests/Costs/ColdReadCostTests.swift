@@ -75,12 +75,12 @@ import Testing
       }
       #expect(found == 20)
     }
-    // The manifest; a header and the WAL; the checkpoint's layout; pages of the key directory for three
-    // keys.
+    // The waits of an open are for the manifest, for a header and the WAL, for the checkpoint's layout, and
+    // for pages of the key directory for three keys.
     #expect(ofOpen <= 4, "\(ofOpen) waits for an open")
-    // Two pages of the key directory, and a segment.
+    // The waits of a get are for two pages of the key directory and for a segment.
     #expect(ofGet <= 3, "\(ofGet) waits for a get")
-    // Leaves at both ends; locations of documents; five segments.
+    // The waits of a query are for leaves at both ends, for locations of documents, and for five segments.
     #expect(ofQuery <= 3, "\(ofQuery) waits for a query")
     try store.close()
   }

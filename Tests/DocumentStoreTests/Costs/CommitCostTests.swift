@@ -1,7 +1,7 @@
 // Disk and allocation costs of commits.
 //
-// These counts are the same on every machine. A change that increases one fails here; a change that reduces
-// one sets the new limit.
+// These counts are the same on every machine. A change that increases a count fails here; a change that
+// reduces a count sets the new limit.
 
 import ByteStore
 import CAllocations
@@ -145,7 +145,7 @@ import Testing
   private static let segmentBytesPerByteMax = 0.55
   private static let checkpointBytesPerByteMax = 0.36
 
-  /// Commits a batch of 500 documents. Returns the size of their values.
+  /// Commits a batch of 500 documents. Returns the size of the documents' values.
   private func commit(_ batch: Int, to store: DocumentStore) throws -> Int {
     let numbers = batch * 500..<(batch + 1) * 500
     try store.commit(numbers.map { .set(path("c", "\($0)"), CostDocument.fields($0)) })

@@ -1,6 +1,6 @@
 // The number of allocations per read, and the number of entries that queries read.
 //
-// These counts are the same on every machine. A change that increases one fails here.
+// These counts are the same on every machine. A change that increases a count fails here.
 
 import ByteStore
 import CAllocations
@@ -105,12 +105,12 @@ import Testing
     return Double(allocations_of_this_thread() - before) / Double(calls)
   }
 
-  // Tests are unoptimized builds, which allocate more; optimized builds stay below this.
+  // Tests are unoptimized builds, which allocate more; optimized builds stay below these limits.
   private static let allocationsOfGetMax = 8.0
   private static let allocationsOfQueryMax = 130.0
   private static let allocationsOfDocumentMax = 1.05
-  /// For an unoptimized build, which allocates per element when it iterates over the filters, their parts,
-  /// the operands or the orders. None of these allocations is for the document.
+  /// A limit for an unoptimized build, which allocates memory for each element when it iterates over the
+  /// filters, their parts, the operands or the orders. None of these allocations is for the document.
   private static let allocationsOfFilteredMax = 5.2
 
   // MARK: Work
@@ -212,7 +212,8 @@ import Testing
     }
     #expect(try store.count(StructuredQuery(.collection(path("other", "x").parent))) == 0)
     #expect(try store.count(StructuredQuery(.collection(path("other", "a", "other", "x").parent))) == 1)
-    // A bound as long as the key is truncated, so the tree cannot decide.
+    // A bound that has the length of the key is truncated, so the tree alone cannot decide whether the
+    // document matches.
     let bound = StoredValue.string(String(repeating: "s", count: 899))
     #expect(try store.count(try StructuredQuery.ofC.where("score", .greaterThan, bound)) == 1)
     let behind = StoredValue.string(String(repeating: "s", count: 901))

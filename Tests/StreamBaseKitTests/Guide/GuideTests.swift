@@ -33,7 +33,7 @@ extension StreamBaseKitTests {
       let fences = page.matches(of: #/(?s)```swift\n(.*?)```/#).map { String($0.1) }
       #expect(fences.count > 12)
       for fence in fences {
-        // The file has one list of imports for all examples.
+        // The file has one list of imports for all examples, so the imports of the fence are skipped.
         let lines = fence.split(separator: "\n", omittingEmptySubsequences: false)
         let start = lines.firstIndex { !$0.hasPrefix("import ") && !$0.isEmpty } ?? 0
         #expect(code.contains(lines[start...].joined(separator: "\n")), "not in Guide.swift: \(fence)")

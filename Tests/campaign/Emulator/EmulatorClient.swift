@@ -41,7 +41,7 @@ struct EmulatorClient {
     let paths = (answer as? [[String: Any]] ?? []).compactMap { item in
       ((item["document"] as? [String: Any])?["name"] as? String).map { String($0.dropFirst(prefix.count)) }
     }
-    // The query was sent in reverse order.
+    // A query for the last documents was sent in reverse order, so its result is reversed again.
     if case .last = query.limit { return paths.reversed() }
     return paths
   }

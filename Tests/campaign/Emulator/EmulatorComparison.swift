@@ -1,7 +1,8 @@
 // Compares Firestore's emulator with the naive evaluator on random documents and queries.
 //
-// The evaluator applies the emulator's rules. Differences from the contract are counted, and so are the
-// emulator's refusals by reason, because it is stricter than a query's own checks.
+// The evaluator applies the emulator's rules. The campaign also counts the results that would differ under
+// the contract's rules. The emulator rejects some queries that pass a query's own checks, so the campaign
+// counts the emulator's refusals by reason.
 
 import DocumentStore
 import Foundation
@@ -100,7 +101,7 @@ enum EmulatorComparison: Campaign {
     return saved
   }
 
-  /// Removes the variable parts of a message.
+  /// Returns a message without its variable parts.
   private static func shape(_ message: String) -> String {
     String(message.prefix(90)).replacing(/[0-9]+/, with: "#")
   }

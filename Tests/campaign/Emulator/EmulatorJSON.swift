@@ -3,7 +3,7 @@
 import DocumentStore
 import Foundation
 
-/// Writes JSON as text, so that numbers keep every digit and minus zero its sign.
+/// Writes JSON as text, so that numbers keep every digit and minus zero keeps its sign.
 struct EmulatorJSON {
   /// For example `projects/p1/databases/(default)`.
   let database: String
@@ -46,7 +46,7 @@ struct EmulatorJSON {
     "{" + map.entries.map { "\(Self.string($0.name)):\(value($0.value))" }.joined(separator: ",") + "}"
   }
 
-  /// A reference without a project uses this database.
+  /// Returns the full name of a reference. A reference without a project belongs to this database.
   private func name(_ reference: StoredReference) -> String {
     reference.projectID.isEmpty
       ? name(reference.path)
@@ -86,7 +86,8 @@ struct EmulatorJSON {
     #"{"update":{"name":\#(Self.string(name(document.path))),"fields":\#(fields(document.fields))}}"#
   }
 
-  /// Encodes a query as client libraries do: a limit on the last documents is sent in reverse order.
+  /// Encodes a query as client libraries do: a query with a limit on the last documents is sent in reverse
+  /// order.
   func query(_ query: StructuredQuery) -> String {
     let run = query.executableForm
     var parts = [#""from":[\#(scope(run.scope))]"#]

@@ -1,11 +1,11 @@
-// Foundation predicates as filters of typed queries.
+// Converts Foundation predicates to filters for typed queries. These expressions have a filter:
 //
-//   - `&&` and `||` of conditions
-//   - a comparison between a property and an operand, which is any expression without a property
-//   - a Boolean property, or its negation
-//   - a property that contains an operand, or an operand that contains a property
+// - conditions combined with `&&` and `||`
+// - a comparison between a property and an operand, which is any expression without a property
+// - a Boolean property, or its negation
+// - a property that contains an operand, or an operand that contains a property
 //
-// Any other expression has no filter and traps.
+// Any other expression traps.
 
 private import DocumentStore
 private import FirebaseCore
@@ -18,10 +18,10 @@ extension TypedQuery {
   /// users.filter(using: #Predicate { $0.age >= 18 && ($0.isActive || $0.tags.contains("staff")) })
   /// ```
   ///
-  /// The operators `==`, `!=`, `<`, `<=`, `>` and `>=` compare properties with values. `&&` and `||`
-  /// combine conditions. `contains` finds an element in an array; the property can be on either side. Any
-  /// other expression traps. The rules for filters apply: a document without the field matches no
-  /// comparison, including `!=`, and nil is compared as null.
+  /// The operators `==`, `!=`, `<`, `<=`, `>` and `>=` compare properties with values. `&&` and `||` combine
+  /// conditions. `contains` tests whether an array contains a value; the property can be the array or the
+  /// value. Any other expression traps. The rules for filters apply: a document without the field matches no
+  /// comparison, not even `!=`, and nil is compared as null.
   public func filter(using predicate: Predicate<Model>) -> TypedQuery {
     let fields = PredicateFields<Model>(decoder: decoder(), firestore: query.firestore)
     do {
@@ -31,8 +31,8 @@ extension TypedQuery {
     }
   }
 
-  /// Returns the query with a filter on fields by name as an additional condition. The filter may be a
-  /// composite.
+  /// Returns the query with a filter on named fields as an additional condition. The filter may be a
+  /// composite of several filters.
   public func filter(_ filter: Filter) -> TypedQuery { with(query.whereFilter(filter)) }
 }
 
@@ -72,7 +72,8 @@ private struct PredicateFields<Model: Decodable> {
     return try decoder.operandEncoder(for: field).encodeOperand(value)
   }
 
-  /// Returns the filter of a comparison. `mirrored` is the operator if the property is on the right side.
+  /// Returns the filter for a comparison. If the property is on the right side, the filter uses the operator
+  /// `mirrored`.
   func comparison(
     _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, _ right: some PredicateExpression,
     mirrored: FieldFilter.Operator
@@ -88,7 +89,8 @@ private struct PredicateFields<Model: Decodable> {
 // MARK: Properties
 
 private protocol PropertyExpression: PredicateExpression {
-  /// Returns the key path; nil if the expression is not a property of the model itself.
+  /// Returns the key path of the property. Returns nil if the expression is not a property of the model
+  /// itself.
   func property<Model>(of type: Model.Type) -> Swift.KeyPath<Model, Output>?
 }
 

@@ -8,23 +8,26 @@ private import Foundation
 ///
 /// ```swift
 /// struct User: Codable {
-///   @DocumentID var id: String?
-///   var name: String
-///   var age: Int
+/// @DocumentID var id: String?
+/// var name: String
+/// var age: Int
 /// }
 ///
 /// let users = Firestore.firestore().collection("users").typed(User.self)
 /// for user in try await users.where(\.age, .atLeast(18)).order(by: \.name).get() { print(user.name) }
 /// ```
 ///
-/// The field of a property is found by decoding `Model` from made-up values. Coding keys, property wrappers
-/// and nested properties are supported. A property marked `@DocumentID` is the document's ID; in a query of
-/// a collection group it is compared with paths, as with `FieldPath.documentID()`. Some types cannot be
-/// decoded from made-up values, such as a type with an enumeration that is not `CaseIterable`. For these
-/// types, steps with key paths trap. They also trap for a property that differs from the stored value
-/// because it is computed or converted. Use the steps of `query` by field name instead.
+/// To find the field of a property, the query decodes `Model` from placeholder values. Coding keys, property
+/// wrappers and nested properties are supported. A property marked `@DocumentID` is the document's ID. In a
+/// query of a collection group, such a property is compared with paths, as with `FieldPath.documentID()`.
 ///
-/// Operands are encoded with the decoder's strategies, as the decoder would read them.
+/// Steps with key paths trap if `Model` cannot be decoded from placeholder values. An example is a type with
+/// an enumeration that is not `CaseIterable`. These steps also trap for a property that differs from the
+/// stored value because it is computed or converted. In both cases, use the steps of `query`, which take
+/// field names.
+///
+/// Operands are encoded with the strategies of the decoder, so that they match the stored values that the
+/// decoder reads.
 public struct TypedQuery<Model: Decodable>: Sendable {
   /// The query without the type.
   public let query: Query
@@ -54,10 +57,10 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     return with(query.order(by: FieldPath(field.path.names), descending: descending))
   }
 
-  /// Returns at most this number of results, from the start.
+  /// Limits the query to this number of results, counted from the start.
   public func limit(to limit: Int) -> TypedQuery { with(query.limit(to: limit)) }
 
-  /// Returns at most this number of results, from the end. Requires an order.
+  /// Limits the query to this number of results, counted from the end. The query must have an order.
   public func limit(toLast limit: Int) -> TypedQuery { with(query.limit(toLast: limit)) }
 
   // MARK: Running
@@ -67,7 +70,7 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     try values(of: try await query.getDocuments(source: source))
   }
 
-  /// Returns the values of all results. Blocks this thread if necessary.
+  /// Returns the values of all results. Blocks the calling thread until the results are available.
   public func read(source: FirestoreSource = .default) throws -> [Model] {
     try values(of: try query.read(source: source))
   }
@@ -77,7 +80,7 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     try await query.count.getAggregation(source: .server).count.intValue
   }
 
-  /// Returns the values of a snapshot of `query`.
+  /// Returns the values of a snapshot that `query` returned.
   public func values(of snapshot: QuerySnapshot) throws -> [Model] {
     let decoder = decoder()
     return try snapshot.documents.map { try $0.data(as: Model.self, decoder: decoder) }
@@ -85,7 +88,8 @@ public struct TypedQuery<Model: Decodable>: Sendable {
 }
 
 extension Query {
-  /// Returns this query for values of `type`. `decoder` creates the decoder that reads them.
+  /// Returns this query with values of `type` as results. `decoder` creates the decoder that reads these
+  /// values.
   public func typed<Model: Decodable>(
     _ type: Model.Type, decoder: @escaping @Sendable () -> Firestore.Decoder = { Firestore.Decoder() }
   ) -> TypedQuery<Model> {

@@ -1,4 +1,4 @@
-// Objects that are equal if their values are equal.
+// A protocol for objects that are equal if their values are equal.
 
 import Foundation
 

@@ -1,13 +1,14 @@
-// Field paths, as callers write them.
+// The field paths of the public API.
 
 package import DocumentStore
 private import FirebaseCore
 public import Foundation
 
-/// The names that lead to a field, from the document's outermost map inwards. Equal by value.
+/// A list of the names that lead to a field, starting in the document's outermost map. Paths are equal if
+/// their names are equal.
 ///
-/// The API also accepts a string with dots between the names: `"address.city"`. A path supports names with
-/// any characters, including dots:
+/// The API also accepts a string with dots between the names: `"address.city"`. A `FieldPath` supports names
+/// with any characters, including dots:
 ///
 /// ```swift
 /// let path = FieldPath(["hosts", "example.org"])
@@ -15,14 +16,14 @@ public import Foundation
 public final class FieldPath: NSObject, NSCopying, Sendable {
   package let stored: StoredFieldPath
 
-  /// Creates a path. Traps if there are no names or if one is empty.
+  /// Creates a path. Traps if `fieldNames` is empty or contains an empty name.
   public init(_ fieldNames: [String]) {
     stored = Self.valid { () throws(FieldPathError) in try StoredFieldPath(fieldNames) }
   }
 
   private init(_ stored: StoredFieldPath) { self.stored = stored }
 
-  /// The ID of a document, for filters and orders of queries.
+  /// Returns a path that stands for the document's ID in the filters and orders of queries.
   public class func documentID() -> FieldPath { FieldPath(.documentID) }
 
   /// Returns this object, because a path is immutable.
@@ -41,7 +42,7 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
     valid { () throws(FieldPathError) in try StoredFieldPath(dotted: text) }
   }
 
-  /// Returns the path of a `FieldPath` or of a string with dots; nil for anything else.
+  /// Returns the path if `field` is a `FieldPath` or a string with dots. Returns nil for any other type.
   static func any(_ field: Any) -> StoredFieldPath? {
     switch field {
     case let path as FieldPath: path.stored

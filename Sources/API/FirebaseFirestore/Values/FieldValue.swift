@@ -10,10 +10,10 @@ public import Foundation
 /// try await article.updateData(["views": FieldValue.increment(1), "seen": FieldValue.serverTimestamp()])
 /// ```
 public class FieldValue: NSObject, Encodable, @unchecked Sendable {
-  // Unchecked, because the class is not final, as in the original, and because elements can be objects. All
-  // its properties are constants.
+  // The conformance is unchecked because the class is not final, as in Firebase's SDK, and because elements
+  // can be objects. All its properties are constants.
 
-  /// The kinds of values. The cases have the names of the methods that create them.
+  /// The kinds of values. Each case has the name of the method that creates it.
   enum Kind {
     case delete
     case serverTimestamp
@@ -28,24 +28,24 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
 
   init(_ kind: Kind) { self.kind = kind }
 
-  /// Deletes the field, in `updateData` and in `setData` with merging.
+  /// Deletes the field. Allowed in `updateData`, and in `setData` if it merges.
   public class func delete() -> FieldValue { FieldValue(.delete) }
 
   /// Sets the field to the time of the commit.
   public class func serverTimestamp() -> FieldValue { FieldValue(.serverTimestamp) }
 
-  /// Appends the elements that are not in the field's array yet. 1 and 1.0 are equal here.
+  /// Appends those elements that the field's array does not contain yet. 1 and 1.0 count as equal.
   public class func arrayUnion(_ elements: [Any]) -> FieldValue { FieldValue(.arrayUnion(elements)) }
 
   /// Removes these elements from the field's array.
   public class func arrayRemove(_ elements: [Any]) -> FieldValue { FieldValue(.arrayRemove(elements)) }
 
   /// Adds this number to the field's number. A field that is not a number counts as 0.
-  // Disfavored, so that `increment(1)` means an integer.
+  // Disfavored, so that `increment(1)` calls the overload for integers.
   @_disfavoredOverload
   public class func increment(_ d: Double) -> FieldValue { FieldValue(.increment(.double(d))) }
 
-  /// Adds this number to the field's number. An integer result is clamped to its range.
+  /// Adds this number to the field's number. An integer result is clamped to the range of `Int64`.
   public class func increment(_ l: Int64) -> FieldValue { FieldValue(.increment(.integer(l))) }
 
   /// Sets the field to the smaller of its number and this one, or to this one if the field is not a number.
@@ -62,10 +62,10 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
   /// Sets the field to the larger of its number and this one.
   public class func maximum(_ l: Int64) -> FieldValue { FieldValue(.maximum(.integer(l))) }
 
-  /// Returns a vector, which is written as it is.
+  /// Returns a vector with these numbers. The vector is written unchanged.
   public static func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
 
-  /// Returns a vector of these numbers.
+  /// Returns a vector with these numbers, converted to `Double`.
   public static func vector(_ array: [Float]) -> VectorValue { VectorValue(array.map(Double.init)) }
 
   /// Two values are equal if they have the same kind and the same numbers or elements.

@@ -4,14 +4,14 @@ package import DocumentStore
 private import FirebaseCore
 public import Foundation
 
-/// A latitude and a longitude in degrees. Equal by value.
+/// A latitude and a longitude in degrees. Locations are equal if their coordinates are equal.
 public final class GeoPoint: NSObject, NSCopying, Codable, Sendable {
-  /// From -90 to 90.
+  /// The latitude in degrees, from -90 to 90.
   public let latitude: Double
-  /// From -180 to 180.
+  /// The longitude in degrees, from -180 to 180.
   public let longitude: Double
 
-  /// Creates a location. Traps outside -90...90 and -180...180.
+  /// Creates a location. Traps if the latitude is outside -90...90 or the longitude is outside -180...180.
   public init(latitude: Double, longitude: Double) {
     guard (-90...90).contains(latitude) else {
       ProgrammerError.trap(

@@ -1,4 +1,4 @@
-// Parses paths that callers write as strings, and traps for invalid ones.
+// Parses paths that callers pass as strings. Traps if a path is invalid.
 
 import DocumentStore
 import FirebaseCore
@@ -26,7 +26,7 @@ enum PathText {
     return segments
   }
 
-  /// Checks the ID of a collection group.
+  /// Checks the ID of a collection group. Traps if it is invalid.
   static func collectionID(_ text: String) -> String {
     guard !text.isEmpty else { ProgrammerError.trap("Collection ID cannot be empty.") }
     guard !text.utf8.contains(UInt8(ascii: "/")) else {
@@ -35,7 +35,8 @@ enum PathText {
     return text
   }
 
-  /// Splits a path at its slashes. Ignores one slash at each end, and traps for two slashes in a row.
+  /// Splits a path at its slashes. Ignores one slash at the start and one at the end. Traps if the path
+  /// contains two slashes in a row.
   private static func split(_ text: String, emptyMessage: String) -> [String] {
     guard !text.isEmpty else { ProgrammerError.trap(emptyMessage) }
     let slash = UInt8(ascii: "/")

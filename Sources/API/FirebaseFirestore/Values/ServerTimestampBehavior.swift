@@ -1,7 +1,7 @@
-// The treatment of timestamps that the server has not set yet.
+// The choice of a value for timestamps that the server has not set yet.
 
-/// The value to return for a timestamp that the server has not set yet. Without a remote, that never
-/// happens.
+/// The value that a read returns for a timestamp that the server has not set yet. Without a remote, every
+/// timestamp is set at the commit.
 public enum ServerTimestampBehavior: Int, Sendable {
   /// Returns null.
   case none = 0

@@ -1,35 +1,38 @@
-// The errors of data that no document can hold, with the original's messages.
+// Errors for data that cannot be stored in any document. The messages are those of Firebase's SDK.
 
 import DocumentStore
 private import FirebaseCore
 
-/// Data that no document can hold. The caller traps with it, because it is a mistake of the program.
+/// An error for data that cannot be stored in any document. The caller traps with this error, because such
+/// data is a programming error.
 package struct UserDataError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
     case unsupportedType(String)
     /// An integer above `Int64.max`, or below `Int64.min`.
     case numberTooLarge(String)
-    /// The timestamp's own message.
+    /// A date that a timestamp cannot hold. The associated value is the error message of the timestamp.
     case dateOutOfRange(String)
     case nestedArray
-    /// Nested so deeply that the value cannot be traversed.
+    /// A value that is nested too deeply to be traversed.
     case nestedTooDeeply
-    /// A sentinel such as `FieldValue.delete()`.
+    /// A sentinel in an array, such as `FieldValue.delete()`.
     case sentinelInArray(String)
-    /// A sentinel where nothing is written, such as in a filter.
+    /// A sentinel in a value that is not written, such as the operand of a filter.
     case sentinelOutsideWrite(String)
-    /// A deletion in a document that is replaced as a whole.
+    /// A deletion sentinel in a write that replaces the whole document.
     case deletionWithoutMerge
-    /// A deletion inside a value of an update, where only the value itself may be one.
+    /// A deletion sentinel nested in a value of an update. Only the value itself may be a deletion sentinel.
     case deletionInsideUpdate
     case emptyFieldName
     case reservedFieldName
-    /// A reference to another database. Databases are given as `project/database`.
+    /// A reference to a document of another database. `found` and `expected` have the form
+    /// `project/database`.
     case foreignReference(found: String, expected: String)
   }
 
   package let reason: Reason
-  /// The path of the field from the outermost map. Nil below an array and outside of documents.
+  /// The path of the field, starting in the outermost map. Nil if the value is inside an array or not in a
+  /// document.
   package let field: [String]?
 
   init(_ reason: Reason, field: [String]? = nil) {

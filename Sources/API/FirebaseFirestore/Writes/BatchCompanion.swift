@@ -1,13 +1,14 @@
-// An object that learns how a batch ended.
+// A protocol for objects that are notified when a batch ends.
 
 import ByteStore
 package import Dispatch
 
-/// The state that a layer keeps for a batch. It receives the result before the completion handler of the
-/// commit.
+/// An object that another layer attaches to a batch. It receives the result of the commit before the
+/// completion handler does.
 package protocol BatchCompanion: AnyObject, Sendable {
-  /// Called on the callback queue if there is one, and otherwise before the task that awaits the commit
-  /// resumes. The implementation must call `then` there, at once or later.
+  /// Notifies the companion of the result. If there is a callback queue, the call is made on that queue, and
+  /// the implementation must call `then` on the same queue. Otherwise the call is made before the task that
+  /// awaits the commit resumes. The implementation may call `then` immediately or later, but must call it.
   func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void)
 }
 

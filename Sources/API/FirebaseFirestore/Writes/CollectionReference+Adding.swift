@@ -9,8 +9,8 @@ extension CollectionReference {
     addDocument(data: data, completion: nil)
   }
 
-  /// Creates a document with a random ID. `completion` runs on the callback queue once the document is
-  /// durable, or with an error.
+  /// Creates a document with a random ID. `completion` runs on the callback queue when the document is
+  /// durable or the write has failed.
   @discardableResult
   public func addDocument(
     data: [String: Any], completion: (((any Error)?) -> Void)?
@@ -43,7 +43,7 @@ extension CollectionReference {
 
   /// Creates a document with a random ID and the fields of `value`. Returns when it is on stable storage.
   /// Throws `EncodingError` if `value` cannot be encoded.
-  // Disfavored, so that the app's calls still choose its own extension with these labels.
+  // Disfavored, so that an app that has its own extension with these labels still calls its own extension.
   @_disfavoredOverload
   @discardableResult
   nonisolated(nonsending) public func addDocument<T: Encodable>(

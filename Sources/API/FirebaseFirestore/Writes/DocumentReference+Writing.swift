@@ -9,7 +9,7 @@ extension DocumentReference {
   }
 
   /// Replaces the document's contents with these fields, or creates the document. `completion` runs on the
-  /// callback queue once the write is durable, or with an error.
+  /// callback queue when the write is durable or has failed.
   public func setData(_ documentData: [String: Any], completion: (((any Error)?) -> Void)?) {
     firestore.batch().setData(documentData, forDocument: self).commit(completion: completion)
   }
@@ -20,31 +20,31 @@ extension DocumentReference {
     try await firestore.batch().setData(documentData, forDocument: self).commit()
   }
 
-  /// Sets the document's fields, or creates the document. With `merge`, other fields stay.
+  /// Creates the document or sets its fields. With `merge`, the document keeps its other fields.
   public func setData(_ documentData: [String: Any], merge: Bool) {
     firestore.batch().setData(documentData, forDocument: self, merge: merge).commit()
   }
 
-  /// Sets the document's fields, or creates the document. With `merge`, other fields stay. `completion`
-  /// runs on the callback queue once the write is durable, or with an error.
+  /// Creates the document or sets its fields. With `merge`, the document keeps its other fields. `completion`
+  /// runs on the callback queue when the write is durable or has failed.
   public func setData(_ documentData: [String: Any], merge: Bool, completion: (((any Error)?) -> Void)?) {
     firestore.batch().setData(documentData, forDocument: self, merge: merge).commit(completion: completion)
   }
 
-  /// Sets the document's fields, or creates the document. With `merge`, other fields stay. Returns when it
-  /// is on stable storage.
+  /// Creates the document or sets its fields. With `merge`, the document keeps its other fields. Returns when
+  /// the write is on stable storage.
   nonisolated(nonsending) public func setData(_ documentData: [String: Any], merge: Bool) async throws {
     try await firestore.batch().setData(documentData, forDocument: self, merge: merge).commit()
   }
 
-  /// Sets the fields listed in `mergeFields` and ignores the rest of the data. Each is a `FieldPath` or a
-  /// string with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of the data. Each element of `mergeFields`
+  /// is a `FieldPath` or a string with dots.
   public func setData(_ documentData: [String: Any], mergeFields: [Any]) {
     firestore.batch().setData(documentData, forDocument: self, mergeFields: mergeFields).commit()
   }
 
-  /// Sets the fields listed in `mergeFields`. `completion` runs on the callback queue once the write is
-  /// durable, or with an error.
+  /// Sets the fields listed in `mergeFields`. `completion` runs on the callback queue when the write is
+  /// durable or has failed.
   public func setData(
     _ documentData: [String: Any], mergeFields: [Any], completion: (((any Error)?) -> Void)?
   ) {
@@ -63,22 +63,22 @@ extension DocumentReference {
     firestore.batch().updateData(fields, forDocument: self).commit()
   }
 
-  /// Changes fields of the document, which must exist. `completion` runs on the callback queue once the
-  /// write is durable, or with an error.
+  /// Changes fields of the document, which must exist. `completion` runs on the callback queue when the write
+  /// is durable or has failed.
   public func updateData(_ fields: [AnyHashable: Any], completion: (((any Error)?) -> Void)?) {
     firestore.batch().updateData(fields, forDocument: self).commit(completion: completion)
   }
 
-  /// Changes fields of the document. Throws `notFound` if it does not exist.
+  /// Changes fields of the document. Throws `notFound` if the document does not exist.
   nonisolated(nonsending) public func updateData(_ fields: [AnyHashable: Any]) async throws {
     try await firestore.batch().updateData(fields, forDocument: self).commit()
   }
 
-  /// Deletes the document. Does nothing if it does not exist.
+  /// Deletes the document. Does nothing if the document does not exist.
   public func delete() { firestore.batch().deleteDocument(self).commit() }
 
-  /// Deletes the document. `completion` runs on the callback queue once the write is durable, or with an
-  /// error.
+  /// Deletes the document. `completion` runs on the callback queue when the deletion is durable or has
+  /// failed.
   public func delete(completion: (((any Error)?) -> Void)?) {
     firestore.batch().deleteDocument(self).commit(completion: completion)
   }
@@ -100,7 +100,7 @@ extension DocumentReference {
       .commit(completion: completion)
   }
 
-  /// Sets the fields of `value`. With `merge`, other fields stay.
+  /// Sets the fields of `value` in the document. With `merge`, the document keeps its other fields.
   public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder(),
     completion: (((any Error)?) -> Void)? = nil
@@ -121,7 +121,7 @@ extension DocumentReference {
 
   // MARK: Async writes of values
 
-  // Disfavored, so that the app's calls still choose its own extension with these labels.
+  // Disfavored, so that an app that has its own extension with these labels still calls its own extension.
 
   /// Replaces the document's contents with the fields of `value`, or creates the document. Returns when it
   /// is on stable storage.
@@ -140,8 +140,8 @@ extension DocumentReference {
     try await firestore.batch().setData(from: value, forDocument: self, encoder: encoder).commit()
   }
 
-  /// Sets the fields of `value`. With `merge`, other fields stay. Returns when the write is on stable
-  /// storage.
+  /// Sets the fields of `value` in the document. With `merge`, the document keeps its other fields. Returns
+  /// when the write is on stable storage.
   @_disfavoredOverload
   nonisolated(nonsending) public func setData<T: Encodable>(
     from value: T, merge: Bool, encoder: Firestore.Encoder = Firestore.Encoder()

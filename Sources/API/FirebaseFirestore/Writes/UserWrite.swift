@@ -10,8 +10,8 @@ enum UserWrite {
     ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
   }
 
-  /// Runs `make` for a document. Traps for writes that are invalid in any program. Returns an error for
-  /// writes that only exceed a limit, as a server would.
+  /// Calls `make` with the document's place and returns the mutation. Traps if the write is a programming
+  /// error. Returns an error if the write only exceeds a limit that a server would also enforce.
   static func mutation(
     of document: DocumentReference, _ make: (Place) throws -> Mutation
   ) -> Result<Mutation, any Error> {
@@ -25,8 +25,8 @@ enum UserWrite {
     }
   }
 
-  /// Encodes the fields of a value. Data that no document can hold is returned as an error for the write to
-  /// report. Throws all other encoding errors.
+  /// Encodes the fields of a value. If the data cannot be stored in any document, returns an error, which the
+  /// write then reports. Throws all other encoding errors.
   static func encode(
     _ value: some Encodable, _ encoder: Firestore.Encoder, in firestore: Firestore
   ) throws -> Result<EncodedFields, UserDataError> {
@@ -37,7 +37,8 @@ enum UserWrite {
     }
   }
 
-  /// The document of a write. Its methods create all mutations of batches and transactions.
+  /// The document that a write changes. The methods of this type create all mutations of batches and
+  /// transactions.
   struct Place {
     let path: DocumentPath
     let firestore: Firestore
@@ -75,7 +76,7 @@ enum UserWrite {
     return .set(path, encoded.fields, transforms: transforms)
   }
 
-  /// Sets these fields and keeps the others.
+  /// Sets these fields and keeps the document's other fields.
   private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, in firestore: Firestore
   ) throws(UserDataError) -> Mutation {
@@ -83,7 +84,7 @@ enum UserWrite {
     return .merge(path, encoded.fields, deletions: deletions, transforms: transforms)
   }
 
-  /// Sets the listed fields. Throws `UserDataError` or an error of the engine.
+  /// Sets the fields listed in `mergeFields`. Throws `UserDataError` or an error of the engine.
   private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, only mergeFields: [Any], in firestore: Firestore
   ) throws -> Mutation {
@@ -119,7 +120,7 @@ enum UserWrite {
     return try .update(path, changes, transforms: transforms)
   }
 
-  /// Returns the updates sorted by field, because a dictionary has no order.
+  /// Returns the updates sorted by field, so that their order does not depend on the order of the dictionary.
   private static func updates(
     _ data: [AnyHashable: Any]
   ) throws(UserDataError) -> [(field: StoredFieldPath, value: Any)] {

@@ -11,13 +11,13 @@ import OfflineSync
 /// ```swift
 /// let firestore = Firestore.firestore()
 /// try await firestore.batch()
-///   .setData(["name": "Tokyo"], forDocument: firestore.document("cities/tokyo"))
-///   .updateData(["cities": FieldValue.increment(1)], forDocument: firestore.document("numbers/all"))
-///   .commit()
+/// .setData(["name": "Tokyo"], forDocument: firestore.document("cities/tokyo"))
+/// .updateData(["cities": FieldValue.increment(1)], forDocument: firestore.document("numbers/all"))
+/// .commit()
 /// ```
 ///
-/// The writes are applied in order. A write that is invalid in any program traps. A write that only this
-/// document cannot accept fails the commit.
+/// The writes are applied in order. A write that is a programming error traps when it is added. A write that
+/// the database rejects, for example because its document does not exist, makes the commit fail.
 public final class WriteBatch: NSObject, Sendable {
   let firestore: Firestore
   let state = Locked(State())
@@ -34,14 +34,14 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: Collecting
 
-  /// Replaces the contents of `document` with these fields, or creates it.
+  /// Replaces the contents of `document` with these fields, or creates the document.
   @discardableResult
   public func setData(_ data: [String: Any], forDocument document: DocumentReference) -> WriteBatch {
     setData(data, forDocument: document, merge: false)
   }
 
-  /// Sets the fields of `document`. With `merge`, all other fields stay. An empty map replaces the field's
-  /// value.
+  /// Sets the fields of `document`. With `merge`, the document keeps its other fields. An empty map replaces
+  /// the field's value.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, merge: Bool
@@ -49,8 +49,8 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { try $0.set(data, merge: merge) }
   }
 
-  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each is a `FieldPath` or a
-  /// string with dots.
+  /// Sets the fields listed in `mergeFields` and ignores the rest of `data`. Each element of `mergeFields` is
+  /// a `FieldPath` or a string with dots.
   @discardableResult
   public func setData(
     _ data: [String: Any], forDocument document: DocumentReference, mergeFields: [Any]
@@ -66,7 +66,7 @@ public final class WriteBatch: NSObject, Sendable {
     add(document) { try $0.update(fields) }
   }
 
-  /// Deletes `document`. Does nothing if it does not exist.
+  /// Deletes `document`. Does nothing if the document does not exist.
   @discardableResult
   public func deleteDocument(_ document: DocumentReference) -> WriteBatch {
     add(document) { .delete($0.path) }
@@ -74,8 +74,8 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: Collecting values
 
-  /// Replaces the contents of `document` with the fields of `value`, or creates it. Throws if the value
-  /// cannot be encoded.
+  /// Replaces the contents of `document` with the fields of `value`, or creates the document. Throws if the
+  /// value cannot be encoded.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference,
@@ -84,7 +84,7 @@ public final class WriteBatch: NSObject, Sendable {
     try setData(from: value, forDocument: document, merge: false, encoder: encoder)
   }
 
-  /// Sets the document to the fields of `value`. With `merge`, all other fields stay.
+  /// Sets the fields of `value` in the document. With `merge`, the document keeps its other fields.
   @discardableResult
   public func setData<T: Encodable>(
     from value: T, forDocument document: DocumentReference, merge: Bool,
@@ -106,7 +106,8 @@ public final class WriteBatch: NSObject, Sendable {
 
   // MARK: The steps
 
-  /// Adds a mutation with the given precondition, or with its own one for nil.
+  /// Adds a mutation with the given precondition. If `precondition` is nil, the mutation keeps its own
+  /// precondition.
   func add(
     _ document: DocumentReference, requiring precondition: PendingPrecondition? = nil,
     _ mutation: (UserWrite.Place) throws -> Mutation
@@ -132,11 +133,12 @@ public final class WriteBatch: NSObject, Sendable {
   /// Commits the writes without reporting the result. `commit(completion:)` reports it.
   public func commit() { commit(completion: nil) }
 
-  /// Commits the writes. `completion` runs on the callback queue once all writes are durable, or with an
-  /// error. After an error, none of the writes has taken effect.
+  /// Commits the writes. `completion` runs on the callback queue when all writes are durable or the commit
+  /// has failed. If it has failed, none of the writes has taken effect.
   public func commit(completion: (((any Error)?) -> Void)?) { commit(through: nil, completion) }
 
-  /// Commits through `client`. If it is nil, uses the database's client and traps after the termination.
+  /// Commits through `client`. If `client` is nil, uses the client of the database, and traps if the database
+  /// was terminated.
   func commit(through client: (any FirestoreClient)?, _ completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
@@ -175,7 +177,8 @@ public final class WriteBatch: NSObject, Sendable {
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
     guard let collected else { Self.trapCommitted() }
-    // An invalid batch is queued with the others, so that its result is reported in order.
+    // An invalid batch goes through the same queue as valid ones, so that its error is reported in commit
+    // order.
     (client ?? firestore.client()).write(collected, finished: finished)
   }
 

@@ -12,24 +12,25 @@ extension Storage {
 
   private struct Instances: Sendable {
     var storages: [Key: Storage] = [:]
-    /// One client for each app, because all its buckets are in one store.
+    /// The clients by app name. Each app has one client, because all buckets of an app are in one store.
     var clients: [String: StorageClient] = [:]
   }
 
   private static let instances = Locked(Instances())
 
-  /// Returns the bucket that the options of the default app name.
+  /// Returns the bucket that is named in the options of the default app.
   public class func storage() -> Storage { storage(app: defaultApp) }
 
-  /// Returns a bucket of the default app by a URL such as `gs://bucket`. Traps for any other URL.
+  /// Returns the bucket of the default app that a URL such as `gs://bucket` names. Traps for any other form
+  /// of URL.
   public class func storage(url: String) -> Storage { storage(app: defaultApp, url: url) }
 
-  /// Returns the bucket that the options of the app name.
+  /// Returns the bucket that is named in the options of the app.
   public class func storage(app: FirebaseApp) -> Storage { instance(app, app.storageBucket) }
 
-  /// Returns a bucket of an app by a URL such as `gs://bucket`. Traps for any other URL.
+  /// Returns the bucket of an app that a URL such as `gs://bucket` names. Traps for any other form of URL.
   public class func storage(app: FirebaseApp, url: String) -> Storage {
-    // The bucket may be missing here. Such an instance accepts URLs of all buckets.
+    // The URL may lack the name of a bucket. The instance then accepts URLs of all buckets.
     if url == "gs://" || url.isEmpty { return instance(app, "") }
     do throws(StorageError) {
       guard url.hasPrefix("gs://") else {
@@ -56,7 +57,7 @@ extension Storage {
   private static func instance(_ app: FirebaseApp, _ bucket: String) -> Storage {
     let key = Key(app: app.name, bucket: bucket)
     let (storage, newClient) = instances.withLock { instances -> (Storage, StorageClient?) in
-      // The instances of a deleted app do not count, because a new app of the same name may exist.
+      // Ignore the instances of a deleted app, because a new app may have the same name.
       if let storage = instances.storages[key], storage.app === app { return (storage, nil) }
       let known = instances.clients[app.name].flatMap { $0.app === app ? $0 : nil }
       let client = known ?? StorageClient(app)
@@ -68,7 +69,8 @@ extension Storage {
       return (storage, known == nil ? client : nil)
     }
     if let newClient {
-      // Runs outside the lock, because the teardown of a deleted app runs at once.
+      // Must run outside the lock: if the app is already deleted, `addTeardown` calls the closure
+      // immediately.
       app.addTeardown {
         forget(newClient)
         newClient.close()

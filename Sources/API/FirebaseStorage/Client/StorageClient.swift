@@ -1,11 +1,11 @@
 // The store of an app's buckets, and the transfers in progress.
 //
 // Invariants:
-// - The first operation opens the store. If that fails, the operation gets the error, and the next one tries
-//   again.
-// - Operations run one after the other on a queue. Operations that ask a remote run on a second queue. Each
-//   transfer has a queue of its own.
-// The store is released once no work, including cleanup, uses it.
+// - The first operation opens the store. If opening fails, the operation fails with that error, and the next
+//   operation opens the store again.
+// - Operations run one at a time on a queue. Operations that may send a request to a remote run on a second
+//   queue. Each transfer has a queue of its own. The store is released when no more work uses it. Cleanup
+//   counts as work.
 
 import ByteStore
 import DocumentStore
@@ -20,15 +20,16 @@ package final class StorageClient: Sendable {
   private let place: StoreAddress
   private let operations = DispatchQueue(label: "dugout.storage.operations")
   private let remoteOperations = DispatchQueue(label: "dugout.storage.operations.remote")
-  /// Held while the store is opened.
+  /// Locked while the store is opened.
   private let opening = Locked(0)
   private let state = Locked(State())
-  /// All work that uses the store.
+  /// The group of all work that uses the store.
   private let work = DispatchGroup()
-  /// Cleanup after cancelled transfers: it removes their partial data or hands it to the sync.
+  /// The group of all cleanup after cancelled transfers. Cleanup removes the partial data of a transfer or
+  /// passes the data to the sync.
   private let cleaning = DispatchGroup()
-  /// How long closing waits for cleanup. Cleanup waits for no other work, and a slow disk must not prevent
-  /// closing.
+  /// How long closing waits for cleanup before it stops the sync. Cleanup does not depend on any other work.
+  /// The limit exists because a slow disk must not delay the stop.
   static let cleaningSeconds = 5.0
 
   private struct State: Sendable {
@@ -47,7 +48,7 @@ package final class StorageClient: Sendable {
 
   // MARK: The store
 
-  /// Blocks while the store is opened.
+  /// Returns the objects of the store. Blocks while the store is opened.
   func objects() throws(StorageError) -> ObjectStore {
     if let open = state.withLock({ $0.use }) { return open.view.store.objects }
     return try opening.withLock { _ throws(StorageError) in try open() }
@@ -83,15 +84,15 @@ package final class StorageClient: Sendable {
 
   // MARK: The remote
 
-  /// The sync; nil before the store is open and without a remote.
+  /// The sync. Nil until the store is open, and always nil without a remote.
   var sync: BlobSync? { state.withLock { $0.sync } }
 
-  /// Whether a change completes only when the remote has it.
+  /// Whether a change completes only after the remote has acknowledged it.
   var waitsForRemote: Bool { state.withLock { $0.sync != nil && $0.remote.acknowledgement == .server } }
 
   var remote: RemoteSettings { state.withLock { $0.remote } }
 
-  /// Changes the settings. Returns false once the store is open, when it is too late.
+  /// Changes the settings. If the store is already open, changes nothing and returns false.
   func setRemote(_ change: (inout RemoteSettings) -> Void) -> Bool {
     state.withLock { state in
       if state.use == nil { change(&state.remote) }
@@ -108,7 +109,7 @@ package final class StorageClient: Sendable {
 
   // MARK: Maintenance
 
-  /// Removes the remains of a crash and dead contents, in the background.
+  /// Removes leftovers of a crash and unreferenced contents, in the background.
   private func begin(_ use: StoreUse) {
     let store = use.view.store
     sweep(store) { objects throws(DocumentStoreError) in
@@ -117,7 +118,8 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Starts a sweep of dead contents in packs, in the background, once it is worth it.
+  /// Starts a sweep of unreferenced contents in packs if enough of them have accumulated. The sweep runs in
+  /// the background.
   func sweepIfDue() {
     guard let store = state.withLock({ $0.use?.view.store }), store.objects.isSweepDue else { return }
     sweep(store) { objects throws(DocumentStoreError) in try objects.sweep(.packs) }
@@ -135,10 +137,10 @@ package final class StorageClient: Sendable {
     }
     guard mayBegin else { return }
     DispatchQueue.global(qos: .utility).async { [self] in
-      // After a failure, the next operation starts the next sweep. A retry at once would fail again.
+      // After a failure, the next operation starts another sweep. An immediate retry would fail again.
       let isSwept = (try? body(store.objects)) != nil
       state.withLock { $0.isSweeping = false }
-      // Contents may have died during the sweep.
+      // More contents may have become unreferenced during the sweep.
       if isSwept { sweepIfDue() }
       work.leave()
     }
@@ -151,7 +153,8 @@ package final class StorageClient: Sendable {
       return Array(state.transfers.values)
     }
     for end in transfers { end() }
-    // Transfers that were cancelled before must not resume because of the end.
+    // Wait for the cleanup of cancelled transfers, so that closing does not leave data from which they would
+    // resume.
     _ = cleaning.wait(timeout: .now() + cleaningSeconds)
     // Callers that wait for the remote get an error.
     Self.stop(sync)
@@ -175,7 +178,7 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Runs `body` on a queue. Closing waits for it.
+  /// Runs `body` on a queue. Closing waits until `body` has returned.
   func work(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     work.enter()
     queue.async { [work] in
@@ -184,7 +187,8 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Runs cleanup of a transfer on a queue. Closing waits for it for a limited time.
+  /// Runs cleanup of a transfer on a queue. Closing waits for the cleanup for a limited time before it stops
+  /// the sync.
   func clean(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     cleaning.enter()
     work(on: queue) { [cleaning] in
@@ -193,8 +197,8 @@ package final class StorageClient: Sendable {
     }
   }
 
-  /// Runs `body` and counts it as work on the store. Once the client is closed, returns false without
-  /// running it.
+  /// Runs `body` and counts it as work on the store. If the client is closed, returns false and does not run
+  /// `body`.
   func doing(_ body: () -> Void) -> Bool {
     let mayBegin = state.withLock { state in
       if !state.isClosed { work.enter() }
@@ -207,7 +211,7 @@ package final class StorageClient: Sendable {
     return true
   }
 
-  /// Registers `end`, which is called if the client is closed before `forget`.
+  /// Registers `end`, which is called when the client is closed, unless `forget` was called before.
   func remember(_ transfer: AnyObject, end: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.transfers[ObjectIdentifier(transfer)] = end

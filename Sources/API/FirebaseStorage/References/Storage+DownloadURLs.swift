@@ -1,14 +1,14 @@
 // Download URLs for programs on this machine.
 //
-// A program with the URL can read the object until the URL is revoked.
+// A program that has the URL can read the object until the URL is revoked.
 
 import DocumentStore
 public import Foundation
 import ObjectStore
 
 extension Storage {
-  /// Returns the bytes of a download URL. Throws `unauthorized` if the object does not have the token of the
-  /// URL. Otherwise throws as `reference(for:)` and `data(maxSize:)` do.
+  /// Downloads the object that the URL names. Throws `unauthorized` if the token in the URL is not a token of
+  /// the object. Also throws the errors of `reference(for:)` and `data(maxSize:)`.
   nonisolated(nonsending) public func data(from downloadURL: URL, maxSize: Int64) async throws -> Data {
     let reference = try reference(for: downloadURL)
     let items = URLComponents(url: downloadURL, resolvingAgainstBaseURL: false)?.queryItems
@@ -25,8 +25,8 @@ extension Storage {
 }
 
 extension StorageReference {
-  /// Revokes all download URLs of the object, and returns a new one. Fails if a remote exists, because the
-  /// remote owns the tokens.
+  /// Revokes all download URLs of the object and returns a new URL. Fails if there is a remote, because only
+  /// the remote can change the tokens.
   @discardableResult
   nonisolated(nonsending) public func revokeDownloadTokens() async throws -> URL {
     try await answered { [self] () throws(StorageError) in

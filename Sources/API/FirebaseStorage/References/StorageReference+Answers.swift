@@ -6,7 +6,8 @@ import Foundation
 extension StorageReference {
   typealias Finish<Value> = @Sendable (Result<Value, StorageError>) -> Void
 
-  /// Calls `completion` with the result of `body` on the callback queue.
+  /// Runs `body` on the client's queue of operations. Calls `completion` with the result on the callback
+  /// queue.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     _ body: @escaping @Sendable () throws(StorageError) -> Value
@@ -32,8 +33,8 @@ extension StorageReference {
 
   // MARK: With a remote
 
-  /// Calls `completion` with the result of an operation that may ask a remote. `body` calls its closure
-  /// exactly once, at once or later.
+  /// Calls `completion` with the result of an operation that may send a request to a remote. `body` must call
+  /// the closure that it receives exactly once, either before it returns or later.
   func answer<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?,
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void

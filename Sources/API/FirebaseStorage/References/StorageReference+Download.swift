@@ -5,8 +5,8 @@ public import Foundation
 extension StorageReference {
   // MARK: To memory
 
-  /// Downloads the object into memory, unless it has more than `maxSize` bytes. `completion` is called
-  /// once, after all observers.
+  /// Downloads the object into memory. Fails if the object has more than `maxSize` bytes. `completion` is
+  /// called once, after all observers.
   @discardableResult
   public func getData(
     maxSize: Int64, completion: @escaping (Data?, (any Error)?) -> Void
@@ -19,7 +19,7 @@ extension StorageReference {
       })
   }
 
-  /// Downloads the object into memory. Fails if it has more than `maxSize` bytes.
+  /// Downloads the object into memory. Fails if the object has more than `maxSize` bytes.
   @discardableResult
   public func getData(
     maxSize: Int64, completion: @escaping (Result<Data, any Error>) -> Void
@@ -27,8 +27,8 @@ extension StorageReference {
     getData(maxSize: maxSize) { completion(Outcome.result($0, $1)) }
   }
 
-  /// Downloads the object into memory. Throws `downloadSizeExceeded` if it has more than `maxSize` bytes.
-  /// Cancelling the Swift task cancels the download.
+  /// Downloads the object into memory. Throws `downloadSizeExceeded` if the object has more than `maxSize`
+  /// bytes. Cancelling the Swift task cancels the download.
   nonisolated(nonsending) public func data(maxSize: Int64) async throws -> Data {
     let target = DownloadData(bytesMax: maxSize)
     return try await Outcome.of(download(to: target)) { _ in target.data }
@@ -36,17 +36,17 @@ extension StorageReference {
 
   // MARK: To a file
 
-  /// Downloads the object to a file. An existing file is replaced once the download is complete. The file's
-  /// folder must exist. The task has started when this returns.
+  /// Downloads the object to a file. An existing file is replaced when the download is complete. The file's
+  /// folder must exist. The download task has already started when this method returns.
   ///
-  /// Replaces only a regular file. The task fails with `unknown` for a symbolic link, a directory, a FIFO,
-  /// a socket or a device. It also fails for a file in a store that `Firestore` or `Storage` has opened in
-  /// this process.
+  /// Only a regular file can be replaced. The task fails with `unknown` if the destination is a symbolic
+  /// link, a directory, a FIFO, a socket or a device. It also fails for a destination inside a store that
+  /// `Firestore` or `Storage` has opened in this process.
   @discardableResult
   public func write(toFile fileURL: URL) -> StorageDownloadTask { download(to: DownloadFile(fileURL)) }
 
-  /// Downloads the object to a file. `completion` is called once with the file's URL or an error, after all
-  /// observers.
+  /// Downloads the object to a file. `completion` is called once, after all observers, with the file's URL or
+  /// an error.
   @discardableResult
   public func write(
     toFile fileURL: URL, completion: ((URL?, (any Error)?) -> Void)?
@@ -58,7 +58,7 @@ extension StorageReference {
       })
   }
 
-  /// Downloads the object to a file, which receives its name once the download is complete.
+  /// Downloads the object to a file. The file gets its final name when the download is complete.
   @discardableResult
   public func write(
     toFile fileURL: URL, completion: @escaping (Result<URL, any Error>) -> Void

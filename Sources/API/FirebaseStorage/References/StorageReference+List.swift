@@ -1,7 +1,7 @@
 // Lists the contents of folders.
 //
-// With a remote, a list shows the remote's objects with pending changes applied. If the remote cannot be
-// reached, it shows the local objects.
+// With a remote, a list shows the remote's objects, changed by the pending local changes. If the remote
+// cannot be reached, the list shows the local objects.
 
 import ByteStore
 import DocumentStore
@@ -15,8 +15,8 @@ extension StorageReference {
 
   // MARK: Pages
 
-  /// Returns the first page of the objects and folders directly in this folder, at most `maxResults` of
-  /// them, 1 to 1000.
+  /// Returns the first page of the objects and folders directly in this folder. A page has at most
+  /// `maxResults` entries; `maxResults` must be between 1 and 1000.
   public func list(
     maxResults: Int64, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
@@ -39,7 +39,7 @@ extension StorageReference {
     })
   }
 
-  /// Returns the page after the one whose token this is.
+  /// Returns the page that follows the page from which `pageToken` was taken.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (StorageListResult?, (any Error)?) -> Void
   ) {
@@ -48,14 +48,14 @@ extension StorageReference {
       later: { [self] finish throws(StorageError) in finish(.success(try page(maxResults, pageToken))) })
   }
 
-  /// Returns the page after the one whose token this is.
+  /// Returns the page that follows the page from which `pageToken` was taken.
   public func list(
     maxResults: Int64, pageToken: String, completion: @escaping (Result<StorageListResult, any Error>) -> Void
   ) {
     list(maxResults: maxResults, pageToken: pageToken) { completion(Outcome.result($0, $1)) }
   }
 
-  /// Returns the page after the one whose token this is.
+  /// Returns the page that follows the page from which `pageToken` was taken.
   nonisolated(nonsending) public func list(
     maxResults: Int64, pageToken: String
   ) async throws -> StorageListResult {
@@ -136,7 +136,8 @@ extension StorageReference {
   }
 }
 
-/// The start of a page as an opaque Base64 token. With a remote, the page starts after the named entry.
+/// A token that encodes the start of a page as opaque Base64 text. The encoded name is the first entry of the
+/// page. With a remote, it is the last entry before the page.
 private enum PageToken {
   private static let remoteMark = "r"
 
@@ -144,7 +145,7 @@ private enum PageToken {
     Data(((ofRemote ? remoteMark : "") + start).utf8).base64EncodedString()
   }
 
-  /// Returns nil for a token that this library did not create.
+  /// Decodes a token. Returns nil for a token that this library did not create.
   static func start(of token: String, in path: StoragePath, ofRemote: Bool) -> String? {
     guard let data = Data(base64Encoded: token), let start = String(validating: data, as: UTF8.self),
       start.utf8.count <= 1100

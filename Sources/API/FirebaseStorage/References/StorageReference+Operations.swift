@@ -1,7 +1,7 @@
 // Metadata, download URLs and deletion.
 //
-// With a remote, reads return the remote's metadata, or the local one if the remote cannot be reached or a
-// change is pending. A change takes effect locally at once and then waits for the remote.
+// With a remote, reads return the remote's metadata. If a change is pending or the remote cannot be reached,
+// reads return the local metadata. A change takes effect locally at once and is then queued for the remote.
 
 import ByteStore
 import DocumentStore
@@ -28,8 +28,8 @@ extension StorageReference {
     try await answered(later: { [self] finish throws(StorageError) in try metadataNow(finish) })
   }
 
-  /// Sets the values present in `metadata`, and clears values that were present before and are now nil. The
-  /// content is unchanged.
+  /// Sets the values that are present in `metadata`. Clears the values that `metadata` contained when it was
+  /// read and that are now nil. The content is unchanged.
   public func updateMetadata(
     _ metadata: StorageMetadata, completion: ((StorageMetadata?, (any Error)?) -> Void)?
   ) {
@@ -81,7 +81,7 @@ extension StorageReference {
           do throws(StorageError) { try updateHere(update, finish) } catch { finish(.failure(error)) }
         }
       case .success(.remoteOnly):
-        // The object is only at the remote, so the change is sent there directly and not queued.
+        // Only the remote has the object, so the change is sent to the remote directly and is not queued.
         let patience = Storage.microseconds(storage.maxOperationRetryTime)
         sync.updateAtRemote(place, update, patience: patience) { result in
           finish(
@@ -95,7 +95,7 @@ extension StorageReference {
     }
   }
 
-  /// Changes the local object. With a remote, the change then waits for the remote.
+  /// Changes the local object. With a remote, the change is then queued for the remote.
   private func updateHere(
     _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
   ) throws(StorageError) {
@@ -120,18 +120,18 @@ extension StorageReference {
 
   // MARK: Download URLs
 
-  /// Returns a URL that grants read access to the object through its first token.
+  /// Returns a URL that contains the object's first token and thereby grants read access to the object.
   public func downloadURL(completion: @escaping (URL?, (any Error)?) -> Void) {
     answer(
       completion, later: { [self] finish throws(StorageError) in try downloadURLNow(finish) })
   }
 
-  /// Returns a URL of the object, which `reference(for:)` accepts.
+  /// Returns a download URL of the object. `reference(for:)` accepts this URL.
   public func downloadURL(completion: @escaping (Result<URL, any Error>) -> Void) {
     downloadURL { completion(Outcome.result($0, $1)) }
   }
 
-  /// Returns a URL of the object, which `reference(for:)` accepts.
+  /// Returns a download URL of the object. `reference(for:)` accepts this URL.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
     try await answered(later: { [self] finish throws(StorageError) in try downloadURLNow(finish) }
     )
@@ -161,7 +161,7 @@ extension StorageReference {
 
   // MARK: Deletion
 
-  /// Deletes the object. Fails with `objectNotFound` if it does not exist.
+  /// Deletes the object. Fails with `objectNotFound` if the object does not exist.
   public func delete(completion: (((any Error)?) -> Void)?) {
     answer(
       { (_: Bool?, error) in completion?(error) },
@@ -193,8 +193,8 @@ extension StorageReference {
 
   // MARK: Objects
 
-  /// Looks up the object, at the remote if there is one. Does not block on the remote: `finish` is called
-  /// once, later with a remote and at once without.
+  /// Looks up the object, at the remote if there is one. Does not block while the remote answers. `finish` is
+  /// called once: before this method returns if there is no remote, and later if there is one.
   func known(_ finish: @escaping Finish<BlobSync.Found>) throws(StorageError) {
     guard let place else { return finish(.success(.absent)) }
     let (bucket, path) = (bucket, fullPath)
@@ -212,14 +212,15 @@ extension StorageReference {
     }
   }
 
-  /// The location of the object; nil for a path that no object can have.
+  /// The location of the object. Nil if the path is not a valid object name.
   private var place: ObjectPath? {
     (try? ObjectName(fullPath)).map { ObjectPath(bucket: bucket, name: $0) }
   }
 
   private var notFound: StorageError { StorageErrors.objectNotFound(bucket, fullPath) }
 
-  /// Runs `body`. Returns nil for a path that no object can have.
+  /// Runs `body` with the store and the location of the object. Returns nil if the path is not a valid object
+  /// name.
   func withObjects<Value>(
     _ body: (ObjectStore, ObjectPath) throws(DocumentStoreError) -> Value?
   ) throws(StorageError) -> Value? {

@@ -5,13 +5,13 @@ public import Foundation
 extension StorageReference {
   // MARK: Bytes
 
-  /// Uploads bytes. The task has started when this returns.
+  /// Uploads bytes. The upload task has already started when this method returns.
   @discardableResult
   public func putData(_ uploadData: Data, metadata: StorageMetadata? = nil) -> StorageUploadTask {
     upload(metadata, defaultType: ContentTypes.unknown) { UploadData(uploadData) }
   }
 
-  /// Uploads bytes, and calls `completion` once with the object's metadata or an error, after all observers.
+  /// Uploads bytes. `completion` is called once, after all observers, with the object's metadata or an error.
   @discardableResult
   public func putData(
     _ uploadData: Data, metadata: StorageMetadata? = nil,
@@ -20,7 +20,7 @@ extension StorageReference {
     upload(metadata, defaultType: ContentTypes.unknown, completion) { UploadData(uploadData) }
   }
 
-  /// Uploads bytes, and calls `completion` when they are on stable storage.
+  /// Uploads bytes. `completion` is called when the bytes are on stable storage or the upload has failed.
   @discardableResult
   public func putData(
     _ uploadData: Data, metadata: StorageMetadata? = nil,
@@ -41,14 +41,16 @@ extension StorageReference {
 
   // MARK: Files
 
-  /// Uploads a file, which must not change meanwhile. The task has started when this returns.
+  /// Uploads a file, which must not change during the upload. The upload task has already started when this
+  /// method returns.
   @discardableResult
   public func putFile(from fileURL: URL, metadata: StorageMetadata? = nil) -> StorageUploadTask {
     upload(metadata, defaultType: Self.type(of: fileURL)) { () throws(StorageError) in try UploadFile(fileURL)
     }
   }
 
-  /// Uploads a file, and calls `completion` once with the object's metadata or an error, after all observers.
+  /// Uploads a file. `completion` is called once, after all observers, with the object's metadata or an
+  /// error.
   @discardableResult
   public func putFile(
     from fileURL: URL, metadata: StorageMetadata? = nil,
@@ -59,7 +61,8 @@ extension StorageReference {
     }
   }
 
-  /// Uploads a file, and calls `completion` when its bytes are on stable storage.
+  /// Uploads a file. `completion` is called when the file's bytes are on stable storage or the upload has
+  /// failed.
   @discardableResult
   public func putFile(
     from fileURL: URL, metadata: StorageMetadata? = nil,
@@ -88,7 +91,7 @@ extension StorageReference {
     onProgress: ((Progress?) -> Void)? = nil,
     from open: @escaping () throws(StorageError) -> any UploadBytes
   ) -> StorageUploadTask {
-    // The reference determines the location, and the caller's metadata is updated accordingly.
+    // The reference determines the location, so the location in the caller's metadata is overwritten.
     metadata?.path = path.object
     metadata?.bucket = path.bucket
     let described = metadata?.copied() ?? StorageMetadata()

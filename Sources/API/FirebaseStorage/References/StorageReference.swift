@@ -2,8 +2,8 @@
 
 public import Foundation
 
-/// A reference to an object or a folder, which may or may not exist. References are equal if their buckets
-/// and paths are equal.
+/// A reference to an object or a folder. The object or folder need not exist. References are equal if their
+/// buckets and paths are equal.
 ///
 /// ```swift
 /// let picture = Storage.storage().reference().child("pictures/eros.jpg")
@@ -11,9 +11,9 @@ public import Foundation
 /// let url = try await picture.downloadURL()
 /// ```
 open class StorageReference: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open. Its properties never change.
+  // The conformance is unchecked only because the class is open. Its properties never change.
 
-  /// The instance that the reference belongs to.
+  /// The `Storage` instance that created the reference.
   public let storage: Storage
   let path: StoragePath
 
@@ -37,8 +37,8 @@ open class StorageReference: NSObject, @unchecked Sendable {
   /// The enclosing folder; nil for the root.
   open func parent() -> StorageReference? { path.parent.map { StorageReference(storage, $0) } }
 
-  /// Returns a reference to a path relative to this one. Repeated slashes count as one; slashes at the ends
-  /// are ignored.
+  /// Returns a reference to a path relative to this reference. Repeated slashes count as one slash. Slashes
+  /// at the start and the end are ignored.
   open func child(_ path: String) -> StorageReference { StorageReference(storage, self.path.child(path)) }
 
   open override func isEqual(_ object: Any?) -> Bool {

@@ -1,4 +1,4 @@
-// The remote of an app's buckets, and the changes that wait for it.
+// The remote of an app's buckets, and the changes that are queued for it.
 
 import DocumentStore
 public import Foundation
@@ -8,21 +8,22 @@ public import OfflineSync
 
 extension Storage {
   /// The remote that is authoritative for all buckets of the app. With a remote, the local store is a cache
-  /// with a queue of changes. The app's directory records this, and the buckets cannot be used without a
-  /// remote afterwards. Set it before the first operation; later it traps.
+  /// with a queue of changes. The app's directory records that a remote was attached; afterwards the buckets
+  /// cannot be used without a remote. Set this property before the first operation. Setting it later traps.
   public var remote: (any BlobRemote)? {
     get { client.remote.remote }
     set { setRemote { $0.remote = newValue } }
   }
 
-  /// The treatment of existing objects when a remote is attached for the first time. `.refuse` fails the
-  /// first operation if any objects exist.
+  /// The treatment of existing objects when a remote is attached for the first time. With `.refuse`, the
+  /// first operation fails if any objects exist.
   public var remoteAttachment: RemoteAttachment {
     get { client.remote.attachment }
     set { setRemote { $0.attachment = newValue } }
   }
 
-  /// The time at which an upload, an update or a deletion completes, with a remote.
+  /// The condition under which an upload, an update or a deletion completes. It has no effect without a
+  /// remote.
   public var acknowledgement: StorageAcknowledgement {
     get { client.remote.acknowledgement }
     set { setRemote { $0.acknowledgement = newValue } }
@@ -34,7 +35,8 @@ extension Storage {
     }
   }
 
-  /// The changes of this bucket that the remote has not answered, in order. Empty without a remote.
+  /// The changes of this bucket that the remote has not acknowledged or rejected yet, in order. Empty without
+  /// a remote.
   nonisolated(nonsending) public func pendingChanges() async throws -> [PendingChange] {
     let name = bucket
     return try await reference().answered { [self] () throws(StorageError) in
@@ -48,9 +50,9 @@ extension Storage {
     }
   }
 
-  /// Returns once the remote has answered all changes that are pending now, in all buckets of the app. If
-  /// the file of a change cannot be read, that change stays pending. The call then throws once all others
-  /// are answered.
+  /// Returns when the remote has acknowledged or rejected all changes that are pending now, in all buckets of
+  /// the app. If the file of a change cannot be read, that change stays pending. In that case the method
+  /// throws, after the remote has handled all other changes.
   nonisolated(nonsending) public func waitForPendingChanges() async throws {
     let name = bucket
     let sync = try await reference().answered { [self] () throws(StorageError) in
@@ -70,11 +72,13 @@ extension Storage {
   }
 }
 
-/// The time at which a change of an object completes, with a remote.
+/// The condition under which a change of an object completes if there is a remote.
 public enum StorageAcknowledgement: Hashable, Sendable {
-  /// When the remote has accepted or rejected the change. Offline, that may be never.
+  /// The change completes when the remote has accepted or rejected it. Without a connection, this may never
+  /// happen.
   case server
-  /// When the change is stored locally and queued. Only the remote's answer removes it from the queue.
+  /// The change completes when it is stored locally and queued. It stays in the queue until the remote has
+  /// accepted or rejected it.
   case local
 }
 
@@ -83,8 +87,9 @@ struct RemoteSettings: Sendable {
   var attachment = RemoteAttachment.refuse
   var acknowledgement = StorageAcknowledgement.server
 
-  /// Returns nil without a remote. Throws `failedPrecondition` if the store's earlier use, with or without
-  /// a remote, does not permit this one.
+  /// Attaches the remote to the object store. Returns nil if there is no remote. Throws `failedPrecondition`
+  /// if there is no remote although the store is a cache of one. Throws the same error if the store has local
+  /// objects and `attachment` is `.refuse`.
   func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
     if let remote { return try BlobSync.attach(remote, to: objects, attachment) }
     try BlobSync.checkAreNotCache(objects)
@@ -92,7 +97,7 @@ struct RemoteSettings: Sendable {
   }
 }
 
-/// A change of an object that is applied locally and that the remote has not answered.
+/// A change of an object that is applied locally and that the remote has not accepted or rejected yet.
 public struct PendingChange: Sendable, Identifiable {
   /// The kinds of changes.
   public enum Kind: Hashable, Sendable {
@@ -110,7 +115,7 @@ public struct PendingChange: Sendable, Identifiable {
   public let reference: StorageReference
   /// The kind of the change.
   public let kind: Kind
-  /// The time when the change was issued.
+  /// The time when the caller made the change.
   public let date: Date
 
   init(_ change: QueuedChange, _ storage: Storage) {
@@ -125,9 +130,9 @@ public struct PendingChange: Sendable, Identifiable {
     date = Timestamp(change.time).dateValue()
   }
 
-  /// Removes the change from the queue and reverts its local effect. Callers that wait for it receive
-  /// `cancelled`. Returns false if the remote had already answered. If the change was already sent, the
-  /// remote may still apply it, and its effect becomes visible again.
+  /// Removes the change from the queue and reverts its local effect. Callers that wait for the change receive
+  /// `cancelled`. Returns false if the remote had already accepted or rejected the change. If the change was
+  /// already sent, the remote may still apply it; the effect of the change then becomes visible again.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, number) = (reference, id)

@@ -14,8 +14,8 @@ import FirebaseCore
 import Foundation
 import ObjectStore
 
-/// A file that receives its name once it is complete and on stable storage. Used only on the transfer's
-/// queue, except for its creation.
+/// A file that gets its final name when it is complete and on stable storage. All methods run on the
+/// transfer's queue; only `init` may run elsewhere.
 final class DownloadFile: DownloadTarget {
   let bytesMax = Int64.max
   private let url: URL
@@ -25,9 +25,9 @@ final class DownloadFile: DownloadTarget {
 
   private struct Part {
     let number: RandomID
-    /// The mode of a new file of this process; nil if it is unknown.
+    /// The mode that this process gives to new files. Nil if it is unknown.
     var newMode: mode_t?
-    /// Nil during a pause.
+    /// The open part and its directory. Nil during a pause.
     var open: Open?
     var offset: UInt64 = 0
 
@@ -77,7 +77,7 @@ final class DownloadFile: DownloadTarget {
 
   func finish() throws(StorageError) {
     guard let part else { return }
-    // Checked again, because the destination may have changed since.
+    // Check the destination again, because it may have changed since `begin`.
     try checkDestination()
     try wrapped { () throws(SystemFailure) in
       let open = try opened(part)
@@ -104,7 +104,7 @@ final class DownloadFile: DownloadTarget {
       }
       try directory.remove(part.name)
     } catch {
-      // A file that cannot be removed now stays recorded for the next process.
+      // If the part cannot be removed now, its record stays, so that the next process removes the part.
       guard error.code == ENOENT else { return }
     }
     objects?.endDownload(part.number)
@@ -112,8 +112,8 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: Pauses
 
-  /// Syncs the file before closing it, because a write error may not be reported after the file is opened
-  /// again.
+  /// Syncs the part before closing it: after the file is reopened, a failure to write earlier bytes may go
+  /// unreported.
   func close() throws(StorageError) {
     guard let open = part?.open else { return }
     part?.open = nil
@@ -126,7 +126,7 @@ final class DownloadFile: DownloadTarget {
     let directory = try fileSystem.openDirectory(folder.path)
     let open = Open(directory: directory, file: try directory.openFile(part.name, .readAndWrite))
     self.part?.open = open
-    // The file's size must match: no other process may have changed it.
+    // A different size means that another process has changed the file.
     guard try open.file.size() == part.offset else {
       throw SystemFailure(operation: "go on with a part", path: open.file.path, code: ESTALE)
     }
@@ -135,8 +135,8 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: The destination
 
-  /// Throws unless the destination is a regular file or does not exist. It must lie outside the stores that
-  /// this process has opened.
+  /// Throws if the destination exists and is not a regular file, or if it is inside a store that this process
+  /// has opened.
   private func checkDestination() throws(StorageError) {
     if let store = AppStores.shared.directories.first(where: { StorePath.isInside(url.path, $0) }) {
       throw refusal("lies in the store \(store), which keeps its own files there")
@@ -148,7 +148,7 @@ final class DownloadFile: DownloadTarget {
     throw refusal("is \(kind), which a download does not replace")
   }
 
-  /// Returns nil for a regular file.
+  /// Returns the name of a file's kind for an error message. Returns nil for a regular file.
   private static func nameOfOtherKind(_ mode: mode_t) -> String? {
     switch mode & S_IFMT {
     case S_IFREG: nil
@@ -169,9 +169,9 @@ final class DownloadFile: DownloadTarget {
 
   // MARK: Permissions
 
-  /// Determines the mode of new files. The process's umask can only be read by changing it for all threads
-  /// for a short time. A temporary file shows it instead. That file has the part's name, so a later process
-  /// removes it if this one dies.
+  /// Determines the mode of new files. A process can read its umask only by changing it briefly, which would
+  /// affect all threads. Instead this method creates a temporary file and reads the mode of that file. The
+  /// temporary file has the name of the part, so that a later process removes it if this process dies.
   private static func modeOfNewFile(at path: String) -> mode_t? {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let file = unsafe open(path, flags, 0o666 as mode_t)
@@ -183,7 +183,7 @@ final class DownloadFile: DownloadTarget {
     return isKnown ? status.st_mode & 0o777 : nil
   }
 
-  /// Does nothing if the file system does not support modes.
+  /// Sets the mode of the part. Does nothing if the file system does not support modes.
   private func permit(_ part: Part) {
     var status = stat()
     let isReplaced = unsafe lstat(url.path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -191,8 +191,8 @@ final class DownloadFile: DownloadTarget {
     _ = unsafe chmod(path(of: part), mode)
   }
 
-  /// Removes the parts that processes left when they died. If a part cannot be removed now, the next
-  /// process tries again.
+  /// Removes parts that earlier processes left behind when they died. If a part cannot be removed now, the
+  /// next process tries again.
   static func removeLeftParts(_ objects: ObjectStore) {
     guard let left = try? objects.abandonedDownloads() else { return }
     for (number, folder) in left {

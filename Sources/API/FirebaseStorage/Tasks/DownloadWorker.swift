@@ -14,7 +14,7 @@ import OfflineSync
 protocol DownloadTarget: AnyObject {
   /// The maximum size. Larger contents are rejected.
   var bytesMax: Int64 { get }
-  /// Starts a content of `byteCount` bytes. Discards all bytes of an earlier content.
+  /// Starts the download of a content of `byteCount` bytes. Discards all bytes of an earlier content.
   func begin(_ byteCount: UInt64, _ objects: ObjectStore) throws(StorageError)
   func append(_ bytes: [UInt8]) throws(StorageError)
   /// Closes the file. The next call that writes opens it again.
@@ -24,9 +24,9 @@ protocol DownloadTarget: AnyObject {
   func discard()
 }
 
-/// The worker of a download. Used only on the transfer's queue, except for its creation.
+/// The worker of a download. All methods run on the transfer's queue; only `init` may run elsewhere.
 final class DownloadWorker: TransferWorker, @unchecked Sendable {
-  // Unchecked, because mutable state is used only on the transfer's queue.
+  // The conformance is unchecked, because the mutable state is used only on the transfer's queue.
 
   private static let pieceBytes = 1 << 20
 
@@ -34,7 +34,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private let client: StorageClient
   private let path: StoragePath
   private let target: any DownloadTarget
-  /// Nil after the last read and during a pause, so that a finished or paused task keeps no file open.
+  /// The reader of the content. Nil after the last read and during a pause, so that a finished or paused task
+  /// keeps no file open.
   private var reader: BlobReader?
   /// The content that the bytes received so far belong to.
   private var content: BlobID?
@@ -43,7 +44,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   private var offset: UInt64 = 0
   /// The search for the object at the remote; nil without a remote.
   private var search: Search?
-  /// How long an unreachable remote is retried, in microseconds.
+  /// How long to retry when the remote is unreachable, in microseconds.
   private let patience: Int64
 
   private struct Search {
@@ -58,8 +59,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     self.patience = patience
   }
 
-  /// The number of bytes completed. With a remote, bytes fetched from it count, because the local copy
-  /// takes little time.
+  /// The number of bytes completed. With a remote, bytes count as completed when they have been fetched,
+  /// because the copy to the destination takes little time.
   var completed: Int64 {
     let bytes = max(offset, search?.answer.bytes ?? 0)
     return total < 0 ? 0 : min(total, Int64(clamping: bytes))
@@ -90,14 +91,14 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
       throw StorageErrors.translate(error, path.bucket, path.object)
     }
     guard let reader else { throw notFound }
-    // After a pause, continue with the same content. If the object has another content by now, start with
-    // that.
+    // After a pause, continue if the content is unchanged. If the object has a new content, start from the
+    // beginning of the new content.
     guard reader.id != content else { return }
     (content, byteCount, offset) = (reader.id, reader.byteCount, 0)
     try target.begin(reader.byteCount, objects)
   }
 
-  /// Returns false until the remote has answered.
+  /// Opens the object if it has been found. Returns false until the remote has responded.
   private func isFound() throws(StorageError) -> Bool {
     guard reader == nil else { return true }
     guard let search else {
@@ -156,8 +157,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     target.discard()
   }
 
-  /// Stops, and keeps the bytes fetched from the remote. The next download of the same content continues
-  /// with them.
+  /// Stops the download and keeps the bytes that were fetched from the remote. The next download of the same
+  /// content continues from these bytes.
   func leave() {
     if let search { client.sync?.stop(search.search) }
     reader = nil
@@ -165,9 +166,10 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   }
 }
 
-/// Bytes in memory, up to the permitted maximum.
+/// A destination in memory. It accepts at most `bytesMax` bytes.
 final class DownloadData: DownloadTarget, @unchecked Sendable {
-  // Unchecked, because it is filled on the transfer's queue and read after the transfer's end.
+  // The conformance is unchecked, because `data` is written on the transfer's queue and read only after the
+  // end of the transfer.
 
   let bytesMax: Int64
   private(set) var data = Data()

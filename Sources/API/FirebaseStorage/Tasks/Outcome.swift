@@ -8,7 +8,7 @@ enum Outcome {
     return .failure(error ?? StorageError.internalError(message: "Neither a value nor an error."))
   }
 
-  /// Waits for the end of a transfer. Cancelling the Swift task cancels it.
+  /// Waits for the end of a transfer. If the Swift task is cancelled, the transfer is cancelled too.
   nonisolated(nonsending) static func of<Value: Sendable>(
     _ task: StorageObservableTask, _ value: @escaping @Sendable (StorageTaskSnapshot) -> Value?
   ) async throws -> Value {

@@ -1,14 +1,13 @@
-// Uploads that were paused or interrupted. An addition to the original API.
+// Uploads that were paused or interrupted. This API does not exist in Firebase's SDK.
 
 import DocumentStore
 public import Foundation
 import ObjectStore
 
-/// An upload with staged parts. It is in progress, was paused, or was interrupted by the end of its
-/// process.
+/// An upload with staged parts. It is in progress or paused, or it was interrupted by the end of its process.
 ///
-/// An upload of the same bytes, or of the same unchanged file, to the same reference resumes from the staged
-/// parts. Staged parts that are not resumed are removed after seven days.
+/// To resume the upload, upload the same bytes, or the same unchanged file, to the same reference. The upload
+/// then continues from the staged parts. Staged parts that are not resumed are removed after seven days.
 public struct PendingUpload: Sendable {
   /// The target of the upload.
   public let reference: StorageReference
@@ -20,7 +19,7 @@ public struct PendingUpload: Sendable {
   public let totalByteCount: Int64
   /// When the upload started.
   public let began: Date
-  /// Whether a task of this process runs the upload.
+  /// Whether a task of this process is running the upload.
   public let isActive: Bool
 
   let upload: StoredUpload
@@ -36,12 +35,13 @@ public struct PendingUpload: Sendable {
     self.upload = upload
   }
 
-  /// Resumes the upload of a file. Returns nil if the bytes came from memory; upload them again.
+  /// Resumes the upload of a file. Returns nil if the bytes came from memory. In that case, upload the bytes
+  /// again.
   public func resume() -> StorageUploadTask? {
     fileURL.map { reference.putFile(from: $0, metadata: metadata) }
   }
 
-  /// Removes the staged parts. Returns false if a task runs the upload; cancel that task instead.
+  /// Removes the staged parts. Returns false if a task is running the upload. In that case, cancel that task.
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, upload) = (reference, upload)

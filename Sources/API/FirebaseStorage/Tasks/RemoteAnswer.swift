@@ -1,15 +1,15 @@
-// Passes a remote's answer to the worker of a transfer.
+// Passes the response of a remote to the worker of a transfer.
 
 import ByteStore
 
-/// The progress of a request and its single answer. Any thread may use it.
+/// The progress of a request and its final response. Any thread may use an instance.
 final class RemoteAnswer<Value: Sendable>: Sendable {
   private struct State: Sendable {
     var value: Value?
     var bytes: UInt64 = 0
-    /// Nil until the total is known.
+    /// The total number of bytes. Nil until it is known.
     var total: UInt64?
-    /// Whether anything has changed since the last wake-up.
+    /// Whether anything has changed since the last call of `wake`.
     var hasNews = false
     var wake: (@Sendable () -> Void)?
   }
@@ -20,7 +20,8 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
   var bytes: UInt64 { state.withLock { $0.bytes } }
   var total: UInt64? { state.withLock { $0.total } }
 
-  /// Reports progress. After a restart of the transfer, progress below the earlier maximum is not reported.
+  /// Reports progress. After a restart of the transfer, progress stays at its earlier maximum until the new
+  /// value exceeds it.
   func progress(_ bytes: UInt64, of total: UInt64? = nil) {
     news { state in
       state.bytes = max(state.bytes, bytes)
@@ -30,12 +31,14 @@ final class RemoteAnswer<Value: Sendable>: Sendable {
 
   func end(_ value: Value) { news { $0.value = value } }
 
-  /// Wakes the waiting worker, even without a change.
+  /// Wakes the waiting worker, even if nothing has changed.
   func wakeNow() { news { _ in } }
 
-  /// Calls `wake` once, at the next change; at once if something has changed since the last call. Replaces
-  /// the previous closure. That one may have taken the final answer when its worker no longer waited, so a
-  /// known answer also calls `wake` at once.
+  /// Calls `wake` once, at the next change. Calls it immediately if something has changed since the last call
+  /// of `wake`. Replaces the previous closure.
+  ///
+  /// Also calls `wake` immediately if the final response is known: the previous closure may have consumed
+  /// that change after its worker had stopped waiting.
   func whenNew(_ wake: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       let isNow = state.hasNews || state.value != nil

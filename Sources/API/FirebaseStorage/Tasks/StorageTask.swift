@@ -1,11 +1,11 @@
-// The transfer classes of the API: a basic one, and one that notifies observers.
+// The two base classes of transfers in the API. The second one notifies observers.
 
 public import Foundation
 
-/// A transfer with a snapshot of its state.
+/// A transfer that can return a snapshot of its state.
 open class StorageTask: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open. The mutable state is in `Transfer`, which protects it with a
-  // lock.
+  // The conformance is unchecked only because the class is open. The mutable state is in `Transfer`, which
+  // protects it with a lock.
 
   let transfer: Transfer
   let reference: StorageReference
@@ -21,10 +21,12 @@ open class StorageTask: NSObject, @unchecked Sendable {
 
 /// A transfer that notifies observers.
 ///
-/// Handlers run on the bucket's callback queue. After success or failure, all of them are removed.
+/// Handlers run on the bucket's callback queue. When the transfer has succeeded or failed, all handlers are
+/// removed.
 open class StorageObservableTask: StorageTask, @unchecked Sendable {
-  /// Calls `handler` on every event of this kind, and once immediately if the transfer is in a matching
-  /// state. Returns a handle for `removeObserver(withHandle:)`. Traps for `.unknown`.
+  /// Registers `handler`, which is called on every event of this kind. Also calls it once immediately if the
+  /// transfer is already in a matching state. Returns a handle for `removeObserver(withHandle:)`. Traps for
+  /// `.unknown`.
   @discardableResult
   open func observe(
     _ status: StorageTaskStatus, handler: @escaping (StorageTaskSnapshot) -> Void
@@ -48,30 +50,30 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
 /// An upload task.
 open class StorageUploadTask: StorageObservableTask, StorageTaskManagement, @unchecked Sendable {
-  /// Does nothing, because the call that creates an upload starts it.
+  /// Does nothing, because an upload is already started by the call that creates it.
   open func enqueue() { transfer.handle(.enqueue) }
 
-  /// Pauses at once. Transferred bytes stay staged, even after a restart of the process.
+  /// Pauses the upload immediately. Transferred bytes stay staged, even after a restart of the process.
   open func pause() { transfer.handle(.pause) }
 
   /// Resumes the upload after a pause.
   open func resume() { transfer.handle(.resume) }
 
-  /// Cancels the upload with `StorageError.cancelled`, and removes its staged parts. Does nothing once the
-  /// object is being created.
+  /// Cancels the upload with `StorageError.cancelled`, and removes its staged parts. Does nothing if all
+  /// bytes are transferred and the object is being created.
   open func cancel() { transfer.handle(.cancel) }
 }
 
 /// A download task.
 open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @unchecked Sendable {
-  /// Does nothing, because the call that creates a download starts it.
+  /// Does nothing, because a download is already started by the call that creates it.
   open func enqueue() { transfer.handle(.enqueue) }
 
-  /// Pauses the download soon. Observers are notified when it has stopped.
+  /// Requests a pause of the download. Observers are notified when the download has stopped.
   open func pause() { transfer.handle(.pause) }
 
-  /// Resumes the download after a pause. If the object's content has changed meanwhile, the download starts
-  /// again with the new content.
+  /// Resumes the download after a pause. If the object's content has changed during the pause, the download
+  /// starts again with the new content.
   open func resume() { transfer.handle(.resume) }
 
   /// Cancels the download with `StorageError.cancelled`, and removes its partial data.

@@ -2,10 +2,10 @@
 
 public import Foundation
 
-/// Starts, pauses, cancels and resumes a transfer. `pause`, `cancel` and `resume` are optional in the
-/// original, so existing code writes `task.pause?()`. The classes have them as methods.
+/// Starts, pauses, cancels and resumes a transfer. `pause`, `cancel` and `resume` are optional requirements
+/// in Firebase's SDK, so existing code writes `task.pause?()`. The classes implement them as methods.
 public protocol StorageTaskManagement: NSObjectProtocol {
-  /// Does nothing, because the call that creates a transfer starts it.
+  /// Does nothing, because a transfer is already started by the call that creates it.
   func enqueue()
   /// Pauses the transfer until it is resumed.
   var pause: (() -> Void)? { get }

@@ -4,15 +4,16 @@ public import Foundation
 
 /// The immutable state of a transfer at the time of an event.
 open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
-  // Unchecked, because the metadata and the progress were created for this snapshot only.
+  // The conformance is unchecked, because each snapshot has its own copies of the metadata and the progress.
 
   /// The transfer.
   public let task: StorageTask
-  /// The metadata of an upload: the caller's until it succeeds, and then the stored object's.
+  /// The metadata of an upload. Until the upload succeeds, this is the metadata that the caller passed.
+  /// Afterwards it is the metadata of the stored object.
   public let metadata: StorageMetadata?
   /// The object that is transferred.
   public let reference: StorageReference
-  /// The progress in bytes. The total is -1 while it is unknown.
+  /// The progress in bytes. The total is -1 as long as it is unknown.
   public let progress: Progress?
   /// The reason for a failure; nil if the transfer has not failed.
   public let error: (any Error)?

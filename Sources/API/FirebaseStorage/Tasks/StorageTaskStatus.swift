@@ -1,4 +1,4 @@
-// The states of a transfer, which are also the events for observers.
+// The states of a transfer. They are also the kinds of events for observers.
 
 /// The state of a transfer, and the kind of events that an observer receives.
 public enum StorageTaskStatus: Int, Sendable, CaseIterable {

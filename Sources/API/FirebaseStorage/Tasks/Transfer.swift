@@ -1,14 +1,14 @@
-// A running transfer: it connects the state machine, the worker and the observers.
+// A running transfer. It connects the state machine, the worker and the observers.
 //
 // Invariants:
-//   - The machine, the observers and the state of snapshots change together, under one lock. Events are
-//     enqueued on the callback queue under that lock, so that they arrive in the order of the changes.
-//   - The worker runs on the transfer's own queue, one run at a time. A new run supersedes an earlier one,
-//     and starts when that one has stopped.
-//   - All transfers share a fixed number of threads. A run proceeds in steps, and other transfers get their
-//     turn after each. A large file therefore does not hold up the others.
-//   - Only a transfer with a slot of its lane prepares, advances and finishes. A transfer returns its slot
-//     while it is paused or waits for a remote.
+// - The machine, the observers and the state of snapshots change together, under one lock. Events are
+//   enqueued on the callback queue under that lock, so that they arrive in the order of the changes.
+// - The worker runs on the transfer's own queue, one run at a time. A new run supersedes the previous run and
+//   starts when the previous run has stopped.
+// - All transfers share a fixed number of threads. A run proceeds in steps. After each step, other transfers
+//   run their steps, so that a large file does not delay them.
+// - A transfer prepares, advances and finishes only while it has a slot of its lane. It returns the slot
+//   while it is paused or waits for a remote.
 
 import ByteStore
 import FirebaseCore
@@ -31,10 +31,10 @@ final class Transfer: Sendable {
 
   private struct State: Sendable {
     var machine: TransferMachine
-    /// The number of the current run. Only that run may continue.
+    /// The number of the current run. Runs with any other number must stop.
     var run = 0
     var place = Place.none
-    /// Whether the run that waits for a slot is about to start, or else to continue.
+    /// Whether the run that waits for a slot will start from the beginning. If false, the run will continue.
     var isBeginning = false
     var observers: [Observer] = []
     var completed: Int64 = 0
@@ -43,9 +43,9 @@ final class Transfer: Sendable {
     var error: StorageError?
     /// The metadata in the snapshots of an upload.
     var metadata: StorageMetadata?
-    /// Retained while the transfer is in progress.
+    /// The task of the transfer, retained while the transfer is in progress.
     var task: StorageTask?
-    /// Called at the end of the transfer, not on the callback queue.
+    /// Closures to call at the end of the transfer. They do not run on the callback queue.
     var waiting: [@Sendable (StorageTaskSnapshot) -> Void] = []
   }
 
@@ -55,8 +55,8 @@ final class Transfer: Sendable {
     let handle = UUID().uuidString
     let status: StorageTaskStatus
     let handler: Callback<StorageTaskSnapshot>
-    /// Whether the handler is the completion of the call that created the task. `removeObserver` does not
-    /// remove it.
+    /// Whether the handler is the completion handler that was passed when the task was created.
+    /// `removeObserver` does not remove such a handler.
     let isCompletion: Bool
     private let removed = Locked(false)
 
@@ -105,10 +105,10 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Ends the transfer because its app is deleted. Staged parts stay.
+  /// Ends the transfer because its app is being deleted. Staged parts are kept.
   private func interrupt() {
     state.withLock { state in
-      // A transfer that is about to succeed does so, and closing waits for it.
+      // A transfer that is completing is not interrupted: it succeeds, and closing waits for it.
       guard !state.machine.isOver, state.machine.state != .completing else { return }
       state.error = .cancelled
       handle(.fail, &state)
@@ -124,7 +124,7 @@ final class Transfer: Sendable {
       let (isWaiting, run) = (state.place == .asked, state.run)
       client.work(on: queue) { [self] in
         worker.hold()
-        // The run has not started yet, so the pause takes effect without waiting for a slot.
+        // The run is still waiting for a slot, so the pause takes effect without waiting for the slot.
         if isWaiting { stopped(run) }
       }
     }
@@ -169,7 +169,7 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Starts or continues the run after the lane has granted a slot.
+  /// Starts or continues the run when the lane has granted a slot.
   private func begin() {
     state.withLock { state in
       state.place = .had
@@ -180,7 +180,7 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Returns the slot after the transfer's remaining work on the queue.
+  /// Returns the slot after the work that is already in the transfer's queue.
   private func giveBack(_ state: inout State) {
     guard state.place == .had else { return }
     state.place = .none
@@ -226,8 +226,8 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Enqueues the next step after those of other transfers. It is enqueued through the lane's queue,
-  /// because a target queue drains one of its queues completely before it takes the next.
+  /// Enqueues the next step after the steps of other transfers. The step goes through the lane's queue first,
+  /// because a target queue drains one of its queues completely before it serves the next queue.
   private func continueRun(_ run: Int) {
     lane.queue.async { [self] in
       queue.async { [self] in work(run, isFirst: false) }
@@ -239,8 +239,8 @@ final class Transfer: Sendable {
     finish(try worker.finish())
   }
 
-  /// Fails the transfer because its app was deleted. Staged parts stay, unless the transfer had already
-  /// ended: in that case its end has decided about them.
+  /// Fails the transfer because its app was deleted. Staged parts are kept. If the transfer had already
+  /// ended, does nothing, because the staged parts were handled when it ended.
   private func left() {
     let isLeft = state.withLock { state in
       guard !state.machine.isOver else { return false }
@@ -270,17 +270,17 @@ final class Transfer: Sendable {
     }
   }
 
-  /// Handles a run that found itself paused, cancelled or superseded.
+  /// Handles a run that has found that the transfer is paused, cancelled or superseded.
   private func stopped(_ run: Int) {
-    // Only a pause needs work here. The end of a transfer starts its cleanup elsewhere, and a new run uses
-    // the open files.
+    // Only a pause requires work here. If the transfer has ended, its cleanup is started elsewhere. If a new
+    // run has started, it uses the open files.
     let isPaused = state.withLock { !$0.machine.isOver && !($0.run != run && $0.machine.isRunning) }
     guard isPaused else { return }
     do throws(StorageError) {
       try worker.stop()
       state.withLock { state in
         _ = handle(.stop, &state)
-        // Keep the slot if another run has started meanwhile.
+        // Keep the slot if another run was started in the meantime.
         if !state.machine.isRunning { giveBack(&state) }
       }
     } catch {
@@ -300,7 +300,7 @@ final class Transfer: Sendable {
   private func fail(_ error: StorageError) {
     worker.giveUp()
     state.withLock { state in
-      // If the transfer has already ended, that end decides about the error and the staged parts.
+      // If the transfer has already ended, its error and its staged parts were handled then.
       guard !state.machine.isOver else { return }
       state.error = error
       handle(.fail, &state)
@@ -322,8 +322,8 @@ final class Transfer: Sendable {
     return observer.handle
   }
 
-  /// Calls `completion` once, after all observers: it is enqueued again from the callback queue, after the
-  /// last event.
+  /// Calls `completion` once, after all observers. To run after them, the call is enqueued on the callback
+  /// queue a second time, after the last event.
   func observeEnd(of task: StorageTask, _ completion: @escaping (StorageTaskSnapshot) -> Void) {
     let callback = Callback(completion)
     let later: (StorageTaskSnapshot) -> Void = { [callbackQueue] snapshot in
@@ -333,8 +333,8 @@ final class Transfer: Sendable {
     _ = observe(.failure, of: task, isCompletion: true, later)
   }
 
-  /// Calls `body` when the transfer ends, independently of the callback queue. Calls it at once if the
-  /// transfer has ended.
+  /// Calls `body` when the transfer ends, independently of the callback queue. Calls `body` immediately if
+  /// the transfer has already ended.
   func whenOver(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
     let snapshot = state.withLock { state -> StorageTaskSnapshot? in
       guard !state.machine.isOver else { return Self.snapshot(of: task, state, state.machine.state.status) }
@@ -362,7 +362,8 @@ final class Transfer: Sendable {
   private func fire(_ status: StorageTaskStatus, _ state: State) {
     guard let task = state.task else { return }
     let observers = state.observers.filter { $0.status == status }
-    // Completions are enqueued last, because the callback queue may already run.
+    // Enqueue completion handlers last. The callback queue may already be running, and a completion handler
+    // that was enqueued earlier could run before an observer.
     for observer in observers.filter({ !$0.isCompletion }) + observers.filter(\.isCompletion) {
       deliver(Self.snapshot(of: task, state, status), to: observer)
     }

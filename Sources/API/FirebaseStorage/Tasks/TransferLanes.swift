@@ -1,12 +1,12 @@
-// The threads of all transfers, and the limit of concurrent transfers.
+// The threads of all transfers, and the limit on concurrent transfers.
 
 import ByteStore
 import Foundation
 
-/// A fixed number of threads for all transfers. The system limits the threads of a process, and transfers
-/// block on disks.
+/// A fixed set of threads that all transfers share. The number is fixed because transfers block on disks and
+/// the system limits the threads of a process.
 package enum TransferLanes {
-  /// More lanes than cores, because uploads that end at the same time share a sync.
+  /// There are more lanes than cores, because uploads that end at the same time share an fsync.
   private static let lanes = (0..<laneCount).map { number in
     TransferLane("dugout.storage.lane.\(number)", places: places(filesMax: sysconf(Int32(_SC_OPEN_MAX))))
   }
@@ -14,8 +14,9 @@ package enum TransferLanes {
   private static let placesMax = 8
   private static let made = Locked(0)
 
-  /// Returns the slots of each lane for a limit of open files; a negative limit means none. A transfer has
-  /// up to three files open, and the store and the rest of the process also need some.
+  /// Returns the number of slots of each lane for a limit on open files. A negative `filesMax` means that
+  /// there is no limit. A transfer has up to three files open, and the store and the rest of the process also
+  /// need open files.
   package static func places(filesMax: Int) -> Int {
     guard filesMax >= 0 else { return placesMax }
     return max(1, min(placesMax, (filesMax - 64) / 4 / laneCount))
@@ -30,8 +31,8 @@ package enum TransferLanes {
   }
 }
 
-/// A serial queue with a limited number of slots for transfers with open files. Transfers wait for a slot
-/// in order.
+/// A serial queue with a limited number of slots. A transfer must have a slot while its files are open. Slots
+/// are granted in the order of the requests.
 final class TransferLane: Sendable {
   let queue: DispatchQueue
   private let state: Locked<State>
@@ -46,7 +47,7 @@ final class TransferLane: Sendable {
     state = Locked(State(places: places))
   }
 
-  /// Calls `body` on the queue once a slot is free. `leave` returns the slot.
+  /// Calls `body` on the queue when a slot is free. `leave` returns the slot.
   func enter(_ body: @escaping @Sendable () -> Void) {
     let isNow = state.withLock { state in
       guard state.places > 0 else {

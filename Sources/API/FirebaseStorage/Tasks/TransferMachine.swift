@@ -1,4 +1,5 @@
-// The state machine of a transfer, as a value: (state, event) -> effects. It has no clock, thread or I/O.
+// The state machine of a transfer, as a value type. It maps a state and an event to effects, and uses no
+// clock, thread or I/O.
 
 package struct TransferMachine: Sendable {
   package enum State: Sendable, CaseIterable {
@@ -8,31 +9,31 @@ package struct TransferMachine: Sendable {
 
   package enum Event: Sendable, CaseIterable {
     case enqueue
-    /// A worker has started, and there is something to transfer.
+    /// A worker has started, and there are bytes to transfer.
     case start
     /// More bytes were transferred.
     case progress
     case pause
-    /// The worker has stopped for a pause.
+    /// The worker has stopped because of a pause.
     case stop
     case resume
     case cancel
-    /// All bytes are transferred. From here on, the transfer cannot be paused or cancelled.
+    /// All bytes are transferred. After this event, the transfer cannot be paused or cancelled.
     case complete
     case succeed
     case fail
   }
 
   package enum Effect: Sendable, Equatable {
-    /// Start a run of the worker, which supersedes an earlier run.
+    /// Start a run of the worker. The new run supersedes the previous run.
     case run
     case fire(StorageTaskStatus)
-    /// Remove everything that was transferred.
+    /// Remove all transferred bytes.
     case cleanUp
   }
 
-  /// Whether a pause takes effect at once. This holds for uploads, because staged parts stay. A download
-  /// pauses when its worker has stopped.
+  /// Whether a pause takes effect immediately. True for uploads, because their staged parts are kept. False
+  /// for downloads, which are paused only when their worker has stopped.
   let pausesAtOnce: Bool
   package private(set) var state = State.unknown
   private var hasStarted = false
@@ -89,7 +90,7 @@ package struct TransferMachine: Sendable {
 }
 
 extension TransferMachine.State {
-  /// The status in the API.
+  /// The status that the API reports for this state.
   var status: StorageTaskStatus {
     switch self {
     case .unknown: .unknown
@@ -101,7 +102,7 @@ extension TransferMachine.State {
     }
   }
 
-  /// Whether a new observer for `status` is notified at once.
+  /// Whether a new observer for `status` is notified immediately.
   func matches(_ status: StorageTaskStatus) -> Bool {
     switch status {
     case .pause: self == .pausing || self == .paused

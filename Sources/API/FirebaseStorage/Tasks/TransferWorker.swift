@@ -1,14 +1,14 @@
-// The worker of a transfer, which transfers piece by piece.
+// A worker that transfers bytes piece by piece.
 //
-// All calls come from the transfer's queue, one at a time.
+// All calls are made on the transfer's queue, one at a time.
 
 /// The result of one step of a worker.
 enum TransferStep {
-  /// Transferred a piece; there may be more.
+  /// A piece was transferred; there may be more.
   case more
-  /// Transferred nothing, because everything is transferred.
+  /// Nothing was transferred, because all bytes are already transferred.
   case none
-  /// Transferred nothing, because the remote has to answer first.
+  /// Nothing was transferred, because the worker waits for the remote's response.
   case waiting
 }
 
@@ -27,16 +27,17 @@ protocol TransferWorker: AnyObject, Sendable {
   func whenNew(_ wake: @escaping @Sendable () -> Void)
   /// Completes the transfer. Returns the object's metadata for an upload.
   func finish() throws(StorageError) -> StorageMetadata?
-  /// Suspends the request to the remote for a pause, so that the transfer does not wait for it.
+  /// Suspends the request to the remote for a pause. After that, the transfer does not wait for the request.
   func hold()
-  /// Starts a pause. Makes the transferred bytes durable and closes all files. `prepare` ends the pause.
+  /// Starts a pause. Makes the transferred bytes durable and closes all files. The next call of `prepare`
+  /// ends the pause.
   func stop() throws(StorageError)
-  /// Removes everything that was transferred.
+  /// Removes all transferred bytes.
   func discard()
-  /// Cleans up after a failure, but keeps a change that still waits for the remote. If the transfer was
+  /// Cleans up after a failure, but keeps a change that is still queued for the remote. If the transfer was
   /// cancelled at the same time, `discard` is called as well.
   func giveUp()
-  /// Stops and keeps staged parts.
+  /// Stops the worker and keeps the staged parts.
   func leave()
 }
 

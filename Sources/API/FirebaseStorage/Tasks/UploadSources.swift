@@ -1,4 +1,4 @@
-// The sources of uploads: bytes in memory, or a file that must not change meanwhile.
+// The sources of uploads: bytes in memory, or a file that must not change during the upload.
 
 import ByteStore
 import DocumentStore
@@ -9,7 +9,7 @@ package import ObjectStore
 /// The bytes of an upload. Used by one thread at a time.
 package protocol UploadBytes: AnyObject {
   var source: UploadSource { get }
-  /// Returns at most `count` bytes from `offset` on; none at the end.
+  /// Returns at most `count` bytes, starting at `offset`. Returns an empty array at the end.
   func read(_ count: Int, at offset: UInt64) throws(StorageError) -> [UInt8]
   /// Throws if the source may have changed since the first read.
   func check() throws(StorageError)
@@ -39,20 +39,21 @@ package final class UploadData: UploadBytes {
 package final class UploadFile: UploadBytes {
   package let source: UploadSource
   private let url: URL
-  /// Nil during a pause.
+  /// The open file. Nil during a pause.
   private var file: (any OpenFile)?
   private let identity: Identity
 
-  /// Identifies a file and its version. It detects a write even if the modification time was set back.
+  /// The identity of a file and of its version. A write changes the identity even if the modification time is
+  /// reset afterwards.
   private struct Identity: Equatable {
     let device: UInt64
     let number: UInt64
     let byteCount: UInt64
-    /// In nanoseconds since 1970, like `changed`.
+    /// The modification time in nanoseconds since 1970; `changed` uses the same unit.
     let modified: Int64
     let changed: Int64
 
-    /// Returns nil unless a regular file exists at the path.
+    /// Reads the identity of a file. Returns nil if there is no regular file at the path.
     init?(_ path: String) {
       var status = stat()
       guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -85,7 +86,7 @@ package final class UploadFile: UploadBytes {
     } catch {
       throw unreachable
     }
-    // Checks that the opened file is the one inspected before.
+    // Check that the opened file is the file whose identity was read before.
     guard Identity(url.path) == identity else { throw unreachable }
   }
 
@@ -101,7 +102,7 @@ package final class UploadFile: UploadBytes {
     file = nil
   }
 
-  /// Opens the file again after a pause, if it has not changed.
+  /// Returns the open file. After a pause, opens the file again; throws if it has changed.
   private func opened() throws(StorageError) -> any OpenFile {
     if let file { return file }
     try check()

@@ -1,6 +1,7 @@
 // Uploads a source piece by piece as the content of an object.
 //
-// With a remote, the object is stored locally first. A queued change then waits until the remote has it.
+// With a remote, the object is stored locally first. A change is then queued and stays in the queue until the
+// remote has the object.
 
 import DocumentStore
 import FirebaseCore
@@ -9,9 +10,9 @@ import ObjectStore
 import ObjectSync
 import OfflineSync
 
-/// The worker of an upload. Used only on the transfer's queue, except for its creation.
+/// The worker of an upload. All methods run on the transfer's queue; only `init` may run elsewhere.
 final class UploadWorker: TransferWorker, @unchecked Sendable {
-  // Unchecked, because mutable state is used only on the transfer's queue.
+  // The conformance is unchecked, because the mutable state is used only on the transfer's queue.
 
   private static let pieceBytes = 256 << 10
 
@@ -20,20 +21,20 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private let path: StoragePath
   private let attributes: ObjectAttributes
   private let open: () throws(StorageError) -> any UploadBytes
-  /// The longest time without an answer of the remote before the upload is overdue, in microseconds.
+  /// How long the upload may wait for the remote's response before it is overdue, in microseconds.
   private let patience: Int64
-  /// Nil once all bytes are stored locally.
+  /// The source of the upload. Nil when all bytes are stored locally.
   private var bytes: (any UploadBytes)?
   private var byteCount: UInt64?
   private var upload: ObjectUpload?
-  /// An earlier, interrupted upload of the same source, while its staged parts are compared with the
+  /// An earlier, interrupted upload of the same source. Set only while its staged parts are compared with the
   /// source.
   private var earlier: ObjectUpload?
   private var isFinished = false
-  /// The queued change and its answer; nil without a remote.
+  /// The queued change and the remote's response to it. Nil without a remote.
   private var queued: Queued?
-  /// Set when the upload is overdue. The change then stays in the queue after the task has failed, unless
-  /// it is cancelled.
+  /// Whether the upload is overdue. After an overdue upload has failed, its change stays in the queue, unless
+  /// the upload is cancelled.
   private var isOverdue = false
 
   private struct Queued {
@@ -53,8 +54,8 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     self.patience = patience
   }
 
-  /// The bytes on stable storage, because others could still be lost. If the upload waits for a remote, the
-  /// bytes that the remote has.
+  /// The number of completed bytes. Only bytes on stable storage count, because a crash could lose other
+  /// bytes. If the upload waits for a remote, only bytes that the remote has received count.
   var completed: Int64 {
     if isFinished { return total }
     guard client.waitsForRemote else { return Int64(clamping: upload?.bytesSynced ?? 0) }
@@ -96,28 +97,28 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
           return upload
         }
       } catch {
-        // Staged parts that cannot be read are useless.
+        // Staged parts that cannot be read are useless, so start a new upload.
       }
-      // Removes the record, which is all that is left.
+      // Remove the record of the upload, which is all that remains of it.
       try objects.cancel(stored)
     }
     return nil
   }
 
-  /// Compares one staged piece with the source. If they differ or the piece cannot be read, discards the
-  /// staged parts and starts again.
+  /// Compares one staged piece with the source. If the piece differs from the source or cannot be read,
+  /// discards the staged parts and starts again.
   private func compare(_ earlier: ObjectUpload, _ bytes: any UploadBytes) throws(StorageError) {
     let offset = earlier.byteCount
     do throws(DocumentStoreError) {
       guard let staged = try earlier.rereadStaged() else {
-        // The staged parts match and count as progress from here on.
+        // All staged parts match the source. They now count as progress.
         try earlier.persist()
         (self.earlier, upload) = (nil, earlier)
         return
       }
       if (try? bytes.read(staged.count, at: offset)) == staged { return }
     } catch {
-      // Treated like a difference.
+      // An unreadable piece is treated like a piece that differs.
     }
     earlier.cancel()
     self.earlier = nil
@@ -204,7 +205,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     try wrapped { () throws(DocumentStoreError) in try staged.rest() }
   }
 
-  /// Also cancels a change that waits for the remote.
+  /// Discards the transferred bytes, and cancels a change that is queued for the remote.
   func discard() {
     upload?.cancel()
     earlier?.cancel()

@@ -3,19 +3,20 @@
 package enum ContentTypes {
   package static let unknown = "application/octet-stream"
 
-  /// Types that no file extension maps to.
+  /// Types that the table does not assign to any file extension.
   package static let progressiveJPEG = "image/pjpeg"
   package static let lzh = "application/x-lzh"
 
-  /// Returns the type for the name's extension, in upper or lower case.
+  /// Returns the type for the extension of a name. The case of the extension does not matter.
   static func type(ofFile name: String) -> String {
     fileExtension(of: name).flatMap { type(ofExtension: $0.lowercased()) } ?? unknown
   }
 
-  /// Returns the type for a lower-case extension; nil if the table lacks it.
+  /// Returns the type for a lower-case extension. Returns nil if the extension is not in the table.
   package static func type(ofExtension fileExtension: String) -> String? { types[fileExtension] }
 
-  /// Returns the part of a name after its last dot; nil if that dot begins or ends the name.
+  /// Returns the part of a name after its last dot. Returns nil if the last dot is the first or the last
+  /// character.
   package static func fileExtension(of name: some StringProtocol) -> String? {
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
     let found = name[name.index(after: dot)...]

@@ -1,4 +1,5 @@
-// The errors of Storage, as an enum that bridges to `NSError` with the original's domain and codes.
+// The errors of Storage, as an enum that bridges to `NSError`. The domain and the codes are those of
+// Firebase's SDK.
 
 public import Foundation
 
@@ -6,7 +7,7 @@ public import Foundation
 /// The domain of storage errors.
 public let StorageErrorDomain = "FIRStorageErrorDomain"
 
-/// The codes of storage errors as `NSError`s.
+/// The codes of storage errors when they are bridged to `NSError`.
 public enum StorageErrorCode: Int, Error, Sendable {
   /// The cause is unknown.
   case unknown = -13000
@@ -16,13 +17,13 @@ public enum StorageErrorCode: Int, Error, Sendable {
   case bucketNotFound = -13011
   /// The project does not exist.
   case projectNotFound = -13012
-  /// The remote's quota is exhausted. A full disk of this machine is `unknown`, with errno 28.
+  /// The remote's quota is exhausted. A full local disk is reported as `unknown`, with errno 28.
   case quotaExceeded = -13013
   /// The remote does not recognize the user.
   case unauthenticated = -13020
   /// The remote denied permission.
   case unauthorized = -13021
-  /// Never used. A remote that does not answer in time is reported as `unknown`.
+  /// Never used. A remote that does not respond in time is reported as `unknown`.
   case retryLimitExceeded = -13030
   /// The bytes do not match their checksum.
   case nonMatchingChecksum = -13031
@@ -32,7 +33,7 @@ public enum StorageErrorCode: Int, Error, Sendable {
   case cancelled = -13040
   /// An argument is invalid.
   case invalidArgument = -13050
-  /// Two references belong to different buckets.
+  /// The URL names a bucket other than that of the `Storage` instance.
   case bucketMismatch = -13051
   /// A fault of the library or of the system.
   case internalError = -13052
@@ -50,7 +51,8 @@ public enum StorageErrorCode: Int, Error, Sendable {
 /// }
 /// ```
 public enum StorageError: Error, CustomNSError, @unchecked Sendable {
-  // Unchecked, because a payload is `Any`. The values are strings, numbers and errors, and never change.
+  // The conformance is unchecked, because payloads contain values of type `Any`. These values are strings,
+  // numbers and errors, and never change.
 
   /// The cause is unknown.
   case unknown(message: String, serverError: [String: Any])
@@ -60,13 +62,13 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
   case bucketNotFound(bucket: String)
   /// The project does not exist.
   case projectNotFound(project: String)
-  /// The remote's quota is exhausted. A full disk of this machine is `unknown`, with errno 28.
+  /// The remote's quota is exhausted. A full local disk is reported as `unknown`, with errno 28.
   case quotaExceeded(bucket: String, serverError: [String: Any])
   /// The remote does not recognize the user.
   case unauthenticated(serverError: [String: Any])
   /// The remote denied permission.
   case unauthorized(bucket: String, object: String, serverError: [String: Any])
-  /// Never thrown. A remote that does not answer in time is reported as `unknown`, and the requested change
+  /// Never thrown. A remote that does not respond in time is reported as `unknown`, and the requested change
   /// stays in `pendingChanges()`.
   case retryLimitExceeded
   /// The stored bytes do not match their checksum.
@@ -77,7 +79,7 @@ public enum StorageError: Error, CustomNSError, @unchecked Sendable {
   case cancelled
   /// An argument is invalid.
   case invalidArgument(message: String)
-  /// Two references belong to different buckets.
+  /// The URL names a bucket other than that of the `Storage` instance.
   case bucketMismatch(message: String)
   /// A fault of the library or of the system.
   case internalError(message: String)

@@ -1,4 +1,4 @@
-// Translates engine and system errors into errors of the API. No other file does so.
+// Translates engine and system errors to errors of the API. All such translations are in this file.
 
 import ByteStore
 import DocumentStore
@@ -7,7 +7,7 @@ import ObjectSync
 import OfflineSync
 
 enum StorageErrors {
-  /// The domain in which the original reports the status of its server.
+  /// The domain in which Firebase's SDK reports the HTTP status of its server.
   private static let statusDomain = "com.google.HTTPStatus"
 
   static func objectNotFound(_ bucket: String, _ object: String) -> StorageError {
@@ -22,7 +22,7 @@ enum StorageErrors {
     .unknown(message: message, serverError: status(400, bucket, object))
   }
 
-  /// `message` is the answer of the server, if there is one.
+  /// Returns the error for an HTTP status. `message` is the message of the server, if there is one.
   private static func status(
     _ code: Int, _ bucket: String, _ object: String, _ message: String? = nil
   ) -> [String: Any] {
@@ -82,7 +82,8 @@ enum StorageErrors {
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object)
     case .cancelled: .cancelled
-    // A remote that was not reached in time is reported as `unknown`. `retryLimitExceeded` is never thrown.
+    // A remote that could not be reached in time is reported as `unknown`. `retryLimitExceeded` is never
+    // thrown.
     case .overdue(let last): overdue(last, bucket, object)
     case .stopped: closed
     }
@@ -104,7 +105,7 @@ enum StorageErrors {
     return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
   }
 
-  /// The error of an overdue change whose cause is a local failure, not the remote.
+  /// Returns the error for an overdue change that was delayed by a local failure and not by the remote.
   private static func overdue(
     _ waits: String, here cause: StorageError, _ bucket: String, _ object: String
   ) -> StorageError {

@@ -4,7 +4,7 @@ public import Foundation
 
 /// The objects and folders directly in a folder, or one page of them.
 open class StorageListResult: NSObject, @unchecked Sendable {
-  // Unchecked only because the class is open. Its properties never change.
+  // The conformance is unchecked only because the class is open. Its properties never change.
 
   /// The folders, sorted by the bytes of their names.
   public let prefixes: [StorageReference]

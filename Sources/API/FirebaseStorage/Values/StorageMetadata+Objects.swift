@@ -1,4 +1,4 @@
-// Converts between metadata and the stored records of objects. No other file does so.
+// Converts between metadata and the stored records of objects. All such conversions are in this file.
 
 import DocumentStore
 import Foundation
@@ -54,7 +54,7 @@ extension StorageMetadata {
     customMetadata = attributes.custom.isEmpty ? nil : attributes.custom
   }
 
-  /// The attributes for an upload.
+  /// The attributes that an upload stores with the object.
   var attributes: ObjectAttributes {
     var attributes = ObjectAttributes()
     attributes.cacheControl = cacheControl
@@ -66,7 +66,7 @@ extension StorageMetadata {
     return attributes
   }
 
-  /// The differences from the metadata as it was read.
+  /// The differences between the current values and the values that were read.
   var update: AttributeChanges {
     var changes = AttributeChanges()
     for field in WritableText.allCases where initial.texts[field] != settable.texts[field] {

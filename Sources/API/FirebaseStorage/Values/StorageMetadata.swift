@@ -6,14 +6,14 @@ import ObjectStore
 
 /// The metadata of an object.
 ///
-/// `updateMetadata` sends the differences from the metadata as it was read: a value that was present and is
-/// now nil is cleared. New metadata only sets the values it contains. Two values are equal if their
-/// dictionaries are.
+/// `updateMetadata` sends the differences between the current values and the values that were read. A value
+/// that was present and is now nil is cleared. A new instance of `StorageMetadata` only sets the values that
+/// it contains. Two instances are equal if their dictionary representations are equal.
 ///
-/// Do not use an instance from several threads while it is being changed.
+/// While an instance is being changed, no other thread may use it.
 open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
-  // Unchecked, because existing code passes metadata between threads like a value. The library copies its
-  // arguments, and the caller owns what it receives.
+  // The conformance is unchecked, because existing code passes metadata between threads like a value. The
+  // library copies the metadata that it receives, and never changes metadata that it has returned.
 
   /// The object's bucket; empty while it is unknown.
   public internal(set) var bucket = ""
@@ -33,9 +33,10 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   public var customMetadata: [String: String]?
   /// The MD5 hash of the content, in Base64.
   public internal(set) var md5Hash: String?
-  /// The version of the content. It grows with each new content of this name.
+  /// The version of the content. It increases whenever new content is stored under this name.
   public internal(set) var generation: Int64 = 0
-  /// The version of the metadata. It starts at 1 with each new content and counts the changes.
+  /// The version of the metadata. It is 1 for new content and increases by 1 with each change of the
+  /// metadata.
   public internal(set) var metageneration: Int64 = 0
   /// The size of the content in bytes.
   public internal(set) var size: Int64 = 0
@@ -45,14 +46,15 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   public internal(set) var updated: Date?
 
   var kind = Kind.unknown
-  /// The values as they were read; an update sends the differences.
+  /// The values that were read from the store. An update sends only the differences from these values.
   private(set) var initial = Settable()
 
   enum Kind: Sendable { case unknown, file }
 
   public override init() { super.init() }
 
-  /// Creates metadata from the JSON form, by its names. A value of a wrong type is ignored.
+  /// Creates metadata from a dictionary with the names and values of the JSON form. Values of a wrong type
+  /// are ignored.
   public init(dictionary: [String: AnyHashable]) {
     super.init()
     func text(_ key: Key) -> String? { dictionary[key.rawValue]?.base as? String }
@@ -76,7 +78,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   /// The last component of the path.
   open var name: String? { path.map(StoragePath.name(of:)) }
 
-  /// Whether this describes a file; false while that is unknown.
+  /// Whether the metadata describes a file. False as long as this is unknown.
   open var isFile: Bool { kind == .file }
 
   /// Always false, because folders are not objects.
@@ -140,7 +142,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
     return settable
   }
 
-  /// Makes the current values the baseline of the next update.
+  /// Uses the current values as the baseline for the next update.
   func markAsKnown() { initial = settable }
 
   // MARK: Values

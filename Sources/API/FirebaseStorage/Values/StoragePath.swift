@@ -9,7 +9,7 @@ import Foundation
 
 struct StoragePath: Hashable, Sendable {
   let bucket: String
-  /// Empty for the bucket itself.
+  /// The path of the object. Empty for the bucket itself.
   let object: String
 
   init(bucket: String, object: String = "") {
@@ -17,7 +17,7 @@ struct StoragePath: Hashable, Sendable {
     self.object = Self.normalized(object)
   }
 
-  /// Throws `pathError` for a string that has neither form.
+  /// Parses a URL of either form. Throws `pathError` if the string has neither form.
   init(url: String) throws(StorageError) {
     if url.hasPrefix("gs://") {
       try self.init(gsURL: url)
@@ -40,7 +40,7 @@ struct StoragePath: Hashable, Sendable {
   private init(webURL url: String) throws(StorageError) {
     let withoutFragment = url.prefix { $0 != "#" }
     let path = withoutFragment.prefix { $0 != "?" }
-    // scheme, "", host, v0, b, bucket, o, object
+    // The parts are: scheme, "", host, v0, b, bucket, o, object.
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count >= 6, !parts[2].isEmpty, parts[3] == "v0", parts[4] == "b", !parts[5].isEmpty,
       parts.count == 6 || parts[6] == "o" || (parts[6].isEmpty && parts.count == 7)
@@ -68,7 +68,8 @@ struct StoragePath: Hashable, Sendable {
   }
 
   private static func normalized(_ path: String) -> String {
-    // Splits bytes, because a slash with a combining mark after it is one character but still a slash.
+    // Split the UTF-8 bytes and not the characters: a slash and a combining mark after it form one character,
+    // but the slash still separates components.
     path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.joined(separator: "/")
   }
 
@@ -76,7 +77,7 @@ struct StoragePath: Hashable, Sendable {
 
   var root: StoragePath { StoragePath(bucket: bucket) }
 
-  /// Nil for the root.
+  /// The enclosing folder. Nil for the root.
   var parent: StoragePath? {
     guard !object.isEmpty else { return nil }
     let bytes = object.utf8
@@ -86,7 +87,7 @@ struct StoragePath: Hashable, Sendable {
 
   func child(_ path: String) -> StoragePath { StoragePath(bucket: bucket, object: "\(object)/\(path)") }
 
-  /// The last component, empty for the root.
+  /// The last component. Empty for the root.
   var name: String { Self.name(of: object) }
 
   static func name(of object: String) -> String {
@@ -97,7 +98,7 @@ struct StoragePath: Hashable, Sendable {
 
   // MARK: Encoding
 
-  /// The characters that need no encoding in a URL path. A slash in an object's name is encoded.
+  /// The characters that are not percent-encoded in a URL path. A slash in an object's name is encoded.
   private static let plain = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$'()*,=:@")
 

@@ -1,4 +1,4 @@
-// LZ4 compression of contents, skipped for data that does not shrink, such as pictures and films.
+// LZ4 compression of contents. Data that does not shrink, such as pictures and films, is stored uncompressed.
 
 internal import CLZ4
 
@@ -10,15 +10,16 @@ struct BlobCompressor: ~Copyable {
   private static let chunksBetweenProbes = 15
 
   private var chunksToSkip = 0
-  /// Owned: the output buffer of LZ4, because the compressed size is not known in advance.
+  /// The output buffer for LZ4, owned by this instance. LZ4 needs a separate buffer, because the compressed
+  /// size is not known in advance.
   private var output: UnsafeMutableRawBufferPointer
 
   init() { unsafe output = .allocate(byteCount: 64 << 10, alignment: 16) }
 
   deinit { unsafe output.deallocate() }
 
-  /// Appends the compressed form and returns true, or appends nothing if that saves less than a
-  /// sixteenth.
+  /// Appends the compressed form of `raw` and returns true. If compression saves less than a sixteenth,
+  /// appends nothing and returns false.
   mutating func compress(_ raw: RawSpan, into bytes: inout [UInt8]) -> Bool {
     guard raw.byteCount >= 64 else { return false }
     if chunksToSkip > 0 {
@@ -51,7 +52,8 @@ struct BlobCompressor: ~Copyable {
 }
 
 enum BlobDecompression {
-  /// Fills `target` exactly; returns false if `stored` is not an LZ4 block of that size.
+  /// Decompresses `stored` into `target`. Returns false if `stored` is not an LZ4 block that decompresses to
+  /// exactly the size of `target`.
   static func decompress(_ stored: RawSpan, into target: inout MutableRawSpan) -> Bool {
     let expected = target.byteCount
     let count = unsafe stored.withUnsafeBytes { stored in

@@ -1,6 +1,6 @@
-// Reads a content from a file of its own, chunk by chunk; verifies each chunk before it is used.
+// Reads a content from a file of its own, chunk by chunk. Each chunk is verified before its bytes are used.
 
-/// The open file of a content. For one thread at a time.
+/// The open file of a content. Must be used by one thread at a time.
 final class BlobFile {
   private let file: any OpenFile
   private let head: BlobHead.Whole
@@ -38,7 +38,7 @@ final class BlobFile {
 
   func bytes(ofChunk index: Int) -> Int { head.bytes(ofChunk: index) }
 
-  /// Reads a chunk into `target`, which must have its size.
+  /// Reads a chunk into `target`, which must have the size of the chunk.
   func read(chunk index: Int, into target: inout MutableRawSpan) throws(ByteStoreError) {
     let chunk = chunks[index]
     let byteCount = UInt32(target.byteCount)

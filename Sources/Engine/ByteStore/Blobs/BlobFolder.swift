@@ -1,10 +1,11 @@
-// The folder of a store's contents, opened on first use.
+// The folder of a store's contents. It is opened on first use.
 //
-// Its names are synced before any file in it is deleted. A killed process may have left names that are
-// not durable yet. A power loss could otherwise bring back a name that depends on a deleted file (C8).
+// The names in the folder are synced before any file in it is deleted. This is necessary because a killed
+// process may have left names that are not durable yet. Without the sync, a power loss could bring back a
+// name that depends on a deleted file (C8).
 //
-// After a failed sync of its names, no content is added until the store is opened again. The system may
-// have dropped the names that it could not write, and the next sync would succeed without them (F4).
+// After a failed sync of the names, no content is added until the store is opened again. The system may have
+// dropped the names that it could not write, and the next sync would succeed without them (F4).
 
 /// The folder `blobs` of a store. Usable from any thread.
 package final class BlobFolder: Sendable {
@@ -15,7 +16,7 @@ package final class BlobFolder: Sendable {
 
   private struct State {
     var directory: (any OpenDirectory)?
-    /// The next number for a pack; nil until the folder was listed.
+    /// The number of the next pack. Nil until the folder has been listed.
     var nextPack: UInt64?
     /// The error of a failed sync of the names.
     var failure: SystemFailure?
@@ -27,7 +28,7 @@ package final class BlobFolder: Sendable {
     self.platform = platform
   }
 
-  /// Opens the folder, creating it if necessary. Throws after a failed sync of its names.
+  /// Opens the folder, or creates it if it does not exist. Throws if a sync of the names has failed before.
   func createIfMissing() throws(ByteStoreError) -> any OpenDirectory {
     if let failure = state.withLock({ $0.failure }) { throw .system(failure) }
     if let directory = try opened() { return directory }
@@ -38,7 +39,7 @@ package final class BlobFolder: Sendable {
     return directory
   }
 
-  /// Opens the folder; nil if it does not exist, which means that there are no contents.
+  /// Opens the folder. Returns nil if the folder does not exist, which means that there are no contents.
   func opened() throws(ByteStoreError) -> (any OpenDirectory)? {
     if let directory = state.withLock({ $0.directory }) { return directory }
     let directory: any OpenDirectory
@@ -58,7 +59,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Syncs the names. A failure is permanent until the store is opened again.
+  /// Syncs the names in the folder. After a failure, no content is accepted until the store is opened again.
   func syncNames() throws(ByteStoreError) {
     let directory = try createIfMissing()
     do throws(SystemFailure) { try directory.sync() } catch {
@@ -72,7 +73,7 @@ package final class BlobFolder: Sendable {
     return try system { () throws(SystemFailure) in try directory.names() }.compactMap(BlobName.init)
   }
 
-  /// Opens a file; nil if it does not exist.
+  /// Opens a file. Returns nil if the file does not exist.
   func open(_ name: BlobName, _ access: FileAccess = .read) throws(ByteStoreError) -> (any OpenFile)? {
     guard let directory = try opened() else { return nil }
     do throws(SystemFailure) {
@@ -83,7 +84,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Opens a file; nil if it does not exist or if the entry is not a regular file.
+  /// Opens a file. Returns nil if there is no entry of this name or if the entry is not a regular file.
   func openIfFile(_ name: BlobName) throws(ByteStoreError) -> (any OpenFile)? {
     do throws(ByteStoreError) { return try open(name) } catch {
       guard case .nameTaken = error else { throw error }
@@ -91,7 +92,8 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// The names of contents, packs and staged files that belong to entries of another kind.
+  /// The names that have the form of a content, a pack or a staged file, but whose entry is not a regular
+  /// file.
   package func takenNames() throws(ByteStoreError) -> [TakenName] {
     guard let directory = try opened() else { return [] }
     return try system { () throws(SystemFailure) in
@@ -104,7 +106,7 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Deletes a file. Succeeds if it does not exist, and leaves an entry of another kind alone.
+  /// Deletes a file. Does nothing if the file does not exist or if the entry is not a regular file.
   func remove(_ name: BlobName) throws(ByteStoreError) {
     guard let directory = try opened() else { return }
     do throws(SystemFailure) {
@@ -116,7 +118,8 @@ package final class BlobFolder: Sendable {
     }
   }
 
-  /// Returns a pack number that no pack has, or had since the store was opened.
+  /// Returns an unused pack number. No existing pack has this number, and no pack has had it since the store
+  /// was opened.
   func allocatePackNumber() throws(ByteStoreError) -> UInt64 {
     try findPacks()
     return state.withLock { state in

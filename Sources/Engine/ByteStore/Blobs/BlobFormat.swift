@@ -22,18 +22,20 @@ enum BlobFormat {
   static let chunkHeadBytes = 16
   static let frameHeadBytes = 64
   static let tableEntryBytes = 16
-  /// Larger contents are not packed.
+  /// The maximum size of a packed content. Larger contents have files of their own.
   static let packedBytesMax = 1 << 20
   static let chunkBytes = 256 << 10
-  /// Larger than any file of a store; sums of this size do not overflow.
+  /// An upper bound for the size of a file. It is larger than any file of a store, and small enough that sums
+  /// of sizes do not overflow.
   static let bytesMax: UInt64 = 1 << 50
 
-  /// The kinds continue the numbering of `FileKind`.
+  /// The values of `kind` continue the numbering of `FileKind`.
   static let blobSignature = FileSignature(magic: Array("DUGOUTBL".utf8), version: 0, kind: 5)
   static let packSignature = FileSignature(magic: Array("DUGOUTPK".utf8), version: 0, kind: 6)
   static let frameMagic: UInt32 = 0x4252_4644
 
-  /// The checksum of stored bytes at `offset` of a file, which also covers their uncompressed size.
+  /// Returns the checksum of the bytes that are stored at `offset` of a file. The checksum also covers their
+  /// uncompressed size.
   static func checksum(
     _ stored: RawSpan, of byteCount: UInt32, file: RandomID, offset: UInt64
   ) -> UInt32 {
@@ -44,19 +46,19 @@ enum BlobFormat {
   }
 }
 
-/// The first page of a content's own file.
+/// The first page of the file of a content that is not packed.
 struct BlobHead: Equatable {
   static let byteCount = 92
 
   var fileID: RandomID
-  /// Nil until the file is complete.
+  /// The fields that are known when the file is complete. Nil until then.
   var whole: Whole?
 
   struct Whole: Equatable {
     var id: BlobID
     /// The size of the content.
     var byteCount: UInt64
-    /// The end of the chunks and start of the table.
+    /// The offset where the chunks end and the table starts.
     var chunksEnd: UInt64
   }
 
@@ -102,7 +104,7 @@ struct BlobHead: Equatable {
   }
 }
 
-/// The position of a chunk in a content's own file.
+/// The position of a chunk in the file of a content that is not packed.
 struct BlobChunk: Equatable {
   /// The offset of the chunk's head.
   var offset: UInt64

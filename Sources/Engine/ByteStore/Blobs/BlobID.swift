@@ -1,12 +1,12 @@
-// The identifier of a content: its SHA-256.
+// The identifier of a content, which is its SHA-256 digest.
 
-/// Equal contents have equal ids, and different contents have different ids.
+/// The SHA-256 digest of a content. Equal contents have equal ids, and different contents have different ids.
 package struct BlobID: Hashable, Sendable, CustomStringConvertible {
   package static let byteCount = ContentDigest.byteCount
 
   package let bytes: [UInt8]
 
-  /// Nil unless the array has the size of a digest.
+  /// Creates an id from a digest. Returns nil if the array does not have the size of a digest.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
@@ -17,7 +17,7 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
     bytes = digest
   }
 
-  /// Parses lower-case hexadecimal; nil for any other text.
+  /// Parses lower-case hexadecimal digits. Returns nil for any other text.
   package init?(_ text: some StringProtocol) {
     let digits = Array(text.utf8)
     guard digits.count == 2 * Self.byteCount else { return nil }
@@ -58,9 +58,9 @@ package struct BlobID: Hashable, Sendable, CustomStringConvertible {
 /// The location of a content.
 package struct BlobLocation: Hashable, Sendable {
   package enum Home: Hashable, Sendable {
-    /// A file of its own, named by its id.
+    /// The content has a file of its own, whose name contains the content's id.
     case ownFile
-    /// A pack, with the offset of the content's body.
+    /// The content is in a pack. `offset` is the offset of its body.
     case pack(number: UInt64, offset: UInt64, storedBytes: UInt32, checksum: UInt32)
   }
 
@@ -77,12 +77,14 @@ package struct BlobLocation: Hashable, Sendable {
     if case .pack(let number, _, _, _) = home { number } else { nil }
   }
 
-  /// The size in a pack for a group of one content, because a group starts at a page boundary.
+  /// The space that the content would need in a pack if it were the only content of its group. The space is a
+  /// multiple of the page size, because a group starts at a page boundary.
   package var bytesInPack: UInt64 {
     (storedBytes + UInt64(BlobFormat.frameHeadBytes)).roundedUp(toMultipleOf: UInt64(BlobFormat.pageBytes))
   }
 
-  /// The size on disk without headers.
+  /// The size of the stored form without headers. For a content with a file of its own, this is the
+  /// uncompressed size.
   package var storedBytes: UInt64 {
     if case .pack(_, _, let stored, _) = home { UInt64(stored) } else { byteCount }
   }

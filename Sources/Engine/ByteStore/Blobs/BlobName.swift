@@ -1,4 +1,4 @@
-// The file names of contents. They consist of digests and numbers, never of a user's text.
+// The file names of contents. They consist of digests and numbers, and never contain text from a user.
 
 /// The number of an incomplete content.
 package typealias StagedNumber = RandomID
@@ -24,7 +24,7 @@ package enum BlobName: Hashable {
     }
   }
 
-  /// Nil for a name in another format.
+  /// Parses a file name. Returns nil if the name has another format.
   package init?(_ text: String) {
     if text.hasPrefix(Self.blobPrefix), let id = BlobID(text.dropFirst(Self.blobPrefix.count)) {
       self = .blob(id)
@@ -42,7 +42,7 @@ package enum BlobName: Hashable {
 }
 
 extension RandomID {
-  /// Parses the format of `description`; nil for any other text.
+  /// Parses text in the format of `description`. Returns nil for any other text.
   package init?(hexadecimal text: some StringProtocol) {
     guard text.utf8.count == 32, let high = UInt64(text.prefix(16), radix: 16),
       let low = UInt64(text.suffix(16), radix: 16)

@@ -1,14 +1,14 @@
 // Reads ranges of a content.
 
-/// A content that is open for reading. It stays readable even if it is deleted meanwhile. For one thread
-/// at a time.
+/// A content that is open for reading. It stays readable even if the content is deleted in the meantime. Must
+/// be used by one thread at a time.
 package final class BlobReader {
   package let id: BlobID
   package let byteCount: UInt64
-  /// Called before the error is thrown when a piece is damaged or cannot be read.
+  /// A closure that is called when a piece is damaged or cannot be read, before the error is thrown.
   package var onDamage: (@Sendable () -> Void)?
   private let source: Source
-  /// The last piece that was read only in part.
+  /// The last piece of which a read needed only a part. It is kept for later reads.
   private var piece: [UInt8] = []
   private var pieceIndex: Int?
 
@@ -32,8 +32,9 @@ package final class BlobReader {
     }
   }
 
-  /// Fills `target` with the bytes from `offset` on and returns their count, which is smaller only at
-  /// the end of the content. All bytes are verified. If it throws, the content of `target` is undefined.
+  /// Fills `target` with the bytes that start at `offset`. Returns the number of bytes, which is less than
+  /// the size of `target` only at the end of the content. All bytes are verified. If the method throws, the
+  /// bytes in `target` are undefined.
   package func read(into target: inout MutableRawSpan, at offset: UInt64) throws(ByteStoreError) -> Int {
     guard offset < byteCount else { return 0 }
     let count = Int(min(UInt64(target.byteCount), byteCount - offset))
@@ -57,7 +58,7 @@ package final class BlobReader {
     return count
   }
 
-  /// Fills `bytes` from `offset` on. The content must not end earlier.
+  /// Fills `bytes` with the bytes that start at `offset`. The content must have enough bytes after `offset`.
   package func fill(_ bytes: inout [UInt8], at offset: UInt64) throws(ByteStoreError) {
     let count = try bytes.withMutableBytes { target throws(ByteStoreError) in
       try read(into: &target, at: offset)
@@ -70,7 +71,7 @@ package final class BlobReader {
     let size = Int(byteCount)
     guard size > 0 else { return [] }
     var failure: ByteStoreError?
-    // Not zeroed first, because either all bytes are read or nothing is returned.
+    // The memory need not be zeroed, because either all bytes are read or nothing is returned.
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { memory, done in
       guard let start = UnsafeMutableRawPointer(memory.baseAddress) else { return }
       var target = unsafe MutableRawSpan(_unsafeStart: start, byteCount: size)
@@ -83,7 +84,7 @@ package final class BlobReader {
 
   // MARK: Pieces
 
-  /// The size of a piece: a chunk of a file, or a whole packed content.
+  /// The size of a piece. A piece is a chunk of a file or a whole packed content.
   private var pieceBytes: Int {
     if case .file = source { BlobFormat.chunkBytes } else { max(1, Int(byteCount)) }
   }
@@ -118,7 +119,7 @@ package final class BlobReader {
 }
 
 extension MutableRawSpan {
-  /// Copies `bytes`, which must fit, to the front.
+  /// Copies `bytes` to the front. This array must have at least as many bytes.
   fileprivate mutating func copy(_ bytes: RawSpan) {
     unsafe withUnsafeMutableBytes { target in
       unsafe bytes.withUnsafeBytes { source in

@@ -1,12 +1,12 @@
-// Copies contents to a backup: every file that a record may name, byte by byte.
+// Copies contents to a backup. Copies every file that a record may name, byte by byte.
 //
-// The files also hold contents that no record names any more, and damage to those is harmless. The copy
-// therefore does not verify contents. The backup verifies each content that its records name against its
+// The files also hold contents that no record names any more. Damage to such contents is harmless, so the
+// copy does not verify contents. The backup verifies the contents that its records name, each against its
 // digest.
 //
-// The copy reflects the folder at some time after the records were frozen. Files that are deleted
-// meanwhile are kept until the copy is complete. Contents that are added meanwhile are copied
-// needlessly, and a sweep of the backup deletes them.
+// The copy reflects the folder at some time after the records were frozen. Files that are deleted during the
+// copy are kept until it is complete. Contents that are added during the copy are copied needlessly, and a
+// sweep of the backup deletes them.
 
 extension BlobStore {
   private static let pieceBytes = 1 << 20
@@ -15,9 +15,9 @@ extension BlobStore {
 
   func releaseRemovals() { removals.release { try? folder.remove($0) } }
 
-  /// Copies all contents to the folder below `path`. On return, they are on stable storage. `readsBack`
-  /// is for callers that do not verify the contents afterwards. It checks that each copy has the bytes
-  /// that were read.
+  /// Copies all contents to the folder below `path`. When the method returns, the copies are on stable
+  /// storage. If `readsBack` is true, reads each copy and checks that it has the bytes that were written.
+  /// Callers pass true if they do not verify the contents afterwards.
   package func copyAll(
     to path: String, readsBack: Bool, isCancelled: () -> Bool
   ) throws(ByteStoreError) -> UInt64 {
@@ -73,7 +73,7 @@ extension BlobStore {
     var offset: UInt64 = 0
     while offset < size {
       let piece = try file.readAll(Int(min(UInt64(Self.pieceBytes), size - offset)), at: offset)
-      // A pack may grow meanwhile, but it never shrinks.
+      // A pack may grow during the copy, but it never shrinks.
       guard !piece.isEmpty else { return }
       try body(piece, offset)
       offset += UInt64(piece.count)

@@ -2,14 +2,14 @@
 
 extension BlobStore {
   package struct Usage: Hashable, Sendable {
-    /// The number of packs, of contents with a file of their own, and of incomplete contents.
+    /// The number of files: packs, contents with a file of their own, and incomplete contents.
     package var files = 0
     package var bytes: UInt64 = 0
 
     package init() {}
   }
 
-  /// Adds up the file sizes that the system reports. Files that are deleted meanwhile are not counted.
+  /// Adds up the file sizes that the system reports. Files that are deleted during the call are not counted.
   package func usage() throws(ByteStoreError) -> Usage {
     var usage = Usage()
     for name in try folder.names() {

@@ -9,15 +9,16 @@
 //   reader       reads ranges of it, each verified first
 //   remove       deletes its own file; a packed content goes with its pack
 
-/// The contents of a store. Usable from any thread. Two threads must not keep or remove equal contents
-/// at once.
+/// The contents of a store. Usable from any thread. Two threads must not keep or remove equal contents at the
+/// same time.
 package final class BlobStore: Sendable {
   package struct Options: Sendable {
-    /// A pack of this size is full, and the next content starts a new one.
+    /// The size at which a pack is full. The next content then starts a new pack.
     package var packBytesMax: UInt64 = 64 << 20
-    /// Contents up to this size are packed.
+    /// The maximum size of a packed content.
     package var packedBytesMax = BlobFormat.packedBytesMax
-    /// The number of bytes between two syncs of an incomplete content. Synced bytes survive as progress.
+    /// The number of bytes between two syncs of an incomplete content. After a crash, an upload can continue
+    /// from the synced bytes.
     package var syncBytes: UInt64 = 8 << 20
 
     package init() {}
@@ -41,9 +42,9 @@ package final class BlobStore: Sendable {
 
   // MARK: Storing
 
-  /// Returns once the content is on stable storage under its name. After a failure nothing remains,
-  /// except perhaps a file of that name. No commit relies on that file before the next open, and a sweep
-  /// deletes files that no record names.
+  /// Stores the content. Returns when it is on stable storage under its name. After a failure, nothing of the
+  /// content remains, except possibly a file of that name. Until the store is opened again, no commit relies
+  /// on that file. A sweep deletes files that no record names.
   package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobLocation {
     switch blob.content {
     case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), blob.id)
@@ -65,24 +66,24 @@ package final class BlobStore: Sendable {
     try system { () throws(SystemFailure) in
       try directory.rename(BlobName.staged(number).text, to: name)
     }
-    // If this sync fails, the file stays. A record may already name it, because it may have replaced a
-    // damaged copy. Contents kept later cannot rely on it, because the folder then accepts no more
-    // contents.
+    // If this sync fails, the file is kept. A record may already name the file, because it may have replaced
+    // a damaged copy. No later content can rely on the file, because the folder accepts no more contents
+    // after the failure.
     if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }
   }
 
-  /// Discards a content that turned out to exist already or that is no longer wanted.
+  /// Discards a content that is already stored or is no longer needed.
   package func discard(_ blob: FinishedBlob) {
     if case .staged(let number) = blob.content { discardStaged(number) }
   }
 
-  /// Discards an incomplete content. If the deletion fails, the next sweep deletes the file.
+  /// Discards an incomplete content. If its file cannot be deleted, the next sweep deletes the file.
   package func discardStaged(_ number: StagedNumber) { try? folder.remove(.staged(number)) }
 
   // MARK: Reading
 
-  /// Opens a content for reading. A content that was deleted meanwhile is reported as damage. The caller
-  /// then checks whether its records still name it.
+  /// Opens a content for reading. If the content was deleted in the meantime, reports it as damaged. The
+  /// caller then checks whether a record still names the content.
   package func reader(_ id: BlobID, at place: BlobLocation) throws(ByteStoreError) -> BlobReader {
     guard place.byteCount > 0 || place.home == .ownFile else { return BlobReader(id, place, .empty) }
     switch place.home {
@@ -93,8 +94,8 @@ package final class BlobStore: Sendable {
     }
   }
 
-  /// Throws `corrupted` if the content does not match its id, and `closed` if `isCancelled` stopped the
-  /// check.
+  /// Verifies a content against its id. Throws `corrupted` if the content does not match its id, and `closed`
+  /// if `isCancelled` returned true.
   package func verify(
     _ id: BlobID, at place: BlobLocation, isCancelled: () -> Bool = { false }
   ) throws(ByteStoreError) {
@@ -137,16 +138,17 @@ package final class BlobStore: Sendable {
 
   // MARK: Inventory
 
-  /// The contents, staged files and packs that have files.
+  /// The files in the folder: contents with files of their own, staged files, and packs.
   package struct Inventory: Sendable {
     package var blobs: [BlobID] = []
     package var staged: [StagedNumber] = []
-    /// Packs that no content is added to any more.
+    /// The packs to which no more contents are added.
     package var packs: [UInt64] = []
   }
 
   package func inventory() throws(ByteStoreError) -> Inventory {
-    // Read before the names, because a pack that is started meanwhile has at least this number.
+    // Read `closedPackEnd` before the names. A pack that is started in between then has at least this number
+    // and is not listed.
     let end = try packWriter.closedPackEnd()
     var inventory = Inventory()
     for name in try folder.names() {
@@ -159,13 +161,13 @@ package final class BlobStore: Sendable {
     return inventory
   }
 
-  /// The pack that contents are added to, with its size.
+  /// The pack to which contents are currently added, with its size.
   package var currentPack: (number: UInt64, bytes: UInt64)? { packWriter.current }
 
-  /// Later contents go to a new pack.
+  /// Closes the current pack, so that later contents go to a new pack.
   package func closePack() { packWriter.closePack() }
 
-  /// The size of a pack; 0 if it does not exist.
+  /// Returns the size of a pack, or 0 if the pack does not exist.
   package func bytes(ofPack number: UInt64) throws(ByteStoreError) -> UInt64 {
     guard let file = try folder.open(.pack(number)) else { return 0 }
     defer { file.close() }
@@ -174,7 +176,7 @@ package final class BlobStore: Sendable {
 }
 
 extension [UInt8] {
-  /// Borrows the bytes for writing.
+  /// Calls `body` with a mutable span of the bytes.
   mutating func withMutableBytes<Result, Failure: Error>(
     _ body: (inout MutableRawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {

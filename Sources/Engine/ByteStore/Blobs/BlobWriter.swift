@@ -9,32 +9,33 @@
 
 import Dispatch
 
-/// A complete content that is not stored yet.
+/// A complete content that has not been stored yet.
 package struct FinishedBlob: Sendable {
   package let id: BlobID
   package let byteCount: UInt64
   let content: Content
 
   enum Content: Sendable {
-    /// The stored form, after space for a frame's head.
+    /// The stored form of the content. Space for a frame's head precedes it.
     case memory([UInt8])
     case staged(StagedNumber)
   }
 }
 
-/// Writes one content. For one thread at a time. Ends with `finish` or `abandon`; otherwise its staged
-/// file stays for `resume`.
+/// A writer of one content. Must be used by one thread at a time. The caller ends it with `finish` or
+/// `abandon`. Otherwise its staged file stays, and `resume` can continue it.
 package final class BlobWriter {
-  /// The number of the staged file, if there is one.
+  /// The number of the staged file. It is reserved even if the content has no staged file.
   package let number: StagedNumber
   private let store: BlobStore
   private var digest = SHA256Stream()
-  /// Space for a frame's head, followed by the whole content; nil once the content is too large.
+  /// Space for a frame's head, followed by the whole content. Nil if the content is too large for a pack.
   private var memory: [UInt8]?
   private var staged: StagedFile?
   package private(set) var byteCount: UInt64 = 0
 
-  /// Smaller pieces are hashed on the calling thread.
+  /// The minimum size of a piece that is hashed on a second thread. Smaller pieces are hashed on the calling
+  /// thread.
   private static let parallelHashBytesMin = 256 << 10
 
   private static let emptyFrame = [UInt8](repeating: 0, count: BlobFormat.frameHeadBytes)
@@ -45,13 +46,13 @@ package final class BlobWriter {
     memory = Self.emptyFrame
   }
 
-  /// Whether the content has a file.
+  /// Whether the content has a staged file.
   package var isStaged: Bool { staged != nil }
 
   /// The number of bytes that would survive a power loss.
   package var bytesSynced: UInt64 { staged?.bytesSynced ?? 0 }
 
-  /// Appends bytes. May write and sync. After an error, only `abandon` may be called.
+  /// Appends bytes. May also write to the file and sync it. After an error, only `abandon` may be called.
   package func append(_ bytes: RawSpan) throws(ByteStoreError) {
     byteCount += UInt64(bytes.byteCount)
     if byteCount <= UInt64(store.options.packedBytesMax) {
@@ -65,15 +66,15 @@ package final class BlobWriter {
     try hash(bytes, writingTo: staged)
   }
 
-  /// Hashes and writes in parallel, or one after the other if no other thread is available.
+  /// Hashes and writes the bytes in parallel. If no other thread is available, does one after the other.
   private func hash(_ bytes: RawSpan, writingTo staged: StagedFile) throws(ByteStoreError) {
     let syncBytes = store.options.syncBytes
     guard bytes.byteCount >= Self.parallelHashBytesMin else {
       digest.update(bytes)
       return try staged.append(bytes, syncBytes: syncBytes)
     }
-    // Each part uses its own variables until both have returned. Only the bytes are shared, and both
-    // only read them.
+    // Each part uses only its own variables until both parts have returned. The parts share only the bytes,
+    // which both of them only read.
     nonisolated(unsafe) var stream = digest
     nonisolated(unsafe) var failure: ByteStoreError?
     nonisolated(unsafe) let file = staged
@@ -81,7 +82,8 @@ package final class BlobWriter {
       nonisolated(unsafe) let memory = unsafe memory
       DispatchQueue.concurrentPerform(iterations: 2) { part in
         let bytes = unsafe RawSpan(_unsafeBytes: memory)
-        // Part 0 usually runs on the calling thread, so that no other thread has to wait for the disk.
+        // Part 0, which writes, usually runs on the calling thread. No other thread then has to wait for the
+        // disk.
         guard part == 0 else { return unsafe stream.update(bytes) }
         do throws(ByteStoreError) {
           try unsafe file.append(bytes, syncBytes: syncBytes)
@@ -94,8 +96,8 @@ package final class BlobWriter {
     if let failure = unsafe failure { throw failure }
   }
 
-  /// Makes the content so far durable, except for an incomplete chunk. `BlobStore.resume` continues from
-  /// there.
+  /// Makes the bytes appended so far durable, except for an incomplete chunk. `BlobStore.resume` continues
+  /// after the last durable chunk.
   package func persist() throws(ByteStoreError) {
     try stage().sync()
   }
@@ -117,7 +119,8 @@ package final class BlobWriter {
     return createIfMissing
   }
 
-  /// Completes the content. A staged content is then on stable storage, though not under its final name.
+  /// Completes the content. If the content is staged, its bytes are then on stable storage, but the file does
+  /// not have its final name yet.
   package func finish() throws(ByteStoreError) -> FinishedBlob {
     let id = BlobID(digest: digest.digest)
     guard let memory else {
@@ -151,11 +154,11 @@ package final class BlobWriter {
     self.staged = staged
   }
 
-  /// Returns the next chunk of the staged file and rewrites it; nil after the last valid chunk. Nothing
-  /// can be appended before that.
+  /// Returns the next chunk of the staged file and rewrites the chunk. Returns nil after the last valid
+  /// chunk. Bytes can be appended only after that.
   package func rereadStaged() throws(ByteStoreError) -> [UInt8]? {
     guard let staged, let bytes = try staged.rereadStaged() else { return nil }
-    // Otherwise the first sync would have to write everything.
+    // Sync regularly, because otherwise the first later sync would have to write all chunks.
     if staged.bytesWritten - staged.bytesSynced >= store.options.syncBytes { try staged.sync() }
     digest.update(bytes.rawSpan)
     byteCount += UInt64(bytes.count)
@@ -169,14 +172,15 @@ package final class BlobWriter {
 }
 
 extension BlobStore {
-  /// Starts a content. Its digest decides whether it is new.
+  /// Creates a writer for a content. Only the digest of the complete content shows whether the content is
+  /// already stored.
   package func writer() -> BlobWriter { BlobWriter(self, newNumber()) }
 
   /// A unique number.
   package func newNumber() -> RandomID { folder.platform.random.randomID() }
 
-  /// Continues a staged content, possibly after a restart. Call `rereadStaged` until it has returned all
-  /// valid chunks. Nil if no valid file exists.
+  /// Continues a staged content, possibly after a restart. The caller must call `rereadStaged` until it
+  /// returns nil. Returns nil if there is no valid staged file.
   package func resume(_ number: StagedNumber) throws(ByteStoreError) -> BlobWriter? {
     try BlobWriter(self, resuming: number)
   }

@@ -9,21 +9,21 @@ final class DeferredRemovals: Sendable {
 
   private let state = Locked(State())
 
-  /// Postpones deletions until `release`.
+  /// Postpones deletions until the matching call of `release`.
   func hold() { state.withLock { $0.holders += 1 } }
 
-  /// The last release deletes the postponed files.
+  /// Ends one `hold`. The last release deletes the files whose deletion was postponed.
   func release(_ remove: (BlobName) -> Void) {
     state.withLock { state in
       state.holders -= 1
       guard state.holders == 0 else { return }
-      // Under the lock, so that no file of these names is created meanwhile.
+      // Delete under the lock, so that no file of these names is created in the meantime.
       state.held.forEach(remove)
       state.held = []
     }
   }
 
-  /// Whether a file may be deleted now. If not, its deletion is postponed.
+  /// Returns whether a file may be deleted now. If not, postpones its deletion.
   func canRemoveNow(_ name: BlobName) -> Bool {
     state.withLock { state in
       if state.holders > 0 { state.held.insert(name) }

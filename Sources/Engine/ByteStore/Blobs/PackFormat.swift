@@ -1,4 +1,4 @@
-// The heads of packs and of their frames. BlobFormat.swift has the grammar.
+// The heads of packs and of their frames. The grammar is in BlobFormat.swift.
 
 struct PackHead: Equatable {
   var fileID: RandomID
@@ -35,7 +35,7 @@ struct PackHead: Equatable {
   }
 }
 
-/// The head of a content in a pack.
+/// The head of a frame, which holds one content of a pack.
 struct PackFrame: Equatable {
   var id: BlobID
   var byteCount: UInt32
@@ -54,7 +54,7 @@ struct PackFrame: Equatable {
     return bytes
   }
 
-  /// Nil if the bytes are not a head written for this position.
+  /// Decodes a head. Returns nil if the bytes are not a head that was written at this offset of this file.
   init?(decoding bytes: RawSpan, file: RandomID, offset: UInt64) {
     var reader = ByteReader(bytes)
     guard reader.uint32() == BlobFormat.frameMagic, let byteCount = reader.uint32(),

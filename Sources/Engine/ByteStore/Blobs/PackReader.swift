@@ -35,7 +35,7 @@ final class PackReader: Sendable {
     let pack = PackFile(file: file, fileID: head.fileID)
     return files.withLock { files in
       if let other = files[number] { return other }
-      // A file is closed when the last read that uses it ends.
+      // Removing a file from the cache does not close it while a read still uses it.
       if files.count >= Self.filesMax { files.removeAll() }
       files[number] = pack
       return pack
@@ -46,7 +46,7 @@ final class PackReader: Sendable {
 }
 
 extension PackFile {
-  /// Reads the whole content into `target`, which must have its size.
+  /// Reads the whole content into `target`, which must have the size of the content.
   func read(
     _ body: PackedBody, into target: inout MutableRawSpan
   ) throws(ByteStoreError) {

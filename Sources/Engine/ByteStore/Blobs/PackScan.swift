@@ -1,8 +1,9 @@
-// Scans a pack for its contents, to move the ones that are still in use.
+// Scans the contents of a pack, so that those still in use can be moved to another pack.
 
 extension BlobStore {
-  /// Passes each content of a pack to `body`, with the location that its record would name. Some contents may
-  /// never have been acknowledged, which only the records show.
+  /// Passes each content of a pack to `body`, with the location that a record of the content would contain.
+  /// Some of these contents may never have been acknowledged. Only the records show which contents were
+  /// acknowledged.
   package func forEachFrame(
     ofPack number: UInt64, _ body: (BlobID, BlobLocation) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {

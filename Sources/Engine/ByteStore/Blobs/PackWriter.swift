@@ -1,14 +1,15 @@
-// Packs: many small contents in one file, with group commit (docs/reliability.md, C6).
+// Packs store many small contents in one file, with group commit (docs/reliability.md, C6).
 //
 // Invariants:
-//   - Only the leader, which set `isLeading`, writes to the pack. It holds no lock meanwhile.
-//   - Pages with acknowledged contents are never rewritten, because a group starts on a new page.
-//   - No content is added to a pack whose sync failed, or to a pack of an earlier opening. Reads of such a
-//     pack may show bytes that are not on the disk (F4, C12).
+// - Only the leader, which is the thread that has set `isLeading`, writes to the pack. It holds no lock while
+//   it writes.
+// - Pages with acknowledged contents are never rewritten, because a group starts on a new page.
+// - No content is added to a pack whose sync has failed, or to a pack that was created before the store was
+//   last opened. Reads of such a pack may return bytes that are not on the disk (F4, C12).
 
 /// Appends contents to packs. Usable from any thread.
 final class PackWriter: Sendable {
-  /// A larger group would make all its followers wait for one long write.
+  /// The maximum size of a group. In a larger group, all followers would wait for one long write.
   private static let groupBytesMax = 16 << 20
 
   private let folder: BlobFolder
@@ -18,7 +19,7 @@ final class PackWriter: Sendable {
   private struct State {
     var queue: [PackTicket] = []
     var isLeading = false
-    /// Only the leader uses it.
+    /// The current pack. Only the leader writes to it.
     var pack: OpenPack?
   }
 
@@ -27,23 +28,24 @@ final class PackWriter: Sendable {
     self.packBytesMax = packBytesMax
   }
 
-  /// The pack that contents are added to, with its size.
+  /// The pack to which contents are currently added, with its size.
   var current: (number: UInt64, bytes: UInt64)? {
     state.withLock { state in state.pack.map { ($0.number, $0.end) } }
   }
 
-  /// No content is added to packs below this number, and none of them is being created.
+  /// Returns an upper bound of the closed packs. No content is added to packs with smaller numbers, and no
+  /// such pack is being created.
   func closedPackEnd() throws(ByteStoreError) -> UInt64 {
-    // Lists the folder before the lock is taken.
+    // Lists the folder here, so that the call under the lock does not have to.
     _ = try folder.packNumberEnd()
     return try state.withLock { state throws(ByteStoreError) in
-      // The last pack may be the leader's current or next one.
+      // The last pack may be the current pack, or a pack that the leader is about to use.
       let end = try folder.packNumberEnd()
       return state.isLeading || state.pack != nil ? end - 1 : end
     }
   }
 
-  /// Later contents go to a new pack.
+  /// Closes the current pack, so that later contents go to a new pack.
   func closePack() {
     state.withLock(when: { !$0.isLeading }) { state in
       state.pack?.file.close()
@@ -51,7 +53,8 @@ final class PackWriter: Sendable {
     }
   }
 
-  /// Returns once the content is on stable storage. `frame` is its stored form after space for a head.
+  /// Appends a content. Returns when the content is on stable storage. `frame` contains space for a head,
+  /// followed by the stored form of the content.
   func append(
     _ frame: [UInt8], of byteCount: Int, _ id: BlobID
   ) throws(ByteStoreError) -> BlobLocation {
@@ -115,7 +118,7 @@ final class PackWriter: Sendable {
         end = (end + UInt64(ticket.frame.count)).roundedUp(toMultipleOf: UInt64(BlobFormat.frameHeadBytes))
       }
     } catch {
-      // None of these contents was acknowledged, so the next group overwrites them.
+      // The next group overwrites these contents. This is safe because none of them was acknowledged.
       throw .system(error)
     }
     do throws(SystemFailure) {
@@ -173,12 +176,12 @@ private struct OpenPack {
   let number: UInt64
   let fileID: RandomID
   let file: any OpenFile
-  /// The start of the next group.
+  /// The offset at which the next group starts.
   var end: UInt64
 }
 
-/// A content waiting to be packed. Protected by the lock of the queue while it waits, and owned by the
-/// leader afterwards.
+/// A content that waits to be packed. As long as it is in the queue, the lock protects it. Afterwards the
+/// leader owns it.
 private final class PackTicket {
   let id: BlobID
   let byteCount: UInt32

@@ -1,30 +1,33 @@
-// An incomplete content in a file of its own: whole chunks on disk, the rest in memory.
+// An incomplete content in a file of its own. Its whole chunks are on disk, and the remaining bytes are in
+// memory.
 //
 // Invariants:
-//   - Everything up to `end` was written by this opening. Chunks of an earlier opening are verified and
-//     rewritten first, because reads may show bytes that no sync will write any more (F4).
-//   - All chunks are full, except the last one, which `finish` writes.
+// - Everything up to `end` was written by this instance. Chunks that an earlier instance wrote are verified
+//   and rewritten first. Otherwise reads might return bytes that no later sync will write (F4).
+// - All chunks are full, except the last one, which `finish` writes.
 
-/// The staged file of a content. For one thread at a time.
+/// The staged file of a content. Must be used by one thread at a time.
 final class StagedFile {
   let number: StagedNumber
-  /// Nil while the file is closed during a pause.
+  /// The open file. Nil while the file is closed during a pause.
   private var open: (any OpenFile)?
   private let folder: BlobFolder
   private var platform: Platform { folder.platform }
   private var chunks: [BlobChunk] = []
   private var end = UInt64(BlobFormat.pageBytes)
-  /// The offset up to which writeback was started; a page boundary.
+  /// The offset up to which writeback was started. It is a page boundary.
   private var started: UInt64 = 0
-  /// Space for a head, followed by the bytes since the last whole chunk.
+  /// Space for a chunk's head, followed by the bytes after the last whole chunk.
   private var buffer = StagedFile.emptyBuffer
   private var stored: [UInt8] = []
   private var compressor = BlobCompressor()
   private(set) var bytesSynced: UInt64 = 0
-  /// Whether the file's name is on stable storage. Without the name, synced bytes would be lost.
+  /// Whether the file's name is on stable storage. Without the name, a power loss would lose the synced
+  /// bytes.
   private var isNamed = false
 
-  /// Writeback is started after each piece of this size, while the next ones are hashed.
+  /// The number of bytes after which writeback is started. The writeback runs while the next bytes are
+  /// hashed.
   private static let startBytes: UInt64 = 1 << 20
 
   private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
@@ -38,8 +41,8 @@ final class StagedFile {
 
   deinit { close() }
 
-  /// Closes the file until its next use. Call `sync` before, because another open file may not report a
-  /// failure to write earlier bytes.
+  /// Closes the file until its next use. Call `sync` first: after the file is reopened, a failure to write
+  /// earlier bytes may go unreported.
   func close() {
     open?.close()
     open = nil
@@ -75,14 +78,14 @@ final class StagedFile {
     }
   }
 
-  /// The content bytes in whole chunks.
+  /// The number of content bytes in whole chunks.
   var bytesWritten: UInt64 { UInt64(chunks.count) * UInt64(BlobFormat.chunkBytes) }
 
   private var bytesBuffered: Int { buffer.count - BlobFormat.chunkHeadBytes }
 
   // MARK: Writing
 
-  /// Appends bytes and syncs after every `syncBytes`.
+  /// Appends bytes. Syncs the file whenever `syncBytes` more bytes have been written.
   func append(_ bytes: RawSpan, syncBytes: UInt64) throws(ByteStoreError) {
     var done = 0
     while done < bytes.byteCount {
@@ -113,7 +116,7 @@ final class StagedFile {
       raw.rawSpan.extracting(droppingFirst: BlobFormat.chunkHeadBytes), into: &stored)
   }
 
-  /// Writes a chunk. `chunk` is its stored form after space for its head.
+  /// Writes a chunk. `chunk` contains space for the chunk's head, followed by the stored form.
   private func write(_ chunk: inout [UInt8], of byteCount: UInt32) throws(ByteStoreError) {
     let storedBytes = UInt32(chunk.count - BlobFormat.chunkHeadBytes)
     let checksum = BlobFormat.checksum(
@@ -131,7 +134,8 @@ final class StagedFile {
   }
 
   private func startWriteback(_ file: any OpenFile) {
-    // Excludes the page that the next chunk continues, because it would be written twice.
+    // Exclude the last page if it is incomplete. The next chunk continues it, so the page would be written
+    // twice.
     let whole = end - end % UInt64(BlobFormat.pageBytes)
     guard whole - started >= Self.startBytes else { return }
     file.startWriteback(started..<whole)
@@ -148,7 +152,7 @@ final class StagedFile {
     bytesSynced = written
   }
 
-  /// Completes and syncs the file.
+  /// Writes the remaining bytes, the table and the head, and syncs the file.
   func finish(_ id: BlobID, _ byteCount: UInt64) throws(ByteStoreError) {
     if bytesBuffered > 0 { try writeChunk() }
     let file = try file()
@@ -167,7 +171,7 @@ final class StagedFile {
 
   // MARK: Resuming
 
-  /// Reopens a staged file; nil if it does not exist or has no valid head.
+  /// Reopens a staged file. Returns nil if the file does not exist or has no valid head.
   static func resume(
     _ number: StagedNumber, in folder: BlobFolder
   ) throws(ByteStoreError) -> StagedFile? {
@@ -181,7 +185,8 @@ final class StagedFile {
     return staged
   }
 
-  /// Returns the content of the chunk at `end` and rewrites the chunk; nil after the last valid chunk.
+  /// Returns the content of the chunk at `end` and rewrites the chunk. Returns nil after the last valid
+  /// chunk.
   func rereadStaged() throws(ByteStoreError) -> [UInt8]? {
     precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
     let (file, offset) = (try file(), end)

@@ -1,13 +1,13 @@
 // Appends to the WAL: one write and one sync per commit group.
 //
 // Invariants:
-//   - A page is written once: each write starts on a new page (docs/reliability.md, C9).
-//   - `end` is the end of the last frame. `durableThrough` was `end` at the last sync.
-//   - The first group with puts carries the log's context as its last frame, at no extra write or sync.
-//     Its first frame is still a commit, which lets an open recognise a log that the manifest should
-//     have named.
-//   - After any failure the writer is not used again (C4), because its file may hold anything beyond
-//     `durableThrough`.
+// - A page is written once: each write starts on a new page (docs/reliability.md, C9).
+// - `end` is the end of the last frame. `durableThrough` was `end` at the last sync.
+// - The first group with puts carries the log's context as its last frame, at no extra write or sync. The
+//   first frame of such a log is therefore still a commit. From this an open can recognise that the manifest
+//   should list the log.
+// - After any failure the writer is not used again (C4), because its file may hold anything beyond
+//   `durableThrough`.
 
 /// The reason why a commit was not made durable.
 package enum WriteFailure: Error {
@@ -28,20 +28,20 @@ struct LogWriter {
   private(set) var end = UInt64(LogFormat.pageBytes)
   private(set) var durableThrough = UInt64(LogFormat.pageBytes)
   private(set) var lastSequence: SequenceNumber
-  /// When the oldest unsynced commit was written, on the monotonic clock; nil if all commits are synced.
+  /// The monotonic time at which the oldest unsynced commit was written; nil if all commits are synced.
   private(set) var unsyncedSince: UInt64?
-  /// Entries of earlier logs that are needed to interpret the commits of this one, as a commit body. Nil
-  /// once written, or if none are needed.
+  /// Entries of earlier logs that are needed to interpret the commits of this log, encoded as a commit body.
+  /// Nil once these entries are written, or if none are needed.
   private var context: Batch?
-  /// Whether no frame records yet that the last group was synced.
+  /// Whether the log has no frame yet that records the last sync.
   private(set) var lacksWatermark = false
   /// The buffer for a group's pages, kept for the next group.
   private var pages: [UInt8] = []
-  /// A larger buffer is freed after its group.
+  /// The largest buffer that is kept. A larger one is freed after its group.
   private static let pageBytesKeptMax = 1 << 20
 
-  /// Creates a log file, durable at its full size with its header (C3), reusing a recycled log file if
-  /// one is ready.
+  /// Creates a log file that is durable at its full size, including its header (C3). Reuses a recycled log
+  /// file if one is ready.
   static func create(
     _ header: LogHeader, context: Batch?, from recycledLog: RecycledLog?, in directory: any OpenDirectory,
     _ platform: Platform
@@ -62,14 +62,15 @@ struct LogWriter {
         header: header, name: name, file: file, platform: platform,
         lastSequence: header.previous.sequence, context: context)
     } catch {
-      // A leftover file is harmless, because the next open deletes it. On a full disk its space is
+      // A leftover file is harmless, because the next open deletes it. On a full disk, however, its space is
       // needed at once.
       try? directory.remove(name)
       throw error.isSync ? .unknown(error) : .refused(error)
     }
   }
 
-  /// Appends to a log of an earlier opening. It is only used while a test breaks rule C12.
+  /// Continues a log that an earlier opening of the store wrote. This is only used by a test that breaks rule
+  /// C12.
   static func continuing(
     _ header: LogHeader, at end: LogHeader.LogEnd, _ file: any OpenFile, _ platform: Platform
   ) -> LogWriter {
@@ -78,7 +79,8 @@ struct LogWriter {
       durableThrough: end.length, lastSequence: end.sequence)
   }
 
-  /// The file size of a group of these bodies, with a context of `contextBytes` bytes if that is not 0.
+  /// The size in the log file of a group with these commit bodies, plus a context of `contextBytes` bytes if
+  /// that is not 0.
   static func groupBytes(_ bodies: [Batch], contextBytes: Int = 0) -> Int {
     let context = contextBytes > 0 ? frameBytes(contextBytes) : 0
     let frames = bodies.reduce(context) { $0 + frameBytes($1.body.count) }
@@ -89,15 +91,15 @@ struct LogWriter {
     (LogFormat.frameHeaderBytes + bodyBytes).roundedUp(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  /// The context, if this group must carry it. Removals do not need it, and a full disk may have no room
-  /// for it.
+  /// The context, if it must be written with this group. A group of removals does not need the context, and a
+  /// full disk may have no room for it.
   private func contextDue(with group: [Batch]) -> Batch? {
     guard let context, group.contains(where: { !$0.isRemovalOnly }) else { return nil }
     return context
   }
 
-  /// Drops the context if the group then fits. On a full disk without room for another log, accepting a
-  /// put is worth more than a log that can be read on its own.
+  /// Drops the context if the group then fits; returns whether it did. If the disk is full and has no room
+  /// for another log, accepting a put is worth more than keeping the log readable on its own.
   mutating func dropContext(for group: [Batch]) -> Bool {
     guard let context else { return false }
     self.context = nil
@@ -106,16 +108,16 @@ struct LogWriter {
     return false
   }
 
-  /// Whether the log has room for this group, for the context if it is due, for a watermark and for the
-  /// close marker. The part that is reserved for removals counts only if `usingReserve`.
+  /// Whether the log has room for this group, for the context if it is due, for a watermark and for the close
+  /// marker. The space reserved for removals counts as room only if `usingReserve` is true.
   func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
     let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
     let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.body.count ?? 0)
     return nextPage + UInt64(bytes + 2 * LogFormat.pageBytes) + reserve <= header.capacity
   }
 
-  /// The size of the reserved end of a log. Only removals may use it, and only if the disk has no space
-  /// for a new log (C11).
+  /// The size of the reserved space at the end of a log. Only removals may use this space, and only if the
+  /// disk has no room for a new log (C11).
   private static func reserveBytes(ofCapacity capacity: UInt64) -> UInt64 {
     let page = UInt64(LogFormat.pageBytes)
     return min(capacity / 8 / page * page, 64 << 10)
@@ -129,7 +131,7 @@ struct LogWriter {
     return capacity
   }
 
-  /// Whether no commit was written to the log yet.
+  /// Whether no commit has been written to the log yet.
   var isEmpty: Bool { end == UInt64(LogFormat.pageBytes) }
 
   private var nextPage: UInt64 { end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes)) }
@@ -139,10 +141,11 @@ struct LogWriter {
     LogHeader.LogEnd(fileID: header.fileID, length: end, sequence: lastSequence)
   }
 
-  /// Whether everything is synced, including the last watermark.
+  /// Whether everything in the log is synced, including the last watermark.
   var isSyncedThroughout: Bool { durableThrough == end }
 
-  /// Writes the commits. They survive the death of the process, and a power loss once they are synced.
+  /// Writes the commits to the log file. From then on they survive a crash of the process. They survive a
+  /// power loss only once they are synced.
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
     precondition(
       hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
@@ -166,13 +169,13 @@ struct LogWriter {
 
   var hasUnsyncedCommits: Bool { unsyncedSince != nil }
 
-  /// Whether a sync is due to keep the durability promise for buffered commits.
+  /// Whether a sync is due, so that buffered commits become durable within the promised time.
   var isSyncDue: Bool {
     guard let unsyncedSince else { return false }
     return platform.clock.monotonicNanoseconds() &- unsyncedSince >= Self.unsyncedNanosecondsMax
   }
 
-  /// On return, everything written so far is on stable storage.
+  /// Syncs the log. On return, everything written so far is on stable storage.
   mutating func sync() throws(SystemFailure) {
     try file.syncOnce(platform)
     durableThrough = end
@@ -212,8 +215,8 @@ struct LogWriter {
     pages.pad(toMultipleOf: LogFormat.frameAlignment)
   }
 
-  /// Writes whole pages, so that the system need not read any back first. The last frame ends before the
-  /// padding.
+  /// Writes whole pages, so that the system need not read any page back first. `end` becomes the end of the
+  /// last frame, without the padding after it.
   private mutating func write(_ frames: inout [UInt8]) throws(SystemFailure) {
     let (start, bytes) = (nextPage, frames.count)
     frames.pad(toMultipleOf: LogFormat.pageBytes)
@@ -223,7 +226,7 @@ struct LogWriter {
 }
 
 extension SystemFailure {
-  /// After a failed sync the system may drop the bytes that it could not write (docs/reliability.md,
-  /// F4).
+  /// Whether a sync failed. After a failed sync, the system may drop the bytes that it could not write
+  /// (docs/reliability.md, F4).
   var isSync: Bool { operation.hasSuffix("sync") }
 }

@@ -1,18 +1,19 @@
 // A recycled log file, prepared ahead of time.
 //
-// With it, rotation costs a commit two syncs instead of 32 MiB of writes.
+// If one is ready, the commit that rotates the log waits for two syncs instead of 32 MiB of writes.
 
 /// A file with a log's full size. Its content is meaningless until a header gives it an id.
 struct RecycledLog {
   let file: any OpenFile
   let capacity: UInt64
 
-  /// Prepares and syncs the file. Call it without any lock, because it can take long. If `oldLog` is
-  /// given, that file is recycled; it must have this capacity and no content that is still needed.
+  /// Prepares and syncs the file. Call this without holding any lock, because it can take long. If `oldLog`
+  /// is given, that log's file is recycled. It must have this capacity and no content that is still needed.
   static func prepare(
     _ capacity: UInt64, from oldLog: String?, in directory: any OpenDirectory, _ platform: Platform
   ) throws(SystemFailure) -> RecycledLog {
-    // A leftover that could neither be used nor deleted must not block new files forever.
+    // A leftover file that could neither be used nor deleted must not block the preparation of new files
+    // forever.
     try? directory.remove(StoreFile.recycledLog)
     let file: any OpenFile
     if let oldLog {

@@ -23,12 +23,12 @@ package struct Manifest: Equatable, VersionedHeader {
   private static let checkpointBytes = 32
 
   package var storeID: RandomID
-  /// Counts the manifests of this store.
+  /// The number of this manifest in the sequence of the store's manifests.
   package var generation: UInt64 = 1
   package var nextLogNumber = LogNumber(1)
   /// The next number for segments and checkpoints.
   package var nextFileNumber = FileNumber(1)
-  /// The logs with the commits since the checkpoint.
+  /// The logs that hold the commits since the checkpoint.
   package var logs: [Log] = []
   package var segments: [Segment] = []
   package var checkpoint: Checkpoint?
@@ -37,7 +37,7 @@ package struct Manifest: Equatable, VersionedHeader {
     package var number: LogNumber
     package var fileID: RandomID
     package var capacity: UInt64
-    /// The end of the log, once it is final.
+    /// The end of the log; nil until it is recorded.
     package var end: (length: UInt64, sequence: SequenceNumber)?
 
     package static func == (left: Log, right: Log) -> Bool {
@@ -49,15 +49,15 @@ package struct Manifest: Equatable, VersionedHeader {
   package struct Segment: Equatable, Sendable {
     package static let slotsMax = 1 << 16
     package static let pagesMax = 1 << 20
-    /// Larger than any segment; sums of this size do not overflow.
+    /// The largest valid size. It is larger than any segment, and sums of such sizes do not overflow.
     package static let bytesMax: UInt64 = 1 << 40
 
     package var number: FileNumber
     package var fileID: RandomID
-    /// The index in the key directory's segment list.
+    /// The index of this segment in the key directory's segment list.
     package var slot: Int
     package var pages: Int
-    /// The size of the file.
+    /// The size of the segment file.
     package var bytes: UInt64
 
     package init(number: FileNumber, fileID: RandomID, slot: Int, pages: Int, bytes: UInt64) {
@@ -72,7 +72,7 @@ package struct Manifest: Equatable, VersionedHeader {
   package struct Checkpoint: Equatable, Sendable {
     package var number: FileNumber
     package var fileID: RandomID
-    /// The size of the file.
+    /// The size of the checkpoint file.
     package var bytes: UInt64
   }
 
@@ -171,8 +171,8 @@ package struct Manifest: Equatable, VersionedHeader {
       segments.append(segment)
     }
     if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
-    // The checksum matched, so this is not corruption. A crafted file must not trigger a precondition,
-    // though.
+    // The checksum matched, so this is not accidental corruption. But a crafted file must not trigger a
+    // precondition either.
     if let invariantBroken { throw damage(Self.headBytes, invariantBroken, "something else") }
   }
 
@@ -220,7 +220,7 @@ extension Manifest {
         + (checkpoint.map { [StoreFile.checkpoint($0.number)] } ?? []))
   }
 
-  /// Whether the file of that name is the manifest itself or a file that it lists.
+  /// Whether `name` is the name of the manifest itself or of a file that it lists.
   package func names(_ name: String) -> Bool { name == StoreFile.manifest || fileNames.contains(name) }
 
   /// Whether an earlier manifest may have listed a file that this one does not list.
@@ -232,7 +232,7 @@ extension Manifest {
     return name != StoreFile.newManifest && name != StoreFile.recycledLog
   }
 
-  /// The next manifest. Generations are only compared for equality, so they may wrap around.
+  /// The manifest that follows this one. Generations are only compared for equality, so they may wrap around.
   package func successor() -> Manifest {
     var next = self
     next.generation &+= 1
@@ -246,7 +246,7 @@ extension Manifest {
     logs[logs.count - 1].end = (end.length, end.sequence)
   }
 
-  /// Replaces the manifest on disk with this one (C5). On return, this one is durable.
+  /// Replaces the manifest on disk with this one (C5). On return, this manifest is durable.
   package func replace(in directory: any OpenDirectory, _ platform: Platform) throws(WriteFailure) {
     do throws(SystemFailure) {
       try? directory.remove(StoreFile.newManifest)

@@ -1,21 +1,22 @@
 // A growing array of words in pages. Some pages may still be on disk.
 //
-// A copy shares all pages with the original until one of the two writes to a page. The key directory is
-// frozen this way for a checkpoint or a snapshot. Pages are grouped in chunks, so that the first write after
-// a freeze copies the page list of one chunk and not the list of all pages.
+// A copy shares all pages with the original until a page is changed in either array. The key directory is
+// frozen this way for a checkpoint or a snapshot. Pages are grouped in chunks. The first write after a freeze
+// therefore copies only the page list of one chunk, not the list of all pages.
 
-/// An array of words in pages of 511 words. With its checksum, a page takes 4096 bytes on disk.
+/// An array of words in pages of 511 words. A page and its checksum take 4096 bytes on disk.
 package struct PagedWords: Sendable {
   package static let wordsPerPage = 511
   private static let chunkBits = 7
   private static let pagesPerChunk = 1 << chunkBits
   private static let placeMask = pagesPerChunk - 1
 
-  /// The pages by chunk. A page that is still on disk is empty.
+  /// The pages of each chunk. A page that is still on disk is represented by an empty array.
   private var chunks: [[[UInt64]]] = []
   private(set) var pageCount = 0
 
-  /// Creates an array whose pages are all on disk. Its chunks share one array until a page is loaded.
+  /// Creates an array whose pages are all on disk. Until a page is loaded, its full chunks share one Swift
+  /// array.
   init(pagesOnDisk count: Int = 0) {
     let chunk = [[UInt64]](repeating: [], count: Self.pagesPerChunk)
     chunks = Array(repeating: chunk, count: count / Self.pagesPerChunk)
@@ -48,7 +49,7 @@ package struct PagedWords: Sendable {
 }
 
 extension PagedWords {
-  /// A word by its index in the whole array.
+  /// The word at an index in the whole array.
   subscript(index: Int) -> UInt64 {
     get { self[index / Self.wordsPerPage, index % Self.wordsPerPage] }
     set { self[index / Self.wordsPerPage, index % Self.wordsPerPage] = newValue }

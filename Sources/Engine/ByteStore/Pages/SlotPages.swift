@@ -17,20 +17,21 @@ package struct SlotPages: Sendable {
   package static let keysMax = 1 << 31
   package static let slotsPerPage = 510
   private static let usedMax = 448
-  /// Beyond this depth, keys with equal fingerprint bits do not get a page of their own. Without the
-  /// seed, an attacker cannot create enough of them.
+  /// The largest depth of the directory. Beyond it, keys whose first fingerprint bits are equal can no longer
+  /// be separated into two pages. Without the seed, an attacker cannot create enough such keys to fill a
+  /// page.
   static let depthMax = 24
-  /// Every lookup scans the whole overflow list.
+  /// The largest size of the overflow list. The list must stay short, because every lookup scans all of it.
   static let overflowMax = 1 << 14
   private static let countWord = 510
 
   private(set) var depth: Int
   private(set) var directory: PagedWords
   private(set) var pages: PagedWords
-  /// Slots that fit in no page. Only a crafted file fills this list.
+  /// Slots that fit in no page. In practice, only a crafted file puts slots in this list.
   private(set) var overflow: [UInt64] = []
-  /// The number of directory pages still on disk. Until they are loaded, the pages cannot be checked
-  /// against each other.
+  /// The number of directory pages that are still on disk. Until all of them are loaded, the directory cannot
+  /// be checked against the slot pages.
   private var directoryPagesMissing = 0
 
   init() {
@@ -41,7 +42,7 @@ package struct SlotPages: Sendable {
     pages.appendPage()
   }
 
-  /// Starts from a checkpoint with all pages still on disk.
+  /// Creates a table from a checkpoint. All its pages are still on disk.
   init(depth: Int, directoryPages: Int, slotPages: Int, overflow: [UInt64]) {
     self.overflow = overflow
     self.depth = depth
@@ -67,8 +68,8 @@ package struct SlotPages: Sendable {
     return pages.isLoaded(page) ? nil : .slots(page)
   }
 
-  /// The state of a lookup. It holds no reference. A closure over the key directory would make Swift
-  /// retain and release all parts of the key directory for each key.
+  /// The position of a lookup. A probe holds no reference, and it replaces a closure over the key directory.
+  /// Such a closure would make Swift retain and release all parts of the key directory for each key.
   package struct Probe {
     fileprivate let fingerprint: UInt32
     fileprivate let page: Int
@@ -83,7 +84,8 @@ package struct SlotPages: Sendable {
       index: Self.home(of: fingerprint))
   }
 
-  /// The ordinal of the next match. The table must not change between the steps of a lookup.
+  /// Advances the lookup and returns the ordinal of the next match; nil after the last. The table must not
+  /// change during the lookup.
   package func nextOrdinal(_ probe: inout Probe) -> UInt32? {
     while !probe.isInOverflow {
       let slot = pages[probe.page, probe.index]
@@ -124,8 +126,8 @@ package struct SlotPages: Sendable {
     let page = pageNumber(directory[directoryIndex(of: fingerprint)])
     var index = Self.home(of: fingerprint)
     while pages[page, index] != wanted {
-      // The slot was found earlier but is not on this page: a crafted directory made a split move it to
-      // a wrong page.
+      // The slot was found earlier but is not on this page. The cause is a crafted directory, which made a
+      // split move the slot to a wrong page.
       guard pages[page, index] != 0 else { return }
       index = Self.next(index)
     }
@@ -139,7 +141,7 @@ package struct SlotPages: Sendable {
     pages[page, Self.countWord] += 1
   }
 
-  /// Moves later slots back into the gap, so that no probe stops early.
+  /// Moves later slots back into the gap, so that no probe stops at the gap too early.
   private mutating func closeGap(at index: Int, in page: Int) {
     var gap = index
     var next = index
@@ -158,8 +160,8 @@ package struct SlotPages: Sendable {
     pages[page, Self.countWord] -= 1
   }
 
-  /// Moves the upper half of a page's fingerprint range to a new page; returns false at the maximum
-  /// depth.
+  /// Splits a page: the upper half of its fingerprint range moves to a new page. Returns false if the
+  /// directory already has its maximum depth.
   private mutating func split(_ page: Int, for fingerprint: UInt32) -> Bool {
     let localDepth = Int(directory[directoryIndex(of: fingerprint)] >> 32)
     if localDepth == depth {
@@ -178,8 +180,8 @@ package struct SlotPages: Sendable {
     return true
   }
 
-  /// Points all directory entries with the first `localDepth` bits of the fingerprint to the two pages.
-  /// The lower half of the entries gets the first page, the upper half the second.
+  /// Points the directory entries that share the first `localDepth` bits of the fingerprint to the two pages.
+  /// The lower half of these entries points to the first page, the upper half to the second.
   private mutating func pointDirectory(
     from fingerprint: UInt32, localDepth: Int, to halves: (Int, Int)
   ) {
@@ -204,8 +206,8 @@ package struct SlotPages: Sendable {
 
   // MARK: Pages
 
-  /// Installs a page that was read from a checkpoint. Returns false if it breaks an invariant that later
-  /// steps depend on, which only happens with a crafted file.
+  /// Installs a page that was read from a checkpoint. Returns false if the page breaks an invariant that
+  /// later steps depend on. This only happens with a crafted file.
   mutating func install(_ words: [UInt64], at address: PageAddress, ordinals: Int) -> Bool {
     switch address {
     case .directory(let page):
@@ -237,8 +239,9 @@ package struct SlotPages: Sendable {
     word & 0xFFFF_FFFF != 0 && ordinal(of: word) < ordinals
   }
 
-  /// Whether each page has its own run of entries, as long as its local depth requires, and all slots of
-  /// loaded pages are on their own page. Otherwise a split could move slots of other pages.
+  /// Whether the directory is sound. Each page must have exactly one run of directory entries, of the length
+  /// that its local depth requires. All slots of loaded pages must be on the page that the directory assigns
+  /// to them. In an unsound directory, a split could move slots of other pages.
   private func isSound(_ directory: PagedWords) -> Bool {
     var seen = [Bool](repeating: false, count: pages.pageCount)
     var index = 0
@@ -263,7 +266,7 @@ package struct SlotPages: Sendable {
     }
   }
 
-  /// A new table with all loaded slots and the given ones.
+  /// A new table with all loaded slots of this table and the given slots.
   func rebuilt(adding slots: [(fingerprint: UInt32, ordinal: UInt32)]) -> SlotPages {
     var rebuilt = SlotPages()
     forEachLoadedSlot { rebuilt.insert($0, $1) }
@@ -279,7 +282,8 @@ package struct SlotPages: Sendable {
 
   private func pageNumber(_ entry: UInt64) -> Int { Int(entry & 0xFFFF_FFFF) }
 
-  /// Uses the low bits, because all slots of a page share the high ones.
+  /// The first position that a probe visits in a page. It depends on the low bits, because all slots of a
+  /// page share the high bits.
   private static func home(of fingerprint: UInt32) -> Int {
     (Int(fingerprint & 0xFFFF) * slotsPerPage) >> 16
   }
@@ -311,7 +315,7 @@ package struct SlotPages: Sendable {
     for slot in overflow { visit(Self.fingerprint(of: slot), Self.ordinal(of: slot)) }
   }
 
-  /// The first broken invariant, or nil. All pages must be loaded.
+  /// Describes the first broken invariant; nil if all hold. All pages must be loaded.
   func invariantBroken() -> String? {
     var seen = [Bool](repeating: false, count: pages.pageCount)
     var index = 0

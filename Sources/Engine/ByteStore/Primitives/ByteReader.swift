@@ -2,8 +2,8 @@
 
 import Libc
 
-/// A cursor over borrowed bytes. Lengths are compared with the bytes left before the cursor moves, so no
-/// input can cause a read out of bounds. All integers are little-endian.
+/// A cursor over borrowed bytes. Every length is compared with the number of bytes left before the cursor
+/// moves, so no input can cause a read out of bounds. All integers are little-endian.
 package struct ByteReader: ~Escapable {
   let bytes: RawSpan
   package private(set) var offset = 0
@@ -22,7 +22,8 @@ package struct ByteReader: ~Escapable {
   @inline(__always)
   package mutating func uint64() -> UInt64? { integer(UInt64.self).map(UInt64.init(littleEndian:)) }
 
-  /// Reads a LEB128 number: seven bits a byte, lowest first; the high bit is clear in the last byte.
+  /// Reads a LEB128 number: seven bits per byte, lowest bits first. The high bit is clear only in the last
+  /// byte.
   package mutating func varint() -> UInt64? {
     // Most numbers fit in one byte.
     guard let first = uint8() else { return nil }
@@ -85,7 +86,8 @@ extension [UInt8] {
     unsafe Swift.withUnsafeBytes(of: value.littleEndian) { unsafe append(contentsOf: $0) }
   }
 
-  /// Appends a LEB128 number: seven bits a byte, lowest first; the high bit is clear in the last byte.
+  /// Appends a LEB128 number: seven bits per byte, lowest bits first. The high bit is clear only in the last
+  /// byte.
   package mutating func append(varint value: UInt64) {
     var rest = value
     while rest >= 0x80 {
@@ -124,7 +126,7 @@ extension [UInt8] {
     append(zeros: count.roundedUp(toMultipleOf: alignment) - count)
   }
 
-  /// Appends the zeros as one span. Appending a sequence goes byte by byte, which dominates an encoder's
+  /// Appends the zeros as one span. A sequence would be appended byte by byte, which dominates an encoder's
   /// time in debug builds.
   package mutating func append(zeros count: Int) {
     guard count <= zeros.count else {
@@ -148,7 +150,7 @@ extension [UInt8] {
     self = unsafe span.withUnsafeBytes { unsafe Array($0) }
   }
 
-  /// Borrows the array's bytes. The view is safe because a byte has no padding.
+  /// A borrowed view of the array's bytes. The view is safe because a byte has no padding.
   package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get {
@@ -159,7 +161,8 @@ extension [UInt8] {
 }
 
 extension RawSpan {
-  /// Compares byte by byte; a proper prefix sorts before the longer span.
+  /// Whether this span sorts before `other`. Spans are compared byte by byte; a proper prefix sorts before
+  /// the longer span.
   package func precedes(_ other: RawSpan) -> Bool {
     let common = min(byteCount, other.byteCount)
     let order = unsafe withUnsafeBytes { left in
@@ -181,11 +184,11 @@ extension RawSpan {
     }
   }
 
-  /// The size without trailing zeros.
+  /// The number of bytes up to the last byte that is not zero.
   package var byteCountWithoutZeros: Int {
     unsafe withUnsafeBytes { bytes in
       var end = bytes.count
-      // A log can end in almost its whole capacity of zeros, so zeros are skipped a word at a time.
+      // Almost the whole capacity of a log can be trailing zeros, so zeros are skipped one word at a time.
       while end >= 8, unsafe bytes.loadUnaligned(fromByteOffset: end - 8, as: UInt64.self) == 0 { end -= 8 }
       while end > 0, unsafe bytes[end - 1] == 0 { end -= 1 }
       return end

@@ -1,4 +1,4 @@
-// The errors of ByteStore, each with enough evidence for the reader to act.
+// The errors of ByteStore. Each error carries enough evidence to act on it.
 
 import Libc
 
@@ -37,7 +37,7 @@ package struct SystemFailure: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Bytes on disk that differ from what they must be, and their position.
+/// Bytes on disk that differ from their expected content, and their position.
 package struct Damage: Error, Hashable, Sendable, CustomStringConvertible {
   package var file: String
   package var offset: UInt64
@@ -63,11 +63,11 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case notAStore(directory: String, found: String)
   /// The directory does not exist, and the caller did not ask for a new store.
   case noStore(directory: String)
-  /// Another opener, in this process or another one, holds the store.
+  /// The store is already open, in this process or in another one.
   case locked(directory: String, holder: Int32?)
   /// A newer version of this library wrote the file. It was not touched.
   case newerFormat(file: String, found: UInt16, supported: UInt16)
-  /// The file has the name of this store's file, but belongs to another store.
+  /// The file has a name that this store uses, but the file belongs to another store.
   case foreignFile(file: String, expected: RandomID, found: RandomID)
   /// The directory is on another machine, where locks and syncs are unreliable. Nothing was written
   /// there.
@@ -88,28 +88,29 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   case insideStore(directory: String, store: String)
 
   // When reading
-  /// Acknowledged bytes differ from what was written. Nothing was dropped or repaired.
+  /// Acknowledged bytes on disk differ from the bytes that were written. Nothing was dropped or repaired.
   case corrupted(Damage)
 
   // When writing
   /// The input is larger than the format can hold. Nothing was written.
   case tooLarge(what: String, limit: Int, found: Int)
-  /// The store already holds as many of these as its format can number. Nothing was written.
+  /// The store already holds as many items of this kind as its format can number. Nothing was written.
   case full(directory: String, what: String, limit: Int)
-  /// A write or a sync failed, now or earlier. The next open decides whether this commit survives.
+  /// A write or a sync failed, during this commit or earlier. The next open decides whether this commit
+  /// survives.
   case outcomeUnknown(SystemFailure)
-  /// The flush cannot make progress, and the WAL has reached its size limit. Nothing was written; reads
-  /// still work. Without a system `failure`, the cause is damage.
+  /// A flush is impossible, and the WAL has reached its size limit. Nothing was written; reads still work. If
+  /// `failure` is nil, the cause is damage.
   case flushImpossible(directory: String, cause: String, failure: SystemFailure? = nil)
-  /// An earlier commit that this one depends on was refused. Nothing was written.
+  /// An earlier commit that this commit depends on was refused. Nothing was written.
   case dependencyRefused
-  /// The store is open for reading only. Nothing was written.
+  /// The store is open for reading only, so nothing was written.
   case readOnly(directory: String)
 
   // At any time
   case system(SystemFailure)
   case closed(directory: String)
-  /// The process forked after it opened the store. The child must not use it.
+  /// The process forked after it opened the store. The child process must not use this store object.
   case forked(directory: String)
 }
 
@@ -196,24 +197,24 @@ extension SystemFailure {
 
   package var isMissingFile: Bool { code == Self.missingFile }
 
-  /// No entry has the name, or an entry that is not a file has it.
+  /// Whether no entry has the name, or the entry with this name is not a file.
   package var isMissingOrNotAFile: Bool { isMissingFile || found != nil }
 
-  /// Describes the entry that has the name of a file that the store needs.
+  /// Describes the entry whose name the store needs for a file.
   var obstacleDescription: String {
     if isMissingFile { return "no such file" }
     guard let found else { return "no regular file" }
     return "\(found), which has the file's place: move it out, and put the store's own file back"
   }
 
-  /// The path leads to something other than a directory, or through a cycle of symbolic links.
+  /// Whether the path leads to something other than a directory, or through a cycle of symbolic links.
   package var isNotADirectory: Bool { code == ENOTDIR || code == ELOOP }
 
-  /// The device is full, the user's quota is used up, or the file is too large for the file system.
+  /// Whether the device is full, the user's quota is used up, or the file is too large for the file system.
   package var isOutOfSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 }
 
-/// Runs `body` and converts a failed system call to an error of the store.
+/// Runs `body` and converts the failure of a system call to an error of the store.
 package func system<Result: ~Copyable>(
   _ body: () throws(SystemFailure) -> Result
 ) throws(ByteStoreError) -> Result {
@@ -221,7 +222,8 @@ package func system<Result: ~Copyable>(
 }
 
 extension ByteStoreError {
-  /// Converts a failed call on a file. An entry of another kind at the path becomes `nameTaken`.
+  /// Converts a failed call on a file. If the path leads to an entry of another kind, the error becomes
+  /// `nameTaken`.
   init(_ failure: SystemFailure) {
     guard let found = failure.found else {
       self = .system(failure)

@@ -1,9 +1,9 @@
-// CRC32C over several pieces, including the position that the bytes belong to.
+// CRC32C over several pieces of a file, combined with the file's id and their position in it.
 
 internal import CDigest
 
-/// A running CRC32C. The file's id and the offset are hashed first, which binds the bytes to their
-/// position.
+/// A running CRC32C. The file's id and the offset are hashed first, so that the checksum only matches if the
+/// bytes are at the right position in the right file.
 package struct Checksum {
   package private(set) var value: UInt32
 

@@ -1,4 +1,4 @@
-// The SHA-256 digest that identifies a content.
+// The SHA-256 digest that identifies some content.
 
 internal import CDigest
 

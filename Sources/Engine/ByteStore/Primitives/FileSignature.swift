@@ -2,10 +2,10 @@
 //
 // A newer version may change the layout of everything after the version number, including the checksum.
 
-/// The first bytes of a kind of file.
+/// The signature of one kind of file.
 package struct FileSignature: Sendable {
   package let magic: [UInt8]
-  /// The version that this release writes, and the newest that it reads.
+  /// The version that this release writes. It is also the newest version that this release can read.
   package let version: UInt16
   let kind: UInt8
 
@@ -19,7 +19,7 @@ package struct FileSignature: Sendable {
 }
 
 extension ByteReader {
-  /// Reads the signature up to the version number. The caller reads the kind after it has verified the
+  /// Reads the signature up to the version number. The caller reads the kind only after it has verified the
   /// header's checksum.
   mutating func expect(
     _ signature: FileSignature, _ file: String, or damage: @autoclosure () -> ByteStoreError

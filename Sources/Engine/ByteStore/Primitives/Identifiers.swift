@@ -6,8 +6,8 @@ package struct SequenceNumber: Hashable, Comparable, Sendable {
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// The upper bound for numbers read from files. No store reaches it, and the next number must not
-  /// overflow.
+  /// The upper bound for sequence numbers that are read from files. No store reaches this bound, which keeps
+  /// the next number from overflowing.
   static let max = SequenceNumber(1 << 63)
 
   /// The position before the first commit.
@@ -27,7 +27,7 @@ package struct LogNumber: Hashable, Comparable, Sendable {
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// Nil after the largest number.
+  /// The next number; nil after the largest one.
   package var next: LogNumber? { value < .max ? LogNumber(value + 1) : nil }
 
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
@@ -39,13 +39,13 @@ package struct FileNumber: Hashable, Comparable, Sendable {
 
   package init(_ value: UInt64) { self.value = value }
 
-  /// Nil after the largest number.
+  /// The next number; nil after the largest one.
   package var next: FileNumber? { value < .max ? FileNumber(value + 1) : nil }
 
   package static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
-/// 128 random bits that bind bytes to their file, and files to their store.
+/// 128 random bits that identify a file or a store. They bind bytes to the file, and the file to the store.
 package struct RandomID: Hashable, Sendable, CustomStringConvertible {
   package var high: UInt64
   package var low: UInt64

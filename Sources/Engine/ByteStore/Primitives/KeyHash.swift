@@ -1,11 +1,12 @@
-// The keyed hash that the key directory stores on disk.
+// The keyed hash whose values the key directory stores on disk.
 
 internal import CDigest
 
 /// SipHash-1-3 with the store's seed.
 ///
-/// The key directory is written to disk, so the seed must be stored with it. Swift's own hashing draws a
-/// new seed in every process. The seed is secret, so that an attacker cannot prepare colliding keys.
+/// The hashes are written to disk as part of the key directory, so the seed must be stored with them. Swift's
+/// own hashing draws a new seed in every process. The seed is secret, so that an attacker cannot prepare
+/// colliding keys.
 package struct KeyHash: Sendable {
   let seed: RandomID
 

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// Replaces the standard library's `AtomicLazyReference`, which looks up its types at run time on every
-/// load. In a document read, that costs more than finding the location in its page.
+/// A replacement for the standard library's `AtomicLazyReference`, which looks up its types at run time on
+/// every load. In a document read, this lookup costs more than finding the document's location in its page.
 @safe
 package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
-  /// The address of an instance that this reference retains once; 0 until it is set.
+  /// The address of the stored instance, which this reference retains once; 0 until the reference is set.
   private let address = Atomic<UInt>(0)
 
   package init() {}
@@ -19,8 +19,8 @@ package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendabl
     unsafe Self.instance(at: address.load(ordering: .acquiring))?.takeUnretainedValue()
   }
 
-  /// Stores `new` if the reference is not set yet. Returns the stored instance, which is another
-  /// thread's if that thread stored first.
+  /// Stores `new` if the reference is not set yet. Returns the stored instance: if another thread was faster,
+  /// this is the instance of that thread.
   package func storeIfNil(_ new: Instance) -> Instance {
     let retained = unsafe Unmanaged.passRetained(new)
     let bits = unsafe UInt(bitPattern: retained.toOpaque())

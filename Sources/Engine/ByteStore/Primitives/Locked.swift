@@ -1,18 +1,18 @@
-// The lock of all modules: state that is only reachable while the lock is held.
+// The lock that all modules use. The state that it protects is only reachable while the lock is held.
 
 public import Libc
 
-/// A value that one thread at a time can reach, with condition variables to wait for changes.
+/// A value that only one thread at a time can access, and condition variables for waiting until it changes.
 ///
 /// Built on a pthread mutex and condition, because the thread sanitizer understands both, and because a
-/// commit that waits for its group needs the condition. Critical sections take microseconds. Where the
-/// system has adaptive mutexes, a contended thread therefore spins briefly before it sleeps: sleeping
-/// and waking up takes longer. Never call user code inside `withLock`.
+/// commit that waits for its group needs the condition. Critical sections take microseconds, which is less
+/// than sleeping and waking up would take. Where the system has adaptive mutexes, a contended thread
+/// therefore spins briefly before it sleeps. Never call user code inside `withLock`.
 @safe
 package struct Locked<State>: @unchecked Sendable {
-  // Why `@unchecked Sendable` holds: `storage` is never replaced. Its mutex and condition may be used by
-  // several threads. The state in it is only touched while the mutex is locked. The caller of `init`
-  // hands the state over, and no caller lets a reference into the state escape from `withLock`.
+  // Why `@unchecked Sendable` is correct: `storage` is never replaced. Its mutex and condition may be used by
+  // several threads. The state in it is only touched while the mutex is locked. The caller of `init` gives up
+  // the state, and no caller lets a reference into the state escape from `withLock`.
   @usableFromInline
   let storage: LockStorage<State>
 
@@ -41,7 +41,7 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// Like `withLock(when:_:)`, but only `signal` wakes the thread, and `wakeAll` does not.
+  /// Does the same as `withLock(when:_:)`, except that only `signal` wakes the thread; `wakeAll` does not.
   @inlinable
   package func withLock<Result, Failure: Error>(
     wokenBy signal: Signal, when condition: (borrowing State) -> Bool,
@@ -55,8 +55,8 @@ package struct Locked<State>: @unchecked Sendable {
     return try unsafe body(&storage.state.pointee)
   }
 
-  /// Like `withLock(wokenBy:when:_:)`, but with a timeout. After the timeout `body` runs even if the
-  /// condition is false.
+  /// Does the same as `withLock(wokenBy:when:_:)`, but with a timeout. After the timeout, `body` runs even if
+  /// the condition is false.
   package func withLock<Result, Failure: Error>(
     wokenBy signal: Signal, within nanoseconds: UInt64, when condition: (borrowing State) -> Bool,
     _ body: (inout State) throws(Failure) -> Result
@@ -76,19 +76,19 @@ package struct Locked<State>: @unchecked Sendable {
   }
 }
 
-/// A mutex, the state that it protects, and a condition, in one allocation.
+/// A mutex, the state that it protects, and a condition variable, in one allocation.
 ///
-/// One allocation means fewer cache misses on a cold lock. The state is not a stored property of a
-/// class, because Swift's exclusivity checks would cost as much as the lock. The lock already excludes
-/// concurrent access. Everything on the path of a lock operation can be inlined. Otherwise the offset of
-/// a state of unknown type would be looked up on every use.
+/// With one allocation, a cold lock causes fewer cache misses. The state is not a stored property of a class,
+/// because Swift's exclusivity checks would cost as much as the lock, which already excludes concurrent
+/// access. All code that runs during a lock operation can be inlined. Otherwise the offset of a state of
+/// unknown type would be looked up on every use.
 @usableFromInline
 @safe
 final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>> {
   @usableFromInline
   static func make(_ initial: State) -> LockStorage {
     let made = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
-    // `create` returns an instance of the class that it is called on.
+    // This downcast is safe, because `create` returns an instance of the class that it is called on.
     let storage = unsafe unsafeDowncast(made, to: LockStorage.self)
     unsafe storage.part.initialize(to: LockedPart(state: initial, changed: pthread_cond_t()))
     var attributes = pthread_mutexattr_t()
@@ -117,9 +117,9 @@ final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>
   @inlinable
   var mutex: UnsafeMutablePointer<pthread_mutex_t> { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
 
-  // The pointers lead into this object. They are only used while it is alive, which `unlock`, the last
-  // use, guarantees. Offsets are computed, because key paths would be looked up at run time in
-  // unoptimised builds.
+  // These pointers point into this object and are only used while it is alive. `unlock` is the last use and
+  // keeps the object alive until then. Offsets are computed, because key paths would be looked up at run time
+  // in unoptimised builds.
 
   @inlinable
   var state: UnsafeMutablePointer<State> {
@@ -152,11 +152,12 @@ struct LockedPart<State> {
   }
 }
 
-/// A condition variable for one waiting thread. With many threads that wait for different changes,
-/// waking all of them would only make each compete for the lock and sleep again.
+/// A condition variable for one waiting thread. If many threads wait for different changes, waking all of
+/// them would only make them compete for the lock and sleep again.
 @safe
 package final class Signal: @unchecked Sendable {
-  // A condition may be used by several threads, and the pointer is never replaced.
+  // Why `@unchecked Sendable` is correct: several threads may use a pthread condition, and the pointer is
+  // never replaced.
   @usableFromInline
   let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -165,7 +166,8 @@ package final class Signal: @unchecked Sendable {
     #if canImport(Darwin)
     let made = unsafe pthread_cond_init(condition, nil)
     #else
-    // By default, a timed wait follows the wall clock, which can be set forwards and backwards.
+    // A timed wait needs the monotonic clock. By default it follows the wall clock, which can be set forwards
+    // and backwards.
     var attributes = pthread_condattr_t()
     let made =
       unsafe pthread_condattr_init(&attributes)
@@ -180,7 +182,8 @@ package final class Signal: @unchecked Sendable {
     unsafe condition.deallocate()
   }
 
-  /// Wakes the waiting thread. Call it after the change, with or without the lock.
+  /// Wakes the waiting thread. Call this after the change that the thread waits for, with or without holding
+  /// the lock.
   package func wake() {
     unsafe pthread_cond_signal(condition)
   }

@@ -1,11 +1,10 @@
-// Detects a fork after a store was opened, at the cost of one load.
+// Detects whether the process was forked after a store was opened, at the cost of one load.
 
 import Libc
 import Synchronization
 
-/// Counts the forks that this process descends from, starting with the first store that an ancestor
-/// opened. A child shares files and locks with its parent and must use neither (docs/reliability.md,
-/// C10).
+/// A count of the forks that led to this process since an ancestor opened its first store. A child process
+/// shares files and locks with its parent and must use neither (docs/reliability.md, C10).
 enum ProcessGeneration {
   private static let forks = Atomic<UInt64>(0)
 

@@ -1,7 +1,7 @@
-// A partition of the hash table: open addressing with linear probing, numbers only.
+// A partition of the hash table: open addressing with linear probing; it contains only numbers.
 //
-// Invariant: the probe sequence from a slot's home position, given by its fingerprint, to the slot has
-// no empty slot.
+// Invariant: the probe sequence from a slot's home position, given by its fingerprint, to the slot has no
+// empty slot.
 
 /// A key's fingerprint and its ordinal, in eight bytes.
 struct Slot {
@@ -43,7 +43,7 @@ struct SlotTable {
     for slot in old where !slot.isEmpty { place(slot) }
   }
 
-  /// Moves later slots back into the gap, so that no probe stops early.
+  /// Moves later slots back into the gap, so that no probe stops at the gap too early.
   mutating func remove(at index: Int) {
     let mask = slots.count - 1
     var gap = index

@@ -3,7 +3,7 @@
 import Libc
 
 package enum StorePath {
-  /// Throws for a path that contains a NUL, because the system would cut the path there.
+  /// Throws if the path contains a NUL, because the system would cut the path off there.
   package static func check(_ path: String) throws(ByteStoreError) {
     guard !isValidPath(path) else { return }
     throw .invalidPath(path)
@@ -17,12 +17,13 @@ package enum StorePath {
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path
   }
 
-  /// Whether a path leads to a directory or into it, after following symbolic links.
+  /// Whether `inner` leads to the directory `outer` or into it, after following symbolic links.
   package static func isInside(_ inner: String, _ outer: String) -> Bool {
     realParts(of: inner).starts(with: realParts(of: outer))
   }
 
-  /// The names from the root on, after following symbolic links. Names that do not exist yet have no links.
+  /// The names along the path from the root, after following symbolic links. The part of the path that does
+  /// not exist yet contains no links.
   private static func realParts(of path: String) -> [Substring] {
     let parts = path.split(separator: "/")
     let root = path.hasPrefix("/") ? "/" : "./"
@@ -37,7 +38,7 @@ package enum StorePath {
     return parts
   }
 
-  /// Nil if the path does not exist.
+  /// The absolute path without symbolic links; nil if the path does not exist.
   private static func realPath(_ path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

@@ -2,11 +2,12 @@
 
 internal import CDigest
 
-/// An incremental SHA-256. A copy continues independently.
+/// An incremental SHA-256. A copy continues independently of the original.
 package struct SHA256Stream: Sendable {
   private var context = dugout_sha256()
 
-  /// `isPortable` skips instructions that only some processors have, for comparison in tests.
+  /// Starts a digest of no bytes. With `isPortable`, it does not use instructions that only some processors
+  /// have, so that tests can compare both implementations.
   package init(isPortable: Bool = false) {
     if isPortable {
       unsafe dugout_sha256_init_portable(&context)
@@ -31,7 +32,7 @@ package struct SHA256Stream: Sendable {
   }
 }
 
-/// An incremental MD5, for protocols that require it. It detects accidents, not attacks.
+/// An incremental MD5, for protocols that require it. MD5 detects accidental changes, not attacks.
 package struct MD5Stream: Sendable {
   package static let byteCount = 16
 

@@ -1,6 +1,6 @@
 // Checksums that follow the bytes that they cover: in headers, in pages and at the end of files.
 
-/// A checksum that was read, and the checksum of the bytes before it.
+/// A checksum that was read, and the checksum that was computed over the bytes before it.
 package struct TrailingChecksum {
   package let recorded: UInt32?
   package let computed: UInt32
@@ -9,7 +9,7 @@ package struct TrailingChecksum {
 }
 
 extension [UInt8] {
-  /// Appends the checksum of all bytes, which continues `start`.
+  /// Appends the checksum of all bytes so far. The computation continues from `start`.
   package mutating func appendChecksum(_ start: Checksum = Checksum()) {
     var checksum = start
     checksum.update(rawSpan)
@@ -24,7 +24,8 @@ extension [UInt8] {
 }
 
 extension ByteReader {
-  /// Reads a checksum of all bytes before it, which continues `start`.
+  /// Reads a checksum, and computes the checksum of all bytes before it. The computation continues from
+  /// `start`.
   mutating func trailingChecksum(_ start: Checksum = Checksum()) -> TrailingChecksum {
     var checksum = start
     checksum.update(bytes.extracting(first: offset))
@@ -33,14 +34,15 @@ extension ByteReader {
 }
 
 extension RawSpan {
-  /// The checksum in the last four bytes, which continues `start`.
+  /// The recorded checksum in the last four bytes, and the computed checksum of the bytes before it. The
+  /// computation continues from `start`.
   func trailingChecksum(_ start: Checksum = Checksum()) -> TrailingChecksum {
     var reader = ByteReader(self)
     _ = reader.skip(byteCount - 4)
     return reader.trailingChecksum(start)
   }
 
-  /// Throws if the checksum in the last of `count` bytes, those of a header, is wrong.
+  /// Throws if the checksum at the end of a header is wrong. The header is the first `count` bytes.
   func checkHeader(of count: Int, _ file: String) throws(ByteStoreError) {
     let checksum = extracting(first: count).trailingChecksum()
     guard !checksum.isCorrect else { return }
@@ -49,14 +51,15 @@ extension RawSpan {
         file: file, offset: 0, expected: "a header with checksum \(checksum.computed)", found: "another"))
   }
 
-  /// The checksum in the last four bytes of a page at `offset` of the file `id`; nil if it is not checked,
-  /// because the rule is off.
+  /// The checksum in the last four bytes of a page at `offset` of the file `id`; nil if a test has turned
+  /// this check off.
   package func pageChecksum(file id: RandomID, offset: UInt64, broken: Rule?) -> TrailingChecksum? {
     guard broken != .checkPages else { return nil }
     return trailingChecksum(Checksum(file: id, offset: offset, broken: broken))
   }
 
-  /// Whether the checksum in the last four bytes of a page is correct.
+  /// Whether the checksum in the last four bytes of a page is correct. Always true if a test has turned this
+  /// check off.
   package func hasPageChecksum(file id: RandomID, offset: UInt64, broken: Rule?) -> Bool {
     pageChecksum(file: id, offset: offset, broken: broken)?.isCorrect ?? true
   }

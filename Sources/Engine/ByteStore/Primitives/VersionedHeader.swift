@@ -1,4 +1,4 @@
-// Decoding of headers, which tells a corrupted version number from the version of a newer release.
+// Decoding of headers. It distinguishes a corrupted version number from the version of a newer release.
 
 /// A header, or a whole file, that begins with a signature and ends with a checksum.
 package protocol VersionedHeader {
@@ -8,9 +8,9 @@ package protocol VersionedHeader {
 }
 
 extension VersionedHeader {
-  /// Returns the decoded header, the damage, or both. If a version number is too high, the page is
-  /// decoded once more with the supported version. If its checksum then matches, the version number is
-  /// corrupted. Otherwise a newer release wrote the page, and it must not be reported as damage.
+  /// Returns the decoded header, the damage, or both. If the version number is too high, the page is decoded
+  /// once more as the supported version. If its checksum then matches, the version number is corrupted.
+  /// Otherwise a newer release wrote the page, and this throws `newerFormat` instead of reporting damage.
   package static func decode(
     _ page: [UInt8], file: String
   ) throws(ByteStoreError) -> (header: Self?, damage: Damage?) {
@@ -30,7 +30,7 @@ extension VersionedHeader {
     }
   }
 
-  /// Returns the header, and throws on any damage.
+  /// Returns the header; throws if there is any damage.
   package static func decodeSound(_ page: [UInt8], file: String) throws(ByteStoreError) -> Self {
     let (header, damage) = try decode(page, file: file)
     guard let header, damage == nil else {

@@ -1,7 +1,7 @@
-// Closes a store: cleanly, or as if the process had died.
+// Closes a store, either cleanly or as if the process had crashed.
 
 extension ByteStore {
-  /// Releases the directory and leaves all files as they are, as the death of the process would.
+  /// Releases the directory and leaves all files unchanged, as a crash of the process would.
   package func abandon() {
     refuseReads()
     beginClosing()
@@ -16,7 +16,7 @@ extension ByteStore {
     lock.release()
   }
 
-  /// Fails the queued commits, because no leader will take them.
+  /// Fails the queued commits, because no leader will dequeue them any more.
   private func refuseQueue(_ state: inout State) {
     for ticket in state.queue {
       ticket.refuse()
@@ -51,9 +51,9 @@ extension ByteStore {
     }
   }
 
-  /// Waits until no commit, flush, backup or preparation of a log file is in progress. Queued commits
-  /// are led by their own thread or by this one. Only this one can lead a commit that was enqueued and
-  /// never finished.
+  /// Waits until no commit, flush, backup or preparation of a log file is in progress. Queued commits are led
+  /// by their own thread or by this thread. If a commit was enqueued and its thread never finishes it, only
+  /// this thread can lead it.
   private func takeLastTurn() -> CloseTurn {
     while true {
       let turn = state.withLock(
@@ -72,24 +72,26 @@ extension ByteStore {
     }
   }
 
-  /// The reason why no new write may start. A closing store refuses new writes at once, because the
-  /// close would otherwise wait forever under continuous writes.
+  /// The reason why no new write may start; nil if writes are accepted. A closing store refuses new writes at
+  /// once. Otherwise the close would wait forever under continuous writes.
   func writeRefusal(_ state: borrowing State) -> ByteStoreError? {
     state.end ?? (isClosing ? .closed(directory: path) : nil)
   }
 
-  /// Throws if no commit is possible any more. After a failed write or sync it is unknown which commits
-  /// survive, so files that they may need must be kept.
+  /// Throws if commits are no longer possible. After a failed write or sync it is unknown which commits
+  /// survive. Files that these commits may need must therefore be kept.
   package func checkWritable() throws(ByteStoreError) {
     try state.withLock { state throws(ByteStoreError) in
       if let end = writeRefusal(state) { throw end }
     }
   }
 
-  /// Flushes the upper layer's pages that would otherwise be lost. Pages that it changed without a
-  /// commit are in no log. Pages that a checkpoint on a full disk left out would have to be rebuilt by
-  /// the next open. Returns the error if the flush fails; the store is closed all the same. Returns nil
-  /// as well if there are no such pages.
+  /// Flushes the upper layer's pages that would otherwise be lost or rebuilt. Pages that the upper layer
+  /// changed without a commit are in no log and would be lost. Pages that a checkpoint on a full disk left
+  /// out would have to be rebuilt by the next open.
+  ///
+  /// Returns the error if the flush fails; the store is closed all the same. Returns nil if the flush
+  /// succeeds or there are no such pages.
   private func writeUpperLayerPages() -> ByteStoreError? {
     guard state.withLock({ $0.end == nil && ($0.hasUpperLayerChanges || $0.lacksUpperLayerPages) }) else {
       return nil
@@ -102,11 +104,11 @@ extension ByteStore {
     }
   }
 
-  /// Waits for the commits in progress, marks the log as cleanly closed and releases the directory.
-  /// After a failed write or sync the log gets no marker. Further calls do nothing.
+  /// Waits for the commits in progress, marks the log as cleanly closed and releases the directory. If a
+  /// write or a sync failed earlier, the log gets no marker. Further calls do nothing.
   package func close() throws(ByteStoreError) {
-    // Checked before any lock is taken, because locks that threads of the parent held at the fork are
-    // never released here.
+    // This is checked before any lock is acquired. If another thread of the parent held a lock at the time of
+    // the fork, that lock is never released in the child.
     guard !isForked else { return }
     guard !options.isReadOnly else { return abandon() }
     beginClosing()
@@ -121,7 +123,7 @@ extension ByteStore {
       writer.log = nil
       defer { log.closeFile() }
       guard turn == .clean || !platform.keeps(.noMarkerAfterPoison) else {
-        // A sync that failed just now has not been reported to any caller yet.
+        // If the sync failed during this close, no caller has received the error yet.
         if let failure { throw failure }
         return
       }

@@ -24,27 +24,27 @@ package struct Opened {
   package var manifest: Manifest
   package var checkpoint: CheckpointFile?
   package var table: SharedKeyDirectory
-  /// The writer for the last log. Set only if rule C12 is broken, because a log is otherwise not
-  /// continued.
+  /// The writer for the last log. It is set only while a test breaks rule C12, because otherwise no log of an
+  /// earlier opening is continued.
   var oldLog: LogWriter?
-  /// Set if there is an upper layer.
+  /// The recovered commits for the upper layer; nil if there is no upper layer.
   var recovered: Recovered?
   var reserve = SpaceReserve()
   /// Whether the manifest that was read is known to survive a power loss.
   var isManifestDurable = true
-  /// Files to delete once a manifest can be written.
+  /// Files that must be deleted as soon as a manifest can be written.
   var leftovers: [String] = []
   package var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
 }
 
 extension Opened {
-  /// A store that is only read, before its manifest is known.
+  /// Creates the state of a store that is opened only for reading and whose manifest is not known yet.
   package init(reading directory: any OpenDirectory, lock: any DirectoryLock, _ platform: Platform) {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes)
     self.init(
       options: ByteStore.Options(), platform: platform, directory: directory,
-      // Nothing is written, so its value does not matter.
+      // The report describes writes, and nothing is written, so its content does not matter.
       durability: DurabilityReport(fileSystem: "", medium: .unknown, sync: .fdatasync), lock: lock,
       manifest: Manifest(storeID: .zero),
       table: SharedKeyDirectory(KeyDirectory(hashSeed: .zero), cache, path: directory.path))
@@ -74,7 +74,8 @@ extension ByteStore {
     }
   }
 
-  /// A power loss may bring back the manifest of an aborted backup, but not its files.
+  /// Whether the directory is marked as an unfinished backup. After an aborted backup, a power loss may bring
+  /// back its manifest but not its files.
   private static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
     (try? directory.names().contains(StoreFile.backupMark)) ?? false
   }
@@ -85,7 +86,7 @@ extension ByteStore {
     if options.createsIfMissing,
       try system({ () throws(SystemFailure) in try !containsStore(path, platform) })
     {
-      // Checked first, so that not even a directory is created on a network file system.
+      // The check comes first, so that not even a directory is created on a network file system.
       try refuseNetwork(try nearestExistingDirectory(to: path, platform))
       try system { () throws(SystemFailure) in try platform.fileSystem.createDirectory(path) }
     }
@@ -107,7 +108,7 @@ extension ByteStore {
     return report
   }
 
-  /// The directory itself, or the nearest existing parent.
+  /// The directory itself, or its nearest existing ancestor.
   private static func nearestExistingDirectory(
     to path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
@@ -138,7 +139,7 @@ extension ByteStore {
   private static func acquireLock(
     of directory: any OpenDirectory, _ options: Options, _ platform: Platform
   ) throws(ByteStoreError) -> any DirectoryLock {
-    // Checked first, so that not even a lock file is left in a foreign directory.
+    // The check comes first, so that not even a lock file is left in a foreign directory.
     try refuseForeign(directory, options)
     guard platform.keeps(.lock) else { return NoLock() }
     return try takeLock(of: directory)
@@ -152,8 +153,8 @@ extension ByteStore {
     try takeLock(of: directory, file: StoreFile.lock)
   }
 
-  /// Takes the lock for a repair. If an entry of another kind has the name of the lock file, only the
-  /// directory is locked, which also excludes all other openers.
+  /// Acquires the store's lock for a repair. If an entry that is not a file has the name of the lock file,
+  /// only the directory itself is locked. This also excludes all other openers.
   package static func takeLockForRepair(of directory: any OpenDirectory) throws(ByteStoreError)
     -> any DirectoryLock
   {
@@ -193,17 +194,18 @@ extension ByteStore {
     guard options.createsIfMissing else { throw .noStore(directory: directory.path) }
   }
 
-  /// Throws if an entry of another kind has the name of a store file. The reserve is optional.
+  /// Throws if an entry of another kind has the name of a store file. The name of the reserve is exempt,
+  /// because the reserve is optional.
   private static func refuseTakenNames(
     among names: [String], _ directory: any OpenDirectory
   ) throws(ByteStoreError) {
     let taken = try TakenName.all(among: names.filter { $0 != StoreFile.reserve }, in: directory)
-    // Contents are not checked before they are used.
+    // Only the names of files matter here. The folder of the contents is not checked before it is used.
     guard let first = taken.filter({ $0.needed == .file }).min(by: { $0.name < $1.name }) else { return }
     throw first.error(in: directory)
   }
 
-  /// Whether the name belongs to a file that proves the existence of a store, even without a manifest.
+  /// Whether a file of this name proves that the directory holds a store, even without a manifest.
   package static func isOurs(_ name: String) -> Bool {
     StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
       || StoreFile.isSalvaged(name) || StoreFile.quarantineParts(of: name) != nil
@@ -218,8 +220,8 @@ extension ByteStore {
     if let found {
       manifest = found
     } else {
-      // Checked again, because another process may have created files between the first check and the
-      // lock.
+      // The check is repeated, because another process may have created files between the first check and the
+      // acquisition of the lock.
       try refuseForeign(directory, options)
       manifest = Manifest(storeID: platform.random.randomID())
     }
@@ -227,8 +229,9 @@ extension ByteStore {
       let names = try system { () throws(SystemFailure) in try directory.names() }
       try refuseTakenNames(among: names.filter { !manifest.names($0) }, directory)
     }
-    // A manifest without logs is written even if it exists. After a failed sync of its name, it may be
-    // visible but not on the disk. A log must not become durable before the manifest (F4).
+    // A manifest without logs is written again even if it exists. If an earlier sync of its directory entry
+    // failed, the manifest may be visible but not on disk. A log must not become durable before the manifest
+    // (F4).
     var isDurable = true
     if manifest.logs.isEmpty, manifest.checkpoint == nil {
       isDurable = try write(manifest, isThere: found != nil, directory, platform)
@@ -279,8 +282,8 @@ extension ByteStore {
     return try Manifest.decodeSound(bytes, file: file.path)
   }
 
-  /// Returns false if a manifest exists and the disk has no room for another. It is then written with
-  /// the first log.
+  /// Returns false if a manifest exists and the disk has no room for another one. The manifest is then
+  /// written together with the first log.
   private static func write(
     _ manifest: Manifest, isThere: Bool, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) -> Bool {
@@ -301,7 +304,7 @@ extension ByteStore {
         try manifest.replace(in: directory, platform)
       } catch {
         guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
-        // No manifest names these two files, and their space is meant for this case (C11).
+        // These two files are in no manifest, and their space is reserved for such a case (C11).
         for name in [StoreFile.recycledLog, StoreFile.reserve] { try? directory.remove(name) }
         try manifest.replace(in: directory, platform)
       }
@@ -407,8 +410,8 @@ extension ByteStore {
 
   // MARK: The logs
 
-  /// Starts read-ahead of the beginning of the last log. After a clean close, that is usually everything
-  /// to replay.
+  /// Starts read-ahead of the beginning of the last log. After a clean close, usually nothing else must be
+  /// replayed.
   private static func prefetchLastLog(_ manifest: Manifest, _ directory: any OpenDirectory) {
     guard let log = manifest.logs.last, let file = try? open(log, in: directory) else { return }
     file.startReading(0..<64 << 10)
@@ -416,8 +419,8 @@ extension ByteStore {
   }
 
   /// Syncs the logs without a recorded end, then the directory. The other logs were synced before the
-  /// manifest recorded their ends. One file at a time, because a store may have more logs than a process
-  /// has descriptors.
+  /// manifest recorded their ends. Only one file is open at a time, because a store may have more logs than a
+  /// process may have file descriptors.
   private static func syncAll(
     _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
@@ -450,7 +453,7 @@ extension ByteStore {
   ) throws(ByteStoreError) {
     let (fileBytes, bytes) = try system { () throws(SystemFailure) in
       let fileBytes = try file.size()
-      // Bytes beyond a recorded end are not used.
+      // Bytes beyond a recorded end are not read.
       let end = log.end.map { max($0.length, UInt64(LogFormat.pageBytes)) } ?? LogFormat.capacityMax
       return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
@@ -463,7 +466,8 @@ extension ByteStore {
     .replay(recordedEnd: log.end) { commit throws(ByteStoreError) in
       var newKeys = 0
       let table = opened.table
-      // The log may contain commits to keys on pages that an earlier opening had rebuilt.
+      // The log may change keys whose pages were damaged and were rebuilt by an earlier opening. These pages
+      // must be rebuilt again.
       let targets = try table.rebuildingLostPages { () throws(ByteStoreError) in
         newKeys = 0
         return try table.prepare(commit, newKeys: &newKeys)
@@ -489,9 +493,9 @@ extension ByteStore {
     }
   }
 
-  /// Rewrites the bytes of the groups since the last recorded sync and syncs them. The sync of step 2 is
-  /// not enough, because after an earlier failed sync the page cache may show bytes that no sync writes
-  /// (F4). The bytes do not change, so a crash in between is harmless (C12).
+  /// Rewrites the groups that were written since the last recorded sync, with the same bytes, and syncs them.
+  /// The sync of step 2 is not enough: after an earlier failed sync, the page cache may show bytes that no
+  /// later sync writes (F4). The bytes do not change, so a crash during the rewrite is harmless (C12).
   private static func rewriteUnsynced(
     _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
   ) throws(ByteStoreError) {
@@ -505,7 +509,7 @@ extension ByteStore {
     }
   }
 
-  /// Checks that the log is the one that the manifest names, and that it continues the log before it.
+  /// Throws unless this is the log that the manifest names and it continues the log before it.
   package static func check(
     _ header: LogHeader, against log: Manifest.Log, _ file: any OpenFile, _ opened: Opened
   ) throws(ByteStoreError) {
@@ -533,8 +537,9 @@ extension ByteStore {
 
   // MARK: Leftovers
 
-  /// Deletes the files that a crash left before a manifest named them. A log among them has no commits.
-  /// A log with commits proves that the manifest is outdated.
+  /// Deletes the files that the manifest does not name, for example because a crash came before the manifest
+  /// that would have named them. A log among these files must not contain commits: that would prove that the
+  /// manifest is outdated.
   private static func cleanUp(_ opened: inout Opened) throws(ByteStoreError) {
     let directory = opened.directory
     let manifest = opened.manifest
@@ -543,14 +548,15 @@ extension ByteStore {
     var unnamed: [String] = []
     var namedBefore: [String] = []
     let others = names.filter { !live.contains($0) }.sorted()
-    // An open for writing has refused these names already. A read-only open leaves the entries alone.
+    // An open for writing has already failed if one of these names is taken. A read-only open leaves the
+    // entries alone.
     let taken = opened.options.isReadOnly ? try TakenName.all(among: others, in: directory).map(\.name) : []
     for name in others where !taken.contains(name) {
       guard try isLeftover(name, opened) else { continue }
       if manifest.mayHaveNamed(name) { namedBefore.append(name) } else { unnamed.append(name) }
     }
-    // Files that no manifest ever named come first, because the next manifest may need their space on a
-    // full disk.
+    // Files that no manifest ever named are deleted first, because on a full disk the next manifest may need
+    // their space.
     try remove(unnamed, directory)
     let canRemoveNow = namedBefore.isEmpty ? true : try writeBeforeDeleting(&opened)
     if canRemoveNow {
@@ -561,8 +567,8 @@ extension ByteStore {
     if names.contains(StoreFile.reserve) { opened.reserve = try findReserve(in: directory) }
   }
 
-  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until there is room.
-  /// They do no harm.
+  /// Returns false if the disk has no room even for a manifest. The leftovers then stay until there is room,
+  /// which does no harm.
   private static func writeBeforeDeleting(_ opened: inout Opened) throws(ByteStoreError) -> Bool {
     guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
     let manifest = opened.manifest.successor()
@@ -589,12 +595,12 @@ extension ByteStore {
     }
   }
 
-  /// Whether a file that the manifest does not name may be deleted. Throws if the manifest should have
-  /// named it. Files in quarantine stay.
+  /// Whether a file that is not in the manifest may be deleted. Throws if the manifest should have named the
+  /// file. Files in quarantine are never leftovers.
   package static func isLeftover(_ name: String, _ opened: Opened) throws(ByteStoreError) -> Bool {
     let manifest = opened.manifest
     if let number = StoreFile.logNumber(of: name) {
-      // The checkpoint contains the commits of all logs before the first one.
+      // The checkpoint contains the commits of all logs that precede the first log in the manifest.
       let isCovered =
         manifest.checkpoint != nil && number < manifest.logs.first?.number ?? manifest.nextLogNumber
       if !isCovered { try checkHoldsNoCommit(name, opened) }
@@ -633,8 +639,8 @@ extension ByteStore {
         found: "an older one, of generation \(opened.manifest.generation)"))
   }
 
-  /// Throws if the checkpoint is newer than the manifest. A leftover checkpoint only covers commits that
-  /// the logs still have.
+  /// Throws if the checkpoint is newer than the manifest. A leftover checkpoint may only cover commits that
+  /// recovery has found as well.
   private static func checkHoldsNothingNew(
     _ name: String, _ opened: Opened
   ) throws(ByteStoreError) {
@@ -648,11 +654,12 @@ extension ByteStore {
       header = try CheckpointHeader(decoding: page.rawSpan, file: path)
     } catch {
       if error.isNewerFormat { throw error }
-      // Its writing was interrupted.
+      // The write of this checkpoint was interrupted.
       return
     }
     guard header.storeID == opened.manifest.storeID else {
-      // A checkpoint with another number is old content of another store's file in reused disk blocks.
+      // If the header and the file name give different numbers, the content comes from another store's file
+      // whose disk blocks were reused.
       guard header.number == StoreFile.checkpointNumber(of: name), try hasMatchingSegments(header, opened)
       else { return }
       throw .foreignFile(file: path, expected: opened.manifest.storeID, found: header.storeID)
@@ -665,9 +672,9 @@ extension ByteStore {
         found: "an older one, of generation \(opened.manifest.generation)"))
   }
 
-  /// Whether another store's checkpoint is here together with segments of that store. In that case the
-  /// manifest may be the foreign file. Without segments, the checkpoint is old content in the reused
-  /// disk blocks of an incomplete file.
+  /// Whether the directory contains another store's checkpoint together with at least one of that store's
+  /// segments. In that case the manifest may be the foreign file. Without such a segment, the checkpoint file
+  /// is incomplete, and its content is left over in reused disk blocks.
   private static func hasMatchingSegments(
     _ header: CheckpointHeader, _ opened: Opened
   ) throws(ByteStoreError) -> Bool {
@@ -699,7 +706,8 @@ extension ByteStore {
     return try SegmentHeader(decoding: page.rawSpan, file: StoreFile.segment(number)).storeID == storeID
   }
 
-  /// Nil if the creation of the log was interrupted before its header.
+  /// The header of a log that no manifest names; nil if the creation of the log was interrupted before the
+  /// header was written.
   private static func leftoverHeader(
     _ bytes: [UInt8], _ path: String
   ) throws(ByteStoreError) -> LogHeader? {
@@ -713,8 +721,9 @@ extension ByteStore {
 }
 
 extension ByteStoreError {
-  /// For a file that no manifest names. An interrupted write may leave a header whose version is
-  /// arbitrary, but no release will have such a high version.
+  /// Whether a newer release wrote a file that no manifest names. An interrupted write may leave a header
+  /// with an arbitrary version number. Numbers from 256 on are ignored, because no release will have such a
+  /// high version.
   fileprivate var isNewerFormat: Bool {
     if case .newerFormat(_, let found, _) = self { found < 256 } else { false }
   }

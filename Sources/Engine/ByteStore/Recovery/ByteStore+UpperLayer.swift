@@ -1,9 +1,9 @@
-// Services for the upper layer: persistence of its own changes, and replayed commits.
+// Services for the upper layer: they persist its own changes and pass it the replayed commits.
 
 extension ByteStore {
-  /// Call this after the upper layer changed its pages permanently without a commit. A flush becomes due
-  /// and writes them even if there is nothing else to write. A close runs that flush if it has not
-  /// happened.
+  /// Schedules a flush. Call this after the upper layer has permanently changed its pages without a commit.
+  /// The flush writes these pages even if there is nothing else to write. If it has not run before the store
+  /// is closed, the close runs it.
   package func noteUpperLayerChanged() {
     guard !isForked else { return }
     state.withLock { $0.upperLayerChanges += 1 }
@@ -14,12 +14,12 @@ extension ByteStore {
   /// essential pages.
   package var lacksUpperLayerPages: Bool { state.withLock { $0.lacksUpperLayerPages } }
 
-  /// A key's value in the checkpoint and its current value.
+  /// A key with its value in the checkpoint and its current value.
   package struct RecoveredChange: Sendable {
     package var key: [UInt8]
-    /// Nil if the key did not exist.
+    /// The value in the checkpoint; nil if the key did not exist there.
     package var before: (ordinal: UInt32, value: [UInt8])?
-    /// Nil if the key does not exist.
+    /// The current value; nil if the key no longer exists.
     package var after: (ordinal: UInt32, value: [UInt8])?
   }
 
@@ -34,8 +34,8 @@ extension ByteStore {
     for commit in commits { commit.keys.forEach(body) }
   }
 
-  /// Passes every key in the replayed commits to `body`, once. Call this at most once, before the first
-  /// commit.
+  /// Passes every key in the replayed commits to `body`, each key once. Call this at most once, and before
+  /// the first new commit.
   package func forEachRecoveredChange(
     _ body: (RecoveredChange) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -43,13 +43,13 @@ extension ByteStore {
     let before = SharedKeyDirectory(recovered.before, table.cache, path: path)
     let wasEmpty = recovered.before.keys == 0
     var seen = Set<UInt32>()
-    // A key that does not exist now has no ordinal.
+    // Keys that no longer exist. They have no ordinal, so the keys themselves are compared.
     var gone = Set<RecoveredKey>()
     var buffer = ReadBuffer()
     for commit in recovered.commits {
       for operation in commit.operations {
         let key = Array(commit.bytes[operation.key])
-        // The value is read only once, however often the key was written.
+        // The value is read only once, however often the replayed commits write the key.
         var isFirst = false
         let ordinal = try table.ordinal(of: key, into: &buffer) { ordinal in
           isFirst = seen.insert(ordinal).inserted
@@ -67,7 +67,7 @@ extension ByteStore {
   }
 }
 
-/// A key that is hashed in one call, because an array hashes each byte separately.
+/// A key whose bytes are hashed in one call; an array would hash each byte separately.
 private struct RecoveredKey: Hashable {
   let bytes: [UInt8]
 
@@ -78,7 +78,7 @@ private struct RecoveredKey: Hashable {
 
 /// The result of a replay, kept until the upper layer has processed it.
 struct Recovered: Sendable {
-  /// The key directory of the checkpoint.
+  /// The key directory as it was in the checkpoint.
   var before: KeyDirectory
   var commits: [CommitBody] = []
 }

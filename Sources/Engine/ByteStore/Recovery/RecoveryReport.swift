@@ -1,7 +1,7 @@
-// The result of a recovery, so that dropped bytes are always reported.
+// The result of a recovery. It lists all dropped bytes, so that no loss goes unreported.
 
 package struct RecoveryReport: Sendable, Equatable {
-  /// Bytes that were in a log and were dropped.
+  /// A range of bytes in a log that recovery dropped.
   package struct Loss: Sendable, Equatable {
     package var file: String
     package var offset: UInt64

@@ -1,9 +1,9 @@
-// Pooled read buffers for callers without a buffer of their own.
+// A pool of read buffers for callers that have no buffer of their own.
 
-/// A pool of unused buffers. A call takes a buffer and gives it back, so that repeated reads allocate
-/// nothing.
+/// A pool of unused buffers. A call takes a buffer and returns it at the end, so that repeated reads need no
+/// allocation.
 final class BufferPool: Sendable {
-  /// Maximum number of unused buffers. More than this number of concurrent reads are rare.
+  /// The maximum number of unused buffers. It is rare that more reads than this run at the same time.
   private static let keptMax = 16
 
   private let free = Locked<[PooledBuffer]>([])
@@ -19,7 +19,7 @@ final class BufferPool: Sendable {
   func take() -> PooledBuffer { free.withLock { $0.popLast() } ?? PooledBuffer() }
 
   func giveBack(_ pooled: PooledBuffer) {
-    // A buffer that has grown to the size of large values is freed.
+    // A buffer that has grown to hold large values is freed instead.
     guard pooled.buffer.capacity <= 1 << 20 else { return }
     free.withLock { free in
       if free.count < Self.keptMax { free.append(pooled) }
@@ -27,8 +27,8 @@ final class BufferPool: Sendable {
   }
 }
 
-/// A pooled buffer, for one thread at a time. Creating a buffer costs as much as many reads, because it is
-/// filled with zeros and a dictionary is copied into it.
+/// A pooled buffer, used by one thread at a time. Creating a buffer takes as long as many reads, because the
+/// buffer is filled with zeros and a dictionary is copied into it.
 package final class PooledBuffer {
   package var buffer = ReadBuffer()
 }

@@ -1,26 +1,28 @@
-// Compresses the entries of a segment one by one, so that a read decodes only one entry.
+// Compresses the entries of a segment one by one, so that a read decompresses only one entry.
 //
-// A compressed entry is one LZ4 block. It contains neither its own size nor the size of the entry. The
-// caller stores both.
+// A compressed entry is one LZ4 block. The block contains neither its own size nor the uncompressed size. The
+// caller stores both sizes.
 
 internal import CLZ4
 import Libc
 
 /// Compresses entries, each against the dictionary alone. For use by one thread.
 ///
-/// LZ4 needs a hash table of the dictionary, which takes much longer to build than compressing an entry.
-/// It is therefore built once, and each entry starts from a copy. LZ4's state contains no pointer into
-/// itself, so its bytes can be copied.
+/// LZ4 needs a hash table of the dictionary. Building this table takes much longer than compressing an entry.
+/// It is therefore built once, and each entry starts from a copy of LZ4's state with this table. The state
+/// contains no pointer into itself, so its bytes can be copied.
 @safe
 struct EntryCompressor: ~Copyable {
-  /// Owned. LZ4's state points into it while it is used.
+  /// A copy of the dictionary, owned by this compressor. LZ4's state points into it as long as the state is
+  /// used.
   private let dictionary: UnsafeMutableRawBufferPointer
-  /// Owned: the LZ4 state with the loaded dictionary, which never changes, and the working copy for one
-  /// entry.
+  /// The LZ4 state with the loaded dictionary, owned by this compressor. This state never changes; each entry
+  /// is compressed with `working`, a copy of it.
   private let prepared: UnsafeMutablePointer<LZ4_stream_t>
   private let working: UnsafeMutablePointer<LZ4_stream_t>
   private let stateBytes = Int(LZ4_sizeofState())
-  /// Owned: the output buffer of LZ4, because the compressed size is not known in advance.
+  /// The output buffer of LZ4, owned by this compressor. It is needed because the compressed size is not
+  /// known in advance.
   private var output: UnsafeMutableRawBufferPointer
 
   init(_ dictionary: EntryDictionary) {
@@ -47,13 +49,13 @@ struct EntryCompressor: ~Copyable {
     unsafe dictionary.deallocate()
   }
 
-  /// Appends the compressed form to `bytes` and returns true. Appends nothing and returns false if that
-  /// would not be shorter, or if `raw` exceeds the limit of a read.
+  /// Appends the compressed form of `raw` to `bytes` and returns true. Appends nothing and returns false if
+  /// the compressed form would not be shorter, or if `raw` is larger than a read allows.
   mutating func compress(_ raw: RawSpan, into bytes: inout [UInt8]) -> Bool {
     guard (2...ReadBuffer.rawBytesMax).contains(raw.byteCount) else { return false }
     makeRoom(for: raw.byteCount)
     unsafe memcpy(working, prepared, stateBytes)
-    // Zero if the result does not fit in one byte less than the input.
+    // LZ4 returns 0 if the result is not at least one byte shorter than the input.
     let count = unsafe raw.withUnsafeBytes { raw in
       unsafe LZ4_compress_fast_continue(
         working, raw.baseAddress, output.baseAddress, Int32(raw.count), Int32(raw.count - 1), 1)

@@ -1,12 +1,12 @@
 // The shared compression dictionary of a segment's entries.
 
-/// The bytes that a segment's entries are compressed against. LZ4 treats them as if they preceded each
-/// entry.
+/// The bytes that precede each entry of a segment during compression, as LZ4 sees it, so that entries can
+/// refer to them.
 package final class EntryDictionary: Sendable {
   package static let bytesMax = 32 << 10
 
   package let bytes: [UInt8]
-  /// The checksum of `bytes`. Together with their count it identifies a dictionary on disk.
+  /// The checksum of `bytes`. The checksum and the number of bytes together identify a dictionary on disk.
   let checksum: UInt32
 
   package init(_ bytes: [UInt8]) {
@@ -25,7 +25,8 @@ package final class EntryDictionary: Sendable {
 ///     for entry in entries { sampler.offer(entry) }
 ///     let dictionary = sampler.dictionary()
 struct DictionarySampler {
-  /// Only the beginning of a long entry is used, so that no single entry fills the dictionary.
+  /// The number of bytes of one entry that the dictionary contains at most. The rest of a longer entry is
+  /// left out, so that no single entry fills the dictionary.
   static let entryBytesMax = 4 << 10
 
   private let rawBytesTotal: Int
@@ -33,7 +34,7 @@ struct DictionarySampler {
   private var rawBytesOffered = 0
   private var bytes: [UInt8] = []
 
-  /// `rawBytesTotal` is the total size of all entries to be offered. If it is wrong, the sample is
+  /// Starts a sample of entries whose total size is `rawBytesTotal`. If the total is wrong, the sample is
   /// uneven.
   init(rawBytesTotal: Int, bytesMax: Int = EntryDictionary.bytesMax) {
     precondition((0...EntryDictionary.bytesMax).contains(bytesMax), "a dictionary has at most 32 KiB")
@@ -50,8 +51,8 @@ struct DictionarySampler {
     rawBytesOffered += raw.byteCount
   }
 
-  /// Whether the filled fraction of the dictionary is at most the fraction of the entries offered so
-  /// far.
+  /// Whether the next entry belongs to the sample: the dictionary has not been filled faster than entries
+  /// have been offered.
   private var isThrottling: Bool {
     Double(bytes.count) * Double(rawBytesTotal) <= Double(rawBytesOffered) * Double(bytesMax)
   }

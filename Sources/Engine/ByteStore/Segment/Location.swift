@@ -64,7 +64,7 @@ package struct Location: Hashable, Sendable {
     }
   }
 
-  /// The segment's slot; nil if the bytes are in memory.
+  /// The segment's slot; nil if the location is in no segment.
   package var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
 
   private func field(_ shift: UInt64, _ width: UInt64) -> Int { Int(bits >> shift & (1 << width - 1)) }

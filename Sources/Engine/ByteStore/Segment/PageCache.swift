@@ -1,24 +1,24 @@
 // The cache of compressed segment pages.
 //
-// Invariant: a page is cached at most once, in the shard that its id selects. A shard never exceeds its
-// part of the budget.
+// Invariant: a page is cached at most once, in the shard that its id selects. A shard never exceeds its share
+// of the budget.
 
 import Libc
 
-/// A cache of compressed segment pages with a budget in bytes. Usable from any thread.
+/// A cache of compressed segment pages with a budget in bytes. It can be used from any thread.
 ///
-/// In addition to the budget, each shard keeps one page to load the next page into. If the machine runs
-/// short of memory, the cache halves its budget repeatedly. It grows back to the configured budget when
-/// memory is available again.
+/// In addition to the budget, each shard keeps the memory of one page, into which the next page is loaded.
+/// While the machine is short of memory, the cache halves its budget repeatedly. When memory is available
+/// again, the budget grows back to the configured size.
 package final class PageCache: Sendable {
   struct PageID: Hashable, Sendable {
-    /// Never reused for another file, so cached pages never become stale.
+    /// A number that is never reused for another file, so that cached pages never become stale.
     var file: UInt64
     var page: UInt32
   }
 
   struct Statistics: Hashable, Sendable {
-    /// The bytes of the cached pages.
+    /// The total size of the cached pages.
     var bytesUsed = 0
     var bytesMax = 0
     var hits: UInt64 = 0
@@ -27,11 +27,11 @@ package final class PageCache: Sendable {
 
   /// The number of page loads between two checks of the memory gauge.
   static let loadsBetweenChecks = 1024
-  /// Fractions of the machine's memory: below the first the budget is halved, above the second it is
-  /// doubled.
+  /// Fractions of the machine's memory that are available. Below `scarceFraction`, the budget is halved.
+  /// Above `ampleFraction`, it is doubled.
   static let scarceFraction = 0.05
   static let ampleFraction = 0.10
-  /// The lower limit of the budget under memory pressure.
+  /// The smallest budget to which memory pressure can reduce the cache.
   static let budgetBytesMin = 1 << 20
 
   let pageBytes: Int
@@ -56,10 +56,12 @@ package final class PageCache: Sendable {
     setBytesMax(bytesMax)
   }
 
-  /// Calls `body` with the page, which is unchanged until `body` returns. `body` runs with a lock held,
-  /// so it must be short and must not use the cache. If the page is not cached, `load` first fills a
-  /// buffer of `pageBytes` with no lock held, and verifies it. If `load` throws, nothing is cached.
-  /// `load` returns whether it waited for the disk, and this passes that on.
+  /// Calls `body` with the page, which does not change until `body` returns. `body` runs with a lock held, so
+  /// it must be short and must not use the cache.
+  ///
+  /// If the page is not cached, `load` first fills a buffer of `pageBytes` bytes and verifies it, without a
+  /// lock. If `load` throws, nothing is cached. `load` returns whether it waited for the disk; `withPage`
+  /// passes this on as `hasWaited`.
   func withPage<Result>(
     _ id: PageID, load: (inout MutableRawSpan) throws(ByteStoreError) -> Bool,
     _ body: (RawSpan) -> Result
@@ -82,20 +84,20 @@ package final class PageCache: Sendable {
     var room = loaded.mutableBytes
     let hasWaited = try load(&room)
     let result = body(loaded.bytes)
-    // Only after `body` returned, because another thread may load into this memory as soon as the shard
-    // has it.
+    // This comes after `body` has returned, because once the shard has this memory, another thread may load a
+    // page into it.
     shard.withLock { $0.keep(loaded, as: id, hash) }
     checkMemory()
     return (result, hasWaited)
   }
 
-  /// Drops all pages of a file. A page that is just being loaded may still be added afterwards. No
-  /// reader looks it up, and it stays until it is evicted.
+  /// Drops all pages of a file. A page whose load is in progress may still be added afterwards. No reader
+  /// looks up that page any more, and it stays in the cache until it is evicted.
   func removePages(ofFile file: UInt64) {
     for shard in shards { shard.withLock { $0.removePages(ofFile: file) } }
   }
 
-  /// Changes the budget. If it shrinks, pages are evicted at once.
+  /// Changes the budget. If the new budget is smaller, pages are evicted at once.
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is no debt")
     budget.withLock { budget in
@@ -112,7 +114,8 @@ package final class PageCache: Sendable {
     }
   }
 
-  /// Called after page loads only, because only they allocate memory.
+  /// Adapts the budget to the available memory. Called only after page loads, because only they allocate
+  /// memory.
   private func checkMemory() {
     let isTime = budget.withLock { budget in
       budget.loads += 1
@@ -128,9 +131,9 @@ package final class PageCache: Sendable {
     }
   }
 
-  /// A sixteenth of the machine's memory, at least 16 MiB and at most 512 MiB.
+  /// The default budget: a sixteenth of the machine's memory, but at least 16 MiB and at most 512 MiB.
   static func standardBytesMax() -> Int {
-    // Either value is -1 if the system does not report it, which yields the minimum.
+    // Either number is -1 if the system does not report it; the result is then the minimum.
     let share = sysconf(Int32(_SC_PHYS_PAGES)) / 16 * sysconf(Int32(_SC_PAGESIZE))
     return min(max(share, 16 << 20), 512 << 20)
   }
@@ -148,7 +151,8 @@ package final class PageCache: Sendable {
   }
 
   func checkInvariants() {
-    // The budget's lock is held, so that the budget does not change between shards.
+    // The budget's lock is held during the whole check, so that the budget does not change between two
+    // shards.
     budget.withLock { budget in
       var pages = 0
       for (index, shard) in shards.enumerated() {
@@ -162,8 +166,8 @@ package final class PageCache: Sendable {
   }
 }
 
-/// A page's shard and its fingerprint there. The store itself assigns the ids, so the hash needs no
-/// seed.
+/// The shard that a page belongs to, and the page's fingerprint in that shard. The store itself assigns the
+/// page ids, so the hash needs no seed.
 struct PageHash {
   static let shardCount = 16
 

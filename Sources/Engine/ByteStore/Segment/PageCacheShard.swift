@@ -1,25 +1,26 @@
-// One of the parts of the page cache, each behind its own lock.
+// A shard of the page cache. Each shard has its own lock.
 //
-// Frames are places for a page. They come in slabs, as they are needed and as the budget allows, and go with
-// them when the budget shrinks.
+// A frame is memory for one page. Frames are allocated in slabs, on demand and within the budget. When the
+// budget shrinks, whole slabs are freed with all their frames.
 //
-// Invariants: a frame either holds a page and has one slot in the table, or it is in the list of free ones.
-// There are as many frames as the slabs have pages, and no more than the budget allows.
+// Invariants: a frame either holds a page and has one slot in the table, or it is in the list of free frames.
+// The number of frames equals the number of pages that the slabs hold, and it never exceeds the budget.
 //
-// A page goes by second chance: the hand passes over the frames in turn, spares those that were asked for
-// since it came by, and takes the first that was not.
+// Pages are evicted by the clock algorithm (second chance). The hand visits the frames in turn. It spares
+// each frame that was referenced since its last visit and clears that mark. The first frame without the mark
+// is evicted.
 
 import Libc
 
 struct PageCacheShard {
-  /// So many bytes of frames are made at once.
+  /// The size of a slab in bytes.
   private static let slabBytes = 256 << 10
 
   @safe private struct Frame {
     var id = PageCache.PageID(file: 0, page: 0)
     var isUsed = false
     var wasReferenced = false
-    /// A frame in a slab. The slab outlives its frames.
+    /// The address of this frame in a slab. The slab outlives its frames.
     let memory: UnsafeMutableRawPointer
   }
 
@@ -28,10 +29,10 @@ struct PageCacheShard {
   private var slabs: [PageMemory] = []
   private var frames: [Frame] = []
   private var freeFrames: [Int] = []
-  /// Finds the used frames: a slot's ordinal is the index of a frame.
+  /// The hash table of the used frames. The ordinal in a slot is the index of a frame.
   private var table = SlotTable()
   private var hand = 0
-  /// A page to load into, between two loads.
+  /// Memory for the next page load; nil during a load.
   private var recycledLog: PageMemory?
   private(set) var hits: UInt64 = 0
   private(set) var misses: UInt64 = 0
@@ -43,14 +44,16 @@ struct PageCacheShard {
 
   // MARK: Lookup
 
-  /// The frame of a page, which has been asked for now; nil, and a miss, if there is none.
+  /// Finds the frame of a page and marks it as referenced. Returns nil and counts a miss if the page is not
+  /// cached.
   mutating func find(_ id: PageCache.PageID, _ hash: PageHash) -> Int? {
     guard let slot = slot(of: id, hash) else {
       misses += 1
       return nil
     }
     let frame = Int(table.slots[slot].ordinal)
-    // Only if it is new, so that processors which ask for the same pages can share what they know of them.
+    // The mark is written only if it changes, so that processors that read the same pages can share the cache
+    // line.
     if !frames[frame].wasReferenced { frames[frame].wasReferenced = true }
     hits += 1
     return frame
@@ -81,8 +84,8 @@ struct PageCacheShard {
     return recycledLog
   }
 
-  /// Copies a page in, unless another thread was first or there is no room at all. Its memory is the next
-  /// spare.
+  /// Copies a page into a frame, unless another thread has already added the page or no frame is available.
+  /// The memory of `page` is kept for the next load.
   mutating func keep(_ page: PageMemory, as id: PageCache.PageID, _ hash: PageHash) {
     recycledLog = page
     guard slot(of: id, hash) == nil, let frame = emptyFrame() else { return }
@@ -101,7 +104,7 @@ struct PageCacheShard {
 
   private mutating func addSlab() {
     let count = min(max(1, Self.slabBytes / pageBytes), framesMax - frames.count)
-    // Without it the cache makes do with the frames that it has.
+    // If the allocation fails, the cache continues with its existing frames.
     guard let slab = PageMemory(bytes: count * pageBytes) else { return }
     slabs.append(slab)
     for page in (0..<count).reversed() {
@@ -114,7 +117,7 @@ struct PageCacheShard {
 
   // MARK: Eviction
 
-  /// Only when all frames are used.
+  /// Evicts one page. Call this only when all frames are used.
   private mutating func evict() {
     while true {
       let frame = hand
@@ -144,7 +147,8 @@ struct PageCacheShard {
     while frames.count > count { frames.removeLast(slabs.removeLast().byteCount / pageBytes) }
     hand = 0
     freeFrames = frames.indices.filter { !frames[$0].isUsed }
-    // Made anew rather than emptied, so that it is no larger than it has to be.
+    // A new table is created instead of clearing the existing one, so that the table is no larger than
+    // necessary.
     table = SlotTable()
     for frame in frames.indices where frames[frame].isUsed {
       table.insert(Slot(PageHash(frames[frame].id).fingerprint, UInt32(frame)))
@@ -172,15 +176,16 @@ struct PageCacheShard {
   }
 }
 
-/// Memory for pages, straight from the system, so that the system has it back as soon as it is let go.
+/// Memory for pages, allocated directly from the system, so that it returns to the system as soon as it is
+/// freed.
 @safe
 final class PageMemory: @unchecked Sendable {
-  // The bytes are touched by whoever loads into a spare, which is one thread, or under the shard's lock; that
-  // is what makes it Sendable.
+  // Why `@unchecked Sendable` is correct: the bytes are accessed either by the one thread that loads a page
+  // into this memory, or while the shard's lock is held.
   let start: UnsafeMutableRawPointer
   let byteCount: Int
 
-  /// All zero; nil if the system has none to give.
+  /// Allocates zeroed memory; returns nil if the system has none left.
   init?(bytes: Int) {
     let start = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
     guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }

@@ -11,40 +11,41 @@
 internal import CLZ4
 import Libc
 
-/// The decoded bytes of one entry. The caller keeps the buffer for later reads, so that reads allocate
-/// nothing.
+/// The decoded bytes of one entry. The caller keeps the buffer for later reads, so that these reads need no
+/// allocation.
 @safe
 package struct ReadBuffer: ~Copyable, @unchecked Sendable {
-  // Why `@unchecked Sendable` holds: this struct is the only owner of `memory`.
+  // Why `@unchecked Sendable` is correct: this struct is the only owner of `memory`.
 
-  /// The longest entry: a value of 8 MiB with its key and lengths.
+  /// The size of the longest entry: a value of 8 MiB, its key and the lengths.
   static let rawBytesMax = 8 << 20 + 64 << 10
   private static let outputStart = EntryDictionary.bytesMax
   private static let capacityMin = 4 << 10
-  /// A larger buffer is freed when the next read concerns another segment.
+  /// The largest output buffer that is kept. A larger one is freed when the next read concerns another
+  /// segment.
   private static let capacityKept = 64 << 10
 
   /// The maximum number of blocks. A segment holds about a quarter of a million documents of usual size.
   private static let blocksMax = 8
 
   @safe private struct DecodeBlock {
-    /// Fully initialised, because hostile input can make LZ4 copy output bytes that it has not written
-    /// yet.
+    /// The memory block, fully initialised. Otherwise hostile input could make LZ4 copy output bytes that it
+    /// has not written yet.
     var memory: UnsafeMutableRawBufferPointer
-    /// The dictionary that ends at `outputStart`. The reference keeps it alive, so that no new object
-    /// gets its identity.
+    /// The dictionary that the block contains, ending at `outputStart`. The reference keeps the dictionary
+    /// object alive, so that no new object can get the same identity.
     var dictionary: EntryDictionary?
   }
 
-  /// The block of the last entry.
+  /// The block that the last entry was decoded into.
   private var currentBlock: DecodeBlock
   private var others: [DecodeBlock] = []
   /// The index in `others` of the next block to replace.
   private var compactionInput = 0
-  /// The dictionary of the last read, if it is in no block.
+  /// The dictionary of the last read, if no block contains it.
   private var candidate: EntryDictionary?
   private var outputBytes = 0
-  /// The offset in the output where `bytes` begins.
+  /// The offset of `bytes` in the output.
   private var start = 0
   private var keyRange = 0..<0
 
@@ -57,7 +58,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     for other in others { unsafe free(other.memory.baseAddress) }
   }
 
-  /// The size of all blocks. The memory of large entries is freed when another segment is read.
+  /// The size of all blocks together. The memory of a large entry is freed as soon as another segment is
+  /// read.
   var capacity: Int { others.reduce(unsafe currentBlock.memory.count) { unsafe $0 + $1.memory.count } }
 
   /// The result of the last read; empty if it failed.
@@ -71,7 +73,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// The key of an entry that was split.
+  /// The key of the entry, after `splitEntry` or `fill(with:putAt:)`.
   package var key: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
@@ -82,15 +84,15 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the key and the value of an entry that was split.
+  /// Calls `body` with the key and the value of the entry, after `splitEntry` or `fill(with:putAt:)`.
   package borrowing func withEntry<Result, Failure: Error>(
     _ body: (_ key: RawSpan, _ value: RawSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(key, bytes)
   }
 
-  /// Splits the entry: `bytes` becomes its value, and `key` its key. Returns false if the bytes are not
-  /// an entry.
+  /// Splits the entry: `key` becomes its key, and `bytes` is reduced to its value. Returns false if `bytes`
+  /// is not an entry.
   mutating func splitEntry() -> Bool {
     guard let entry = EntryBytes.split(bytes) else { return false }
     keyRange = start + entry.key.lowerBound..<start + entry.key.upperBound
@@ -106,7 +108,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     dropFirst(key.count)
   }
 
-  /// Drops a prefix of `bytes`, such as the key of an entry.
+  /// Drops the first `count` bytes of `bytes`, for example the key of an entry.
   mutating func dropFirst(_ count: Int) {
     precondition(count >= 0 && start + count <= outputBytes, "no more bytes than there are")
     start += count
@@ -120,7 +122,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = bytes.byteCount
   }
 
-  /// Lets `fill` write `count` bytes, which become `bytes`. If it throws, `bytes` is empty.
+  /// Lets `fill` write `count` bytes, which become `bytes`. If `fill` throws, `bytes` is empty.
   mutating func load<Failure: Error>(
     _ count: Int, _ fill: (inout MutableRawSpan) throws(Failure) -> Void
   ) throws(Failure) {
@@ -140,8 +142,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = range.upperBound
   }
 
-  /// Decodes exactly `rawBytes` bytes from the untrusted `stored`; returns false if it does not decode
-  /// to that size. With a wrong dictionary, it may succeed and give other bytes than the writer's.
+  /// Decodes exactly `rawBytes` bytes from `stored`, which is untrusted. Returns false if it does not decode
+  /// to that size. With a wrong dictionary, decoding may succeed but yield bytes that differ from the
+  /// original.
   mutating func decompress(
     _ stored: RawSpan, rawBytes: Int, against dictionary: EntryDictionary
   ) -> Bool {
@@ -152,8 +155,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     else { return false }
     let isPlaced = place(dictionary)
     makeRoom(for: rawBytes)
-    // Bounded on both sides: LZ4 reads `stored` and the dictionary, and writes only the first `rawBytes`
-    // of the output, which `makeRoom` allocated.
+    // Reads and writes are both bounded: LZ4 reads only `stored` and the dictionary. It writes only the first
+    // `rawBytes` bytes of the output, which `makeRoom` has allocated.
     let decoded = unsafe stored.withUnsafeBytes { stored in
       guard !isPlaced else {
         return unsafe LZ4_decompress_safe_usingDict(
@@ -185,7 +188,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
   }
 
-  /// Puts the dictionary before the output if it is worth copying. Returns whether it is there.
+  /// Copies the dictionary in front of the output if the copy is worthwhile. Returns whether the dictionary
+  /// is there.
   private mutating func place(_ new: EntryDictionary) -> Bool {
     guard new !== currentBlock.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
@@ -204,7 +208,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     return true
   }
 
-  /// Switches to a new block, or replaces an old one.
+  /// Switches to a new block. If the maximum number of blocks exists, switches to one of them, whose
+  /// dictionary will be replaced.
   private mutating func switchBlock() {
     leave()
     guard others.count + 1 == Self.blocksMax else {
@@ -216,7 +221,8 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     compactionInput = (compactionInput + 1) % others.count
   }
 
-  /// Frees a large block, so that large entries of several segments are never in memory together.
+  /// Frees the current block if it is large, so that large entries of several segments are never in memory at
+  /// the same time.
   private mutating func leave() {
     guard unsafe currentBlock.memory.count > Self.outputStart + Self.capacityKept else { return }
     unsafe free(currentBlock.memory.baseAddress)

@@ -1,7 +1,7 @@
-// An immutable file of entries, read page by page; every page is verified before it is used.
+// An immutable file of entries. It is read page by page, and every page is verified before it is used.
 
-/// A segment. Its file is opened by the first read and closed with the last reference. A snapshot that
-/// references it can read it even after the file was deleted.
+/// A segment. Its file is opened by the first read and closed when the last reference to the segment is
+/// released. A snapshot that references the segment can read it even after the file was deleted.
 package final class Segment: Sendable {
   /// The segment's entry in the manifest.
   package let entry: Manifest.Segment
@@ -40,7 +40,7 @@ package final class Segment: Sendable {
     self.platform = platform
   }
 
-  /// Creates a segment whose file is already open, whatever its name is by now.
+  /// Creates a segment whose file is already open. The file may have been renamed since.
   package init(
     _ entry: Manifest.Segment, storeID: RandomID, _ opened: Opened, in directory: any OpenDirectory,
     _ platform: Platform
@@ -62,7 +62,7 @@ package final class Segment: Sendable {
 
   var isOpen: Bool { opened.isSet }
 
-  /// Opens the file, and starts read-ahead for the location.
+  /// Opens the file if it is not open yet. In that case it also starts read-ahead for `location`.
   func open(wanting location: Location = .none) throws(ByteStoreError) -> Opened {
     if let opened = opened.load() { return opened }
     return try finishOpening(try startOpening(wanting: [location]))
@@ -86,8 +86,8 @@ package final class Segment: Sendable {
     return file
   }
 
-  /// The probable start of the pages, estimated without the header. The estimate is wrong for a segment
-  /// with a short dictionary and with runs. Read-ahead is then less useful.
+  /// The estimated start of the pages. It is needed before the header has been read. If a segment has both
+  /// runs and a short dictionary, the estimate is wrong, and read-ahead is less useful.
   private var estimatedDataStart: UInt64 {
     let pageBytes = UInt64(pages * SegmentFormat.pageBytes)
     return min(
@@ -154,11 +154,11 @@ package final class Segment: Sendable {
 
   // MARK: Entries
 
-  /// A page from the system's page cache takes no longer than this.
+  /// The longest time that reading a page takes if it is in the system's page cache.
   private static let nanosecondsFromMemory: UInt64 = 30_000
 
-  /// Reads the plain bytes of the entry at a location of this segment into `buffer`. Returns whether the
-  /// read waited for the disk, judged by its duration.
+  /// Reads the plain bytes of an entry of this segment into `buffer`. Returns whether the read waited for the
+  /// disk, judging by its duration.
   @discardableResult
   package func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
@@ -188,9 +188,8 @@ package final class Segment: Sendable {
     }
   }
 
-  /// Starts read-ahead for these locations. All requests to the disk, including those for opening
-  /// segments, are issued before the first wait. Errors are ignored here and surface when the entries
-  /// are read.
+  /// Starts read-ahead for these locations. All requests to the disk, including those that open segments, are
+  /// issued before the first wait. Errors are ignored here; they occur again when the entries are read.
   static func startReading(_ locations: ArraySlice<Location>, of segments: [Segment]) {
     var opening: [(Segment, any OpenFile)] = []
     for segment in segments {
@@ -203,7 +202,7 @@ package final class Segment: Sendable {
     for (segment, file) in opening { _ = try? segment.finishOpening(file) }
   }
 
-  /// Skips locations in other segments.
+  /// Starts read-ahead for the locations in this segment and skips all others.
   private func startReading(_ locations: ArraySlice<Location>, of file: any OpenFile, _ dataStart: UInt64) {
     for location in locations where location.slot == slot {
       let first: Int
@@ -218,8 +217,8 @@ package final class Segment: Sendable {
     }
   }
 
-  /// Returns false if the run holds no entry. The run is read directly into the output buffer, where an
-  /// uncompressed entry stays.
+  /// Reads a run into `buffer`; returns false if the run holds no valid entry. The run is read directly into
+  /// the output buffer, so an uncompressed entry need not be copied.
   private func readRun(
     _ page: Int, pages: Int, _ opened: Opened, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -250,7 +249,7 @@ package final class Segment: Sendable {
     return buffer.decompress(stored, rawBytes: entry.plainBytes, against: dictionary)
   }
 
-  /// Passes every entry to `body`, in file order, with the page or run that contains it.
+  /// Passes every entry to `body`, in file order, together with the page or run that contains the entry.
   func forEachEntry(
     _ body: (StoredEntry, Location, _ page: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -293,7 +292,7 @@ package final class Segment: Sendable {
     }
   }
 
-  /// Reads and verifies every byte.
+  /// Reads and verifies the whole segment file.
   func verify() throws(ByteStoreError) {
     let opened = try open()
     var buffer = ReadBuffer()
@@ -366,7 +365,7 @@ package final class Segment: Sendable {
 
   // MARK: Errors
 
-  /// The error for an entry at a location of this segment that does not decode.
+  /// The error for an entry of this segment that cannot be decoded.
   func badEntry(_ location: Location, _ opened: Opened) -> ByteStoreError {
     badEntry(at: opened.header.offset(of: location))
   }

@@ -22,12 +22,13 @@ package enum SegmentFormat {
   package static let trailerBytes = 8
   package static let pagePayloadBytes = pageBytes - trailerBytes
   package static let headerBytes = 160
-  /// The ordinal and two varints of at most five bytes.
+  /// The size of an ordinal and two varints of at most five bytes each.
   package static let entryHeadBytesMax = 4 + 5 + 5
-  /// The largest entry: a key, a value and the length of the key.
+  /// The size of the largest entry: a key, a value and the length of the key.
   package static let entryBytesMax = Batch.keyBytesMax + Batch.valueBytesMax + 3
 
-  /// The size of the longest entry in pages. Limits how much memory a read of a crafted file allocates.
+  /// The size of the longest entry in pages. It limits how much memory can be allocated for reading a crafted
+  /// file.
   package static let runPagesMax =
     (entryHeadBytesMax + entryBytesMax + trailerBytes).roundedUp(toMultipleOf: pageBytes) / pageBytes
 
@@ -36,7 +37,7 @@ package enum SegmentFormat {
   }
 }
 
-/// The first page of a segment.
+/// The header of a segment, which is its first page.
 package struct SegmentHeader: Equatable, VersionedHeader {
   package static let signature = FileSignature(
     magic: Array("DUGOUTSG".utf8), version: 0, kind: FileKind.segment.rawValue)
@@ -44,7 +45,8 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   package var fileID: RandomID
   package var storeID: RandomID
   package var number: FileNumber
-  /// The commit at which every entry held the current value of its key.
+  /// The commit as of which the segment was written. At that commit, every entry held the current value of
+  /// its key.
   package var asOf: SequenceNumber
   package var entries: UInt64
   package var smallPages: Int
@@ -138,14 +140,14 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   }
 }
 
-/// An entry in a page, with its bytes as stored.
+/// An entry in a page; the bytes are in their stored form, possibly compressed.
 package struct StoredEntry: Equatable {
   package var ordinal: UInt32
   var plainBytes: Int
   package var isCompressed: Bool
   /// The offset of the entry's first byte in the page.
   package var offset: Int
-  /// The range of the stored bytes in the page.
+  /// The range in the page that holds the stored bytes.
   var stored: Range<Int>
 
   package var bytes: Int { stored.upperBound - offset }
@@ -178,7 +180,7 @@ package struct StoredEntry: Equatable {
   }
 }
 
-/// The plain bytes of an entry.
+/// The encoding of an entry's plain bytes.
 package enum EntryBytes {
   static func encode(_ key: RawSpan, _ value: RawSpan, into bytes: inout [UInt8]) {
     bytes.append(varint: UInt64(key.byteCount))

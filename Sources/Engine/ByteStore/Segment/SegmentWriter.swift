@@ -18,7 +18,7 @@ struct SegmentWriter: ~Copyable {
   private let directory: any OpenDirectory
   private let platform: Platform
   private var compressor: EntryCompressor
-  /// Completed pages that are not written to the file yet, and the page being filled.
+  /// Completed pages that are not written to the file yet. The page that is being filled follows in `page`.
   private var buffer: [UInt8] = []
   private var page: [UInt8] = []
   private var entriesInPage: UInt16 = 0
@@ -53,15 +53,15 @@ struct SegmentWriter: ~Copyable {
 
   var entries: UInt64 { header.entries }
 
-  /// The size of the pages so far, including the one being filled.
+  /// The size of the pages so far, including the page that is being filled.
   var dataBytes: Int { (header.pages + 1) * SegmentFormat.pageBytes }
 
   // MARK: Entries
 
-  /// Adds an entry with these plain bytes. Returns nil if it is larger than a page; large entries are
-  /// added after all others, with `addRun`.
+  /// Adds an entry with these plain bytes. Returns nil if the entry is larger than a page. Such entries are
+  /// added with `addRun`, after all others.
   mutating func add(_ ordinal: UInt32, plain: RawSpan) throws(SystemFailure) -> Location? {
-    // Swap the buffer out and back, to reuse its memory.
+    // The buffer is swapped out and later back in, so that its memory is reused.
     var stored: [UInt8] = []
     swap(&stored, &self.stored)
     defer { swap(&stored, &self.stored) }
@@ -72,7 +72,7 @@ struct SegmentWriter: ~Copyable {
     return try place(ordinal, plainBytes: plain.byteCount, compressedBytes: nil, plain)
   }
 
-  /// Adds an entry in the stored form of another segment with the same dictionary.
+  /// Copies an entry, in its stored form, from another segment that has the same dictionary.
   mutating func add(_ entry: StoredEntry, from page: RawSpan) throws(SystemFailure) -> Location? {
     try place(
       entry.ordinal, plainBytes: entry.plainBytes,
@@ -95,7 +95,7 @@ struct SegmentWriter: ~Copyable {
     return location
   }
 
-  /// Adds an entry with pages of its own.
+  /// Adds an entry that gets its own pages.
   mutating func addRun(_ ordinal: UInt32, plain: RawSpan) throws(SystemFailure) -> Location {
     if !page.isEmpty { try endPage() }
     stored.removeAll(keepingCapacity: true)
@@ -124,7 +124,7 @@ struct SegmentWriter: ~Copyable {
     try writeBuffer(ifAbove: Self.bufferBytes)
   }
 
-  /// Appends the trailer to the page or run and moves it to the buffer.
+  /// Appends the trailer to the page or run in `page`, and moves the result to the buffer.
   private mutating func seal(_ pages: Int) {
     let offset = header.offset(ofPage: header.pages)
     let padding = pages * SegmentFormat.pageBytes - SegmentFormat.trailerBytes - page.count
@@ -146,7 +146,7 @@ struct SegmentWriter: ~Copyable {
 
   // MARK: The end
 
-  /// Completes, syncs and verifies the file. The caller must still sync the directory.
+  /// Writes the rest of the file, syncs it and verifies it. The caller must still sync the directory.
   mutating func finish() throws(ByteStoreError) -> Segment {
     do throws(SystemFailure) {
       if !page.isEmpty { try endPage() }

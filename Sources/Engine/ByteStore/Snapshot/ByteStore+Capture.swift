@@ -1,19 +1,20 @@
-// State captured for the tools that read a store in use: a backup, and a check.
+// Captures the state of an open store for the tools that read its files while it is in use: backup and check.
 
-/// The files of a store as of its last commit, while no flush changes them.
+/// The files of a store as of its last commit. No flush changes them while this value is in use.
 package struct FilesInUse {
   package var manifest: Manifest
-  /// The end of the last log; nil if there is none to compare with.
+  /// The end of the last log; nil if there is no log, or if the store is poisoned and the end is therefore
+  /// unknown.
   package var logEnd: LogHeader.LogEnd?
   package var table: KeyDirectory
-  /// Commits after the last acknowledged one may be in the log, whole or in part. Only the next open decides
-  /// about them.
+  /// Whether the store is poisoned. If it is, the log may contain commits after the last acknowledged one,
+  /// complete or incomplete. Only the next open decides which of them survive.
   package var isPoisoned: Bool
 }
 
 extension ByteStore {
-  /// Registers a backup for as long as `body` runs. A close waits for it, and ends it early through
-  /// `isClosing`.
+  /// Registers a backup while `body` runs. A close waits for the backup; `body` must stop early once
+  /// `isClosing` is true.
   package func withBackupInProgress<Result>(
     _ body: () throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -29,9 +30,9 @@ extension ByteStore {
     return try body()
   }
 
-  /// Calls `body` with the state between two commits. Files and blobs that the state names stay readable
-  /// until `body` returns, whatever a flush deletes meanwhile. The WAL is not rotated. A poisoned store shows
-  /// its acknowledged state.
+  /// Calls `body` with the state of the store between two commits. The files and blobs that this state refers
+  /// to stay readable until `body` returns, even if a flush deletes them in the meantime. The WAL is not
+  /// rotated for the capture. The capture of a poisoned store contains its acknowledged commits.
   package func withCapture<Result>(
     _ body: (Frozen) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -45,8 +46,8 @@ extension ByteStore {
     return try body(frozen)
   }
 
-  /// Calls `body` with the files as of the last commit. Reads and commits continue. Flushes and a close wait
-  /// until `body` returns.
+  /// Calls `body` with the files of the store as of the last commit. Reads and commits continue, but flushes
+  /// and a close wait until `body` returns.
   package func withFilesInUse<Result>(
     _ body: (FilesInUse) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
@@ -65,7 +66,7 @@ extension ByteStore {
     defer {
       state.withLock { $0.isFlushing = false }
       state.wakeAll()
-      // A flush that became due meanwhile could not be planned.
+      // A flush that became due while `body` ran could not be scheduled then.
       if isThrottling { scheduleFlush() }
     }
     blobs.holdRemovals()

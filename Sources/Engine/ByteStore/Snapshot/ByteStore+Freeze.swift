@@ -1,14 +1,14 @@
-// Takes a consistent state between two commits.
+// Captures a consistent state between two commits.
 
-/// One committed state: the key directory, and the upper layer's pages for the same commit.
+/// One committed state: the key directory and the upper layer's pages, both as of the same commit.
 package struct Frozen {
   package var table: KeyDirectory
   package var pages: (any CheckpointPages)?
 }
 
 extension ByteStore {
-  /// Takes a turn like the leader of a commit, when `isTime` holds. No commit is in progress while
-  /// `body` runs.
+  /// Waits until `isTime` is true, then blocks commits as a leader would and runs `body`. No commit is in
+  /// progress while `body` runs.
   func betweenCommits<Result>(
     evenIfPoisoned: Bool = false, when isTime: (borrowing State) -> Bool = { !$0.isLeading },
     _ body: (inout Writer) throws(WriteFailure) -> Result
@@ -35,12 +35,12 @@ extension ByteStore {
     }
   }
 
-  /// The current state. Call this between two commits.
+  /// Captures the current state. Call this between two commits.
   func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.upperLayer?.freeze()) }
 }
 
 extension ByteStoreError {
-  /// Whether the error ends writing to the store, but not reading.
+  /// Whether the store refuses writes after this error but still accepts reads.
   var isPoison: Bool {
     if case .outcomeUnknown = self { true } else { false }
   }

@@ -1,25 +1,26 @@
-// MVCC snapshots: one committed state, unaffected by later commits, flushes and compactions.
+// MVCC snapshots. A snapshot is one committed state, unaffected by later commits, flushes and compactions.
 //
-// A snapshot is a frozen copy of the key directory, whose pages are shared copy-on-write. It costs its
-// reader a few references, and the next commit copies the pages that it changes. It keeps the memtable bodies
-// and the segments that it needs. A segment that compaction deleted keeps its disk space until its last
-// snapshot ends.
+// It is a frozen copy of the key directory, whose pages are shared copy-on-write. The reader only copies a
+// few references; the next commit copies the pages that it changes. The snapshot retains the memtable bodies
+// and the segments that it needs. A segment that compaction has deleted occupies disk space until the last
+// snapshot that references it ends.
 //
-// Most snapshots last for one call. One that lasts longer is pinned: the store knows of it until `close()`
-// or until its last reference is gone.
+// Most snapshots last for one call. A snapshot that lasts longer is pinned: it is registered in the store
+// until `close()` or until its last reference is released.
 
 import Synchronization
 
-/// The entries of a store at one commit.
+/// The entries of a store as of one commit.
 package final class Snapshot: Sendable {
-  /// The last visible commit.
+  /// The sequence number of the last visible commit.
   package let sequence: SequenceNumber
-  /// The largest stamp of the visible commits; 0 before the first commit.
+  /// The largest stamp of all visible commits; 0 before the first commit.
   package let stamp: UInt64
   private let frozen: SharedKeyDirectory
-  /// The live key directory, which also gets the pages that are loaded for the frozen one.
+  /// The live key directory. Pages that are loaded for the frozen key directory are stored in the live one as
+  /// well.
   private let live: SharedKeyDirectory
-  /// Nil if the snapshot is not registered.
+  /// The registration of a pinned snapshot; nil if the snapshot is not pinned.
   private let pin: SnapshotPin?
 
   fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory, path: String, _ pin: SnapshotPin?) {
@@ -30,7 +31,7 @@ package final class Snapshot: Sendable {
     self.pin = pin
   }
 
-  /// Ends a pinned snapshot. Releases everything that only this snapshot keeps. Later reads by key fail.
+  /// Ends a pinned snapshot and releases everything that only this snapshot retains. Later reads by key fail.
   package func close() {
     guard let pin, pin.release() else { return }
     frozen.empty()
@@ -41,11 +42,11 @@ package final class Snapshot: Sendable {
 
   // MARK: Reads by key
 
-  /// Reads the value of a key into `buffer`; returns false if there is none.
+  /// Reads the value of a key into `buffer`; returns false if the key has no value.
   package func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     try pin?.checkReadable()
     let isThere = try frozen.read(key, into: &buffer)
-    // A snapshot that was closed meanwhile has an empty key directory.
+    // If the snapshot was closed during the read, its key directory is empty, and the read must fail.
     if !isThere { try pin?.checkReadable() }
     return isThere
   }
@@ -66,12 +67,13 @@ package final class Snapshot: Sendable {
 
   // MARK: Reads by ordinal
 
-  /// Takes a buffer for longer use. Return it with `giveBack`.
+  /// Takes a buffer from the pool for use over several reads. Return it with `giveBack`.
   package func takeBuffer() -> PooledBuffer { live.buffers.take() }
 
   package func giveBack(_ pooled: PooledBuffer) { live.buffers.giveBack(pooled) }
 
-  /// Reads the key and the value of an ordinal into `buffer`; returns false if the ordinal is unused.
+  /// Reads the key and the value that belong to an ordinal into `buffer`; returns false if the ordinal is
+  /// unused.
   package func read(
     _ ordinal: UInt32, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
@@ -92,11 +94,11 @@ package final class Snapshot: Sendable {
     }
   }
 
-  /// Passes ordinals with their keys and values to `body`, in this order, until `body` returns false.
-  /// Skips unused ordinals. Returns false if `body` did.
+  /// Passes these ordinals with their keys and values to `body`, in the given order, until `body` returns
+  /// false. Skips unused ordinals. Returns false if `body` returned false.
   ///
-  /// Meant for many ordinals at once. All locations are looked up first, so that cache misses overlap.
-  /// If the disk has to be read, read-ahead covers many pages.
+  /// This is meant for many ordinals at once. All locations are looked up first, so that their cache misses
+  /// overlap. If the disk must be read, read-ahead covers many pages.
   package func forEach(
     _ ordinals: [UInt32], using buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
@@ -115,7 +117,7 @@ package final class Snapshot: Sendable {
       }
       locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
     }
-    // `requestedCount` counts the entries whose read-ahead was started.
+    // `requestedCount` is the number of locations, from the first one on, for which read-ahead was started.
     var requestedCount = 0
     if hasPrefetchedPages { startReading(locations, from: 0, &requestedCount, table) }
     for index in ordinals.indices {
@@ -136,12 +138,12 @@ package final class Snapshot: Sendable {
     return true
   }
 
-  /// The read-ahead window, in entries and in pages. Read-ahead starts after a read waited for the disk,
-  /// or if a segment must be opened or key directory pages must be loaded.
+  /// The largest read-ahead window, in entries and in pages. Read-ahead starts as soon as a read has waited
+  /// for the disk, a segment must be opened, or pages of the key directory must be loaded.
   private static let readAheadEntries = 32
   private static let readAheadPages = 128
 
-  /// Starts read-ahead of the entries from `index` on, except those already requested.
+  /// Starts read-ahead of the entries from `index` on, except the entries for which it was already started.
   private func startReading(
     _ locations: [Location], from index: Int, _ requestedCount: inout Int, _ table: KeyDirectory
   ) {
@@ -157,21 +159,21 @@ package final class Snapshot: Sendable {
     requestedCount = end
   }
 
-  /// Starts read-ahead of missing checkpoint pages.
+  /// Starts read-ahead of the checkpoint pages that these ordinals need and that are not loaded yet.
   private func prefetchPages(of ordinals: [UInt32], _ table: KeyDirectory) {
     var seen: Set<PageAddress> = []
-    // In the order in which they are needed.
+    // The pages are in the order in which they will be needed.
     let missing = ordinals.compactMap(table.missingPage).filter { seen.insert($0).inserted }
     if missing.count > 1 { table.source?.startReading(missing) }
   }
 }
 
 extension ByteStore {
-  /// A pinned snapshot of the last commit.
+  /// Takes a pinned snapshot of the last commit.
   package func snapshot() throws(ByteStoreError) -> Snapshot { try pinnedSnapshot {}.snapshot }
 
-  /// A snapshot of the last commit for one call, and the result of `body` at the same commit. No commit is
-  /// applied meanwhile. `body` must do no I/O and must not call the store.
+  /// Takes a snapshot of the last commit for the duration of one call, and runs `body` at the same commit. No
+  /// commit is applied until `body` returns. `body` must do no I/O and must not call the store.
   package func snapshot<Result>(
     alongside body: () -> Result
   ) throws(ByteStoreError) -> (snapshot: Snapshot, result: Result) {
@@ -179,7 +181,7 @@ extension ByteStore {
     return table.withTable { table in (Snapshot(table, live: self.table, path: path, nil), body()) }
   }
 
-  /// Like `snapshot(alongside:)`, with a pinned snapshot.
+  /// Does the same as `snapshot(alongside:)`, but with a pinned snapshot.
   package func pinnedSnapshot<Result>(
     alongside body: () -> Result
   ) throws(ByteStoreError) -> (snapshot: Snapshot, result: Result) {
@@ -188,7 +190,7 @@ extension ByteStore {
     let (snapshot, result) = table.withTable { table in
       (Snapshot(table, live: self.table, path: path, pin), body())
     }
-    // A commit may have come in between.
+    // A commit may have been applied between the registration and the snapshot.
     pin.setSequence(snapshot.sequence)
     return (snapshot, result)
   }
@@ -211,7 +213,7 @@ final class SnapshotPin: Sendable {
     store.snapshots.setSequence(ticket, at: sequence)
   }
 
-  /// Returns false if it was released before.
+  /// Ends the registration; returns false if it has already ended.
   @discardableResult
   fileprivate func release() -> Bool {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return false }
@@ -228,7 +230,7 @@ final class SnapshotPin: Sendable {
 extension KeyDirectory {
   enum Entry {
     case absent
-    /// A page must be loaded first.
+    /// The entry cannot be looked up until this page is loaded.
     case missing(PageAddress)
     case inMemtable(CommitBody, offset: Int)
     case inSegment(Segment, Location)
@@ -246,14 +248,14 @@ extension KeyDirectory {
     return segments[slot]?.segment
   }
 
-  /// Starts read-ahead for these locations, and opens their segments if possible.
+  /// Starts read-ahead for these locations. Opens their segments where possible; errors are ignored.
   func startReading(_ locations: ArraySlice<Location>) {
     let slots = Set(locations.compactMap(\.slot))
-    // Sorted by slot, because it determines the order of the I/O calls.
+    // The segments are sorted by slot, so that the order of the I/O calls is deterministic.
     Segment.startReading(locations, of: slots.sorted().compactMap { segments[$0]?.segment })
   }
 
-  /// Looks up the location of an ordinal.
+  /// Looks up the entry of an ordinal.
   func look(up ordinal: UInt32) -> Entry {
     guard ordinal < ordinals else { return .absent }
     if let page = missingPage(for: ordinal) { return .missing(page) }

@@ -1,6 +1,6 @@
-// The registry of open snapshots, so that a leaked one can be found.
+// The registry of open snapshots. It makes it possible to find a snapshot that was never closed.
 
-/// The open snapshots, so that a leaked one can be found.
+/// The open snapshots, with the time at which each was opened, so that a leaked snapshot can be found.
 final class SnapshotRegistry: Sendable {
   struct Entry: Sendable {
     var openedAt: UInt64
@@ -10,7 +10,8 @@ final class SnapshotRegistry: Sendable {
   private struct State {
     var next: UInt64 = 0
     var open: [UInt64: Entry] = [:]
-    /// Segments deleted while a snapshot was open. Their disk space is freed with the last reference.
+    /// Deleted segments that may still be in use. The disk space of a segment is freed when the last
+    /// reference to it is released.
     var deleted: [Deleted] = []
   }
 
@@ -29,7 +30,8 @@ final class SnapshotRegistry: Sendable {
     }
   }
 
-  /// Records the commit that the snapshot actually sees, because a commit may have come in between.
+  /// Records the commit that the snapshot actually sees. It may be later than the registered one, because a
+  /// commit may have been applied since the registration.
   func setSequence(_ ticket: UInt64, at sequence: SequenceNumber) {
     state.withLock { $0.open[ticket]?.sequence = sequence }
   }

@@ -1,6 +1,6 @@
 // The document changes of one commit.
 //
-// The byte store keeps the note of a commit and passes it back when it applies the commit.
+// They are part of the commit's note, which the byte store keeps and passes back when it applies the commit.
 
 import ByteStore
 
@@ -8,7 +8,8 @@ import ByteStore
 struct CommitChange: Sendable {
   let path: DocumentPath
   let key: [UInt8]
-  /// State after all earlier commits. Nil also if nothing needs it (see `isBeforeKnown`).
+  /// The state of the document after all earlier commits; nil if it does not exist. Nil also if no index or
+  /// listener needs this state; then `isBeforeKnown` is false.
   let before: StoredDocument?
   let isBeforeKnown: Bool
   var after: StoredDocument?
@@ -16,9 +17,10 @@ struct CommitChange: Sendable {
 
   var isNone: Bool { isBeforeKnown && before == after }
 
-  /// The update time is the commit time, or later if the document replaces a later version. A replaced
-  /// document may come from a bundle whose clock was ahead of ours, and a new write must be newer than it. If
-  /// this commit itself placed the document, equal times are allowed.
+  /// Returns the update time: usually the commit time. If the replaced version already has this time or a
+  /// later one, the result is one microsecond after that version's time. Such a version may come from a
+  /// bundle whose clock was ahead of ours, and a new write must be newer than it. If an earlier mutation of
+  /// this same commit placed the document, equal times are allowed.
   func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
     var new = time
     if let old = before?.updateTime, old >= new { new = Self.next(old) ?? time }
@@ -26,7 +28,7 @@ struct CommitChange: Sendable {
     return new
   }
 
-  /// Nil after the last valid time.
+  /// The time one microsecond later; nil after the last valid time.
   private static func next(_ time: StoredTimestamp) -> StoredTimestamp? {
     StoredTimestamp(microseconds: time.microseconds + 1)
   }
@@ -47,20 +49,21 @@ struct PublishedChange: Sendable {
   let key: [UInt8]
   let before: IndexChanges.Before
   let after: StoredDocument?
-  /// Approximate size in memory.
+  /// The approximate size of this change in memory, in bytes.
   let bytes: Int
 }
 
-/// The note of a commit: the byte store passes it back to this module when it applies the commit.
+/// The note that this module attaches to a commit. The byte store passes it back when it applies the commit.
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
   private let recordBytes: [Int]
-  /// Ids of the shapes that the first operations of the commit define.
+  /// The ids of the shapes that the commit defines. These definitions are its first operations.
   let shapes: [Int]
   let audience: CommitAudience?
 
-  /// `audience` says which changes may concern a listener; nil means that every change may.
+  /// Creates the note. `audience` determines which changes may concern a listener; if it returns nil, every
+  /// change may.
   init(
     _ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int],
     audience: ([IndexChanges.Change]) -> CommitAudience? = { _ in nil }

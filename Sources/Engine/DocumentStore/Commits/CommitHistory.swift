@@ -1,9 +1,11 @@
-// The document changes of recent commits, for validating the transactions that began before them.
+// The document changes of recent commits. They are used to validate transactions that began before these
+// commits.
 //
 // Invariants:
-//   - No changes are kept while no transaction is open.
-//   - Adding and dropping cost little, however long the history is. It consists of parts that are immutable
-//     once full and are dropped whole, so a reader can scan a copy of it without the lock.
+// - No changes are kept while no transaction is open.
+// - Adding and dropping changes is cheap, however long the history is. The history consists of parts that
+//   become immutable once they are full. A part is only dropped as a whole, so a reader can scan a copy of
+//   the history without the lock.
 
 struct CommitHistory {
   static let bytesMax = 64 << 20
@@ -14,7 +16,8 @@ struct CommitHistory {
     let after: StoredDocument?
   }
 
-  /// A run of changes. The commits of a group complete in any order, so the numbers ascend only roughly.
+  /// A run of consecutively added changes. The commits of a group complete in any order, so the commit
+  /// numbers in a part ascend only approximately.
   struct Part: Sendable {
     fileprivate(set) var changes: [Change] = []
     fileprivate(set) var lastNumber: UInt64 = 0
@@ -25,17 +28,17 @@ struct CommitHistory {
   struct Copy: Sendable {
     fileprivate let parts: [Part]
     fileprivate let recent: Part
-    /// Number of changes ever added when the copy was created.
+    /// The number of changes that had ever been added when the copy was created.
     let end: UInt64
 
-    /// Visits the changes of commits with number `floor` or higher, latest first, and skips the first
-    /// `begin` changes.
+    /// Visits the changes of commits whose number is at least `floor`, latest first. Skips the first `begin`
+    /// changes that were ever added.
     func forEach(since floor: UInt64, behind begin: UInt64 = 0, _ body: (Change) -> Void) {
       var place = end
       for part in [[recent], parts.reversed()].joined() {
         guard place > begin else { return }
-        // A part holds whole commits. The commits in earlier parts began before the last commit of this
-        // part, or completed with it.
+        // A part holds whole commits. Each commit in an earlier part began before the last commit of this
+        // part, or completed together with it.
         let first = place - UInt64(part.changes.count)
         if part.lastNumber >= floor {
           for (offset, change) in part.changes.enumerated().reversed()
@@ -52,12 +55,13 @@ struct CommitHistory {
   private var recent = Part()
   private var bytes = 0
   private(set) var end: UInt64 = 0
-  /// Number of open transactions per floor (the first commit number that they need), in ascending order of
-  /// floors.
+  /// The number of open transactions for each floor, in ascending order of floors. The floor of a transaction
+  /// is the number of the first commit whose changes it needs.
   private var floors: [(number: UInt64, count: Int)] = []
-  /// Approximate number of floors without a transaction that come after a floor with a transaction.
+  /// The approximate number of floors that have no open transaction any more but follow a floor that has one.
   private var unused = 0
-  /// Commits up to this number may have been dropped while a transaction needed them.
+  /// The number of the last commit that may have been dropped while a transaction still needed it. Earlier
+  /// commits may have been dropped as well.
   private var droppedThrough: UInt64 = 0
 
   var copy: Copy { Copy(parts: parts, recent: recent, end: end) }
@@ -70,8 +74,8 @@ struct CommitHistory {
     }
   }
 
-  /// Closes one transaction with this floor. Returns the parts that no transaction needs any more, because
-  /// freeing them can take long and the caller does that without the lock.
+  /// Closes one transaction with this floor. Returns the parts that no transaction needs any more. The caller
+  /// frees them after it has released the lock, because freeing them can take long.
   mutating func release(of floor: UInt64) -> [Part] {
     guard let place = place(of: floor) else { return [] }
     floors[place].count -= 1

@@ -1,4 +1,4 @@
-// Hooks that the byte store calls before it logs a commit and when it publishes one.
+// Hooks that the byte store calls: one before it logs a commit, and one when it publishes the commit.
 //
 // They update the indexes and queue the commit for listeners.
 
@@ -18,14 +18,15 @@ final class CommitLayer: UpperLayer {
 
   func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {
     let effects = effects(note)
-    // Ordinals of shape definitions come first.
+    // The ordinals of the shape definitions precede those of the documents.
     let defined = effects.shapes
     indexes.apply(effects.indexChanges, defined.isEmpty ? ordinals : Array(ordinals.dropFirst(defined.count)))
     if !defined.isEmpty { shapes.noteStored(defined) }
     publications.append(effects)
   }
 
-  /// A commit with another note would be in the store, but in no index and no listener's result.
+  /// The effects of a commit. A note of any other type is a programming error: the commit would be in the
+  /// store, but in no index and in no listener's result.
   private func effects(_ note: any CommitNote) -> CommitEffects {
     guard let effects = note as? CommitEffects else {
       preconditionFailure("A commit of documents carries its effects, not a \(type(of: note)).")

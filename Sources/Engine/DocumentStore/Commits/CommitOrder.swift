@@ -1,27 +1,29 @@
 // The total order of commits, and the pending document states of commits that are not durable yet.
 //
 // Invariants:
-//   - Commit times strictly increase, by at least one microsecond, whatever the wall clock does. A clock in
-//     the last valid year is rejected, so that every store has times left for later commits.
-//   - Each commit in progress that changes a document leaves one pending state of it, the latest last. A
-//     new commit builds on the latest pending state, or on the store if there is none. Readers see only the
-//     store.
-//   - A commit that builds on a pending state declares a commit dependency on the commit that left it.
-//   - A pending state is removed when its commit completes: it is then visible to readers, or it failed.
-//   - While a transaction is open, the changes of later commits are kept within a budget. A transaction
-//     that began before the dropped changes can no longer be validated.
+// - Commit times strictly increase, by at least one microsecond, whatever the wall clock does. A clock in the
+//   last valid year is rejected, so that every store has times left for later commits.
+// - Each commit in progress leaves one pending state of every document that it changes. The pending states of
+//   a document are in commit order. A new commit builds on the latest pending state, or on the stored
+//   document if there is none. Readers see only the store.
+// - A commit that builds on a pending state declares a commit dependency on the commit that left this state.
+// - A pending state is removed when its commit completes. By then the commit is visible to readers, or it has
+//   failed.
+// - While a transaction is open, the changes of later commits are kept within a budget. If the budget is
+//   exceeded, the oldest changes are dropped. A transaction that began before the dropped changes can no
+//   longer be validated.
 
 import ByteStore
 
 struct CommitOrder {
-  /// The state that a commit in progress gives one document.
+  /// The state of one document after a commit that is still in progress.
   struct Pending {
     let number: UInt64
     let commit: PendingCommit
     let after: StoredDocument?
   }
 
-  /// All pending states of one document. There is rarely more than one.
+  /// All pending states of one document. There is rarely more than one such state.
   private struct PendingStates {
     var last: Pending
     var earlier: [Pending] = []
@@ -42,7 +44,7 @@ struct CommitOrder {
       last = state
     }
 
-    /// Returns false if no state is left.
+    /// Removes the states for which `isOver` is true; returns false if no state is left.
     mutating func remove(_ isOver: (Pending) -> Bool) -> Bool {
       earlier.removeAll(where: isOver)
       guard isOver(last) else { return true }
@@ -56,19 +58,19 @@ struct CommitOrder {
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
   private var pending: [RecordKey: PendingStates] = [:]
-  /// Numbers of the pending commits, ascending.
+  /// The numbers of the commits in progress, in ascending order.
   private var inProgress: [UInt64] = []
   private var history = CommitHistory()
-  /// A buffer for the records of the next commit, which are encoded while the lock of this structure is held.
-  /// It is reused because touching fresh memory costs more than writing the records. After the encoding, the
-  /// buffer serves as scratch space for the keys of values.
+  /// A buffer for the records of the next commit. They are encoded while the lock of this structure is held.
+  /// The buffer is reused, because touching fresh memory takes longer than writing the records. After the
+  /// encoding, it serves as scratch space for the keys of field values.
   private var recordBuffer: [UInt8] = []
-  /// A larger buffer is freed after the commit.
+  /// The largest buffer that is kept. A larger one is freed after the commit.
   private static let recordBufferBytesMax = 2 << 20
   var feed: FeedLedger
-  /// Number of callers that wait until no commit is in progress; new commits wait meanwhile.
+  /// The number of callers that wait until no commit is in progress. While it is not 0, new commits wait.
   var quiesceRequests = 0
-  /// Number of threads that wait for commits to complete.
+  /// The number of threads that wait for commits to complete.
   var completionWaiters = 0
 
   init(lastTime: Int64, feed: FeedLedger) {
@@ -82,11 +84,12 @@ struct CommitOrder {
 
   func isComplete(through number: UInt64) -> Bool { inProgress.first.map { $0 > number } ?? true }
 
-  /// 9999-01-01T00:00:00Z. The clock must be before this. Later times arise only by adding 1 µs to the time
-  /// of the last commit.
+  /// 9999-01-01T00:00:00Z. The clock must show an earlier time. A commit gets a later time only if it is 1 µs
+  /// after the time of the last commit.
   private static let clockEnd: Int64 = 253_370_764_800_000_000
 
-  /// Throws, and consumes no time, if the clock is out of range or no valid time is left.
+  /// Returns the time for the next commit. Throws, without using up a time, if the clock is out of range or
+  /// no valid time is left.
   func nextTime(_ clock: any StoreClock) throws(DocumentStoreError) -> StoredTimestamp {
     let wall = clock.wallMicroseconds()
     guard wall < Self.clockEnd else {
@@ -103,7 +106,7 @@ struct CommitOrder {
     return time
   }
 
-  /// The latest pending state of a document; nil if no commit in progress changes it.
+  /// The latest pending state of a document that has not failed; nil if there is none.
   func pending(_ key: [UInt8]) -> Pending? {
     pending.isEmpty ? nil : pending[RecordKey(key)]?.top
   }
@@ -123,13 +126,14 @@ struct CommitOrder {
     return number
   }
 
-  /// Completes a commit. Returns the history parts that it dropped, so that the caller frees them without
-  /// the lock.
+  /// Completes a commit. Returns the parts that were dropped from the history, so that the caller can free
+  /// them after it has released the lock.
   mutating func complete(
     _ number: UInt64, _ changes: [CommitChange], succeeded: Bool
   ) -> [CommitHistory.Part] {
     if let place = inProgress.firstIndex(of: number) { inProgress.remove(at: place) }
-    // A visible commit also replaces the pending states of all earlier commits, complete or not.
+    // If this commit is visible, its state also replaces the pending states that earlier commits left of the
+    // same documents, whether these commits have completed or not.
     let isOver = { (state: Pending) in succeeded ? state.number <= number : state.number == number }
     for change in changes.indices {
       guard let place = pending.index(forKey: RecordKey(changes[change].key)) else { continue }
@@ -150,7 +154,8 @@ struct CommitOrder {
 
   // MARK: Transactions
 
-  /// Returns the floor: the number of the first commit that a snapshot taken from now on may lack.
+  /// Opens a transaction and returns its floor. The floor is the number of the first commit that a snapshot
+  /// taken after this call may lack.
   mutating func openTransaction() -> UInt64 {
     let floor = inProgress.first ?? nextNumber
     history.keep(from: floor)
@@ -159,12 +164,12 @@ struct CommitOrder {
 
   mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.release(of: floor) }
 
-  /// Completed and pending changes, for `TransactionCheck`.
+  /// The changes of completed commits and of commits in progress, for `TransactionCheck`.
   var changes: (history: CommitHistory.Copy, pending: [CommitHistory.Change]) {
     (history.copy, statesInProgress)
   }
 
-  /// The pending states of all commits that have not failed.
+  /// The pending states left by all commits that have not failed.
   private var statesInProgress: [CommitHistory.Change] {
     var changes: [CommitHistory.Change] = []
     changes.reserveCapacity(pending.count)
@@ -176,7 +181,8 @@ struct CommitOrder {
     return changes
   }
 
-  /// Describes a conflict with something the transaction has read; nil if it can be committed.
+  /// Describes why the transaction cannot be committed, such as a conflict with a document that it has read;
+  /// nil if it can be committed.
   func conflict(_ check: inout TransactionCheck?, since floor: UInt64) -> String? {
     guard history.reaches(backTo: floor) else { return "it has been open for too long" }
     return check?.decide(history.copy, pending: statesInProgress)

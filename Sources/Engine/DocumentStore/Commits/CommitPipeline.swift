@@ -27,7 +27,7 @@ final class CommitPipeline: Sendable {
   private let durability: Durability
   private let clock: any StoreClock
   private let pauses: (any StorePauses)?
-  /// Locked while a commit is resolved, encoded and enqueued.
+  /// The commit order. Its lock is held while a commit is resolved, encoded and enqueued.
   private let order: Locked<CommitOrder>
 
   init(
@@ -46,12 +46,12 @@ final class CommitPipeline: Sendable {
     try finish(try begin(mutations)).time
   }
 
-  /// Performs steps 1 to 5 and gives the commit its place in the order. With `reads`, throws `aborted` if one
-  /// of the reads would now have another result.
+  /// Performs steps 1 to 5, which give the commit its place in the order. With `reads`, throws `aborted` if
+  /// one of these reads would now return another result.
   func begin(
     _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitInProgress {
-    // Check this before taking any lock: in a forked child, a lock may stay taken forever.
+    // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
     bytes.pace(forBytes: request.bytes)
@@ -59,7 +59,7 @@ final class CommitPipeline: Sendable {
   }
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitInProgress {
-    // As long as this position is unchanged, the documents read from here on are current.
+    // If this position is the same later on, the documents that are read from here on are still current.
     let position = layer.publications.position
     let bases = readAhead(request)
     var check = request.reads.map { TransactionCheck($0) }
@@ -77,15 +77,15 @@ final class CommitPipeline: Sendable {
         let encoded = try encode(&resolved, &order, at: time)
         return try log(encoded, resolved, request, &order, at: time)
       } catch {
-        // The commit failed before it got a place in the order, so its feed entry is undone.
+        // The commit failed before it got a place in the order. Its feed entry is therefore undone.
         order.feed = feed
         throw error
       }
     }
   }
 
-  /// Performs steps 6 to 10. Returns when the commit is durable and visible. The returned commit differs
-  /// from `inProgress` if the commit had to be resolved again.
+  /// Performs steps 6 to 10. Returns as soon as the commit is durable and visible. The returned commit
+  /// differs from `inProgress` if the commit had to be resolved again.
   func finish(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> CommitInProgress {
     var inProgress = inProgress
     while true {
@@ -105,7 +105,7 @@ final class CommitPipeline: Sendable {
     }
   }
 
-  /// Runs `body` while no commit is in progress; new commits wait meanwhile.
+  /// Runs `body` while no commit is in progress. New commits wait until `body` returns.
   func whileQuiescent(_ body: () throws(DocumentStoreError) -> Void) throws(DocumentStoreError) {
     order.withLock { $0.quiesceRequests += 1 }
     defer {
@@ -117,11 +117,11 @@ final class CommitPipeline: Sendable {
 
   // MARK: 2. Read ahead
 
-  /// A document as readers see it. It may be older than the state that the commit will build on.
+  /// A document as readers see it at step 2. It may be older than the state that the commit will build on.
   private struct Base {
     var record: [UInt8]?
     var document: StoredDocument?
-    /// Thrown only if the commit needs the document.
+    /// The error of the read. It is thrown only if the commit needs the document.
     var failure: DocumentStoreError?
   }
 
@@ -154,7 +154,8 @@ final class CommitPipeline: Sendable {
       guard request.replaces(target) else {
         throw DocumentStoreError(error, at: target.path, in: bytes.path)
       }
-      // Even the times are unreadable, and the commit replaces the whole record.
+      // The record is unreadable, including its times. The commit replaces the whole record, so this is no
+      // reason to fail.
       return StoredDocument(
         path: target.path, createTime: .unreadable, updateTime: .unreadable,
         fields: StoredDocument.damagedFields)
@@ -165,13 +166,14 @@ final class CommitPipeline: Sendable {
 
   private struct Resolved {
     var changes: [CommitChange] = []
-    /// Commits in progress that this commit depends on.
+    /// The commits in progress that this commit depends on.
     var dependencies: [PendingCommit] = []
-    /// Size of the commit's feed entry; nil if it has none.
+    /// The size of the commit's feed entry; nil if it has no feed entry.
     var feedBytes: Int?
   }
 
-  /// Computes each document's state after all mutations, in the order of first mention.
+  /// Computes the state of each document after all mutations. The documents are in the order in which the
+  /// mutations first mention them.
   private func resolve(
     _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, _ order: CommitOrder,
     at time: StoredTimestamp
@@ -194,8 +196,8 @@ final class CommitPipeline: Sendable {
     return resolved
   }
 
-  /// The state after all earlier commits. `isCurrent` says that the documents read in step 2 are still
-  /// current.
+  /// The state of a document after all earlier commits. `isCurrent` is true if the documents read in step 2
+  /// are known to be still current.
   private func before(
     _ place: Int, _ request: CommitRequest, _ base: Base?, isCurrent: Bool, _ order: CommitOrder,
     _ dependencies: inout [PendingCommit]
@@ -210,12 +212,13 @@ final class CommitPipeline: Sendable {
         path: target.path, key: target.key, before: nil, isBeforeKnown: false, after: nil)
     }
     if let failure = base.failure {
-      // A commit since then may have replaced the unreadable document.
+      // A commit may have replaced the unreadable document since it was read.
       guard let record = try record(target) else { return CommitChange(target, nil) }
       guard let document = try? document(target, request, record.rawSpan) else { throw failure }
       return CommitChange(target, document)
     }
-    // Commits in between most often change other documents, and comparing bytes is cheaper than decoding.
+    // The commits since step 2 usually changed other documents. Whether this document is unchanged is found
+    // by comparing bytes, which is cheaper than decoding it again.
     let isSame = isCurrent ? true : try isStored(base.record, target.key)
     if isSame { return CommitChange(target, base.document) }
     guard let record = try record(target) else { return CommitChange(target, nil) }
@@ -253,7 +256,8 @@ final class CommitPipeline: Sendable {
         let record = resolved.changes[place].after.map { encoder.append($0) }
         resolved.changes[place].recordBytes = record?.count ?? 0
         bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
-        // Small mutations of large documents can exceed the limit. Stop encoding as soon as they do.
+        // Small mutations of large documents can exceed the size limit of a commit. The encoding stops as
+        // soon as they do.
         try Batch.check(bytes: bytes)
         records.append(record)
       }
@@ -272,8 +276,8 @@ final class CommitPipeline: Sendable {
           try batch.remove(key)
         }
       }
-      // The feed entry follows the documents, because the apply step expects ordinals of shapes first, then
-      // documents.
+      // The feed entry follows the documents. The apply step expects the ordinals of the shapes first and
+      // then those of the documents.
       for (key, value) in entry { try batch.put(value, for: key) }
       return Encoded(batch: batch, shapes: shapes.map(\.id))
     } catch {
@@ -281,8 +285,8 @@ final class CommitPipeline: Sendable {
     }
   }
 
-  /// The entry of the change feed and the feed's state. Empty if the feed is inactive or no user document
-  /// changes.
+  /// The commit's entry in the change feed and the new state of the feed. Empty if the feed is inactive or if
+  /// only reserved documents change.
   private func feedEntry(
     _ changes: [CommitChange], _ records: [Range<Int>?], _ bytes: [UInt8], _ feed: inout FeedLedger,
     at time: StoredTimestamp
@@ -347,8 +351,8 @@ final class CommitPipeline: Sendable {
 
   func withFeed(_ body: (inout FeedLedger) -> Void) { order.withLock { body(&$0.feed) } }
 
-  /// Commits keys that the store keeps outside documents. `puts` runs when the commit gets its place. If it
-  /// changes the feed and the commit fails, the caller must undo that change.
+  /// Commits keys that the store keeps outside documents. `puts` runs when the commit gets its place in the
+  /// order. If `puts` changes the feed and the commit fails, the caller must undo this change.
   func write(
     removing keys: [[UInt8]] = [], _ puts: (inout FeedLedger) -> [(key: [UInt8], value: [UInt8])]
   ) throws(DocumentStoreError) {
@@ -377,7 +381,8 @@ final class CommitPipeline: Sendable {
 
   // MARK: Transactions
 
-  /// Call this before taking the transaction's snapshot. Ends with `closeTransaction`.
+  /// Opens a transaction and returns its floor. Call this before taking the transaction's snapshot.
+  /// `closeTransaction` closes the transaction.
   func openTransaction() -> UInt64 {
     let floor = order.withLock { $0.openTransaction() }
     pauses?.pause(at: .begun)
@@ -389,7 +394,7 @@ final class CommitPipeline: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Returns when all commits that are in progress now are visible.
+  /// Waits until all commits that are in progress at the time of the call are complete.
   func waitForCommitsInProgress() {
     let last = order.withLock { order in
       order.completionWaiters += 1
@@ -400,7 +405,8 @@ final class CommitPipeline: Sendable {
   }
 }
 
-/// A commit that has its place in the order. The caller must call `finish`, whatever happens.
+/// A commit that has its place in the order. The caller must call `finish`, even if it does not need the
+/// result.
 package struct CommitInProgress: Sendable {
   let request: CommitRequest
   let time: StoredTimestamp
@@ -419,7 +425,7 @@ extension CommitChange {
 }
 
 extension CommitRequest {
-  /// True if the first mutation reads no field of the existing document.
+  /// Whether the first mutation of this document replaces it without reading any of its existing fields.
   fileprivate func replaces(_ target: Target) -> Bool {
     switch mutations[target.first].change {
     case .patch, .verify: false

@@ -14,9 +14,10 @@ import Libc
 struct OrderedIndexSorter: ~Copyable {
   private static let chunkBits = 20
   private static let chunkBytes = 1 << chunkBits
-  /// Reads of eight bytes may go past the end of a key.
+  /// Extra bytes at the end of each chunk, because a read of eight bytes may extend past the end of the last
+  /// key.
   private static let slackBytes = 8
-  /// Up to this number of records are sorted by comparison.
+  /// Ranges of at most this many records are sorted by comparison.
   private static let fewRecords = 24
   private static let reportEvery = 1 << 16
 
@@ -30,7 +31,7 @@ struct OrderedIndexSorter: ~Copyable {
     var place: UInt64
   }
 
-  /// The memory for a key beside its own bytes.
+  /// The number of bytes that an entry takes in addition to the key itself.
   static var bytesBesideKey: Int { 6 + MemoryLayout<Record>.stride }
 
   /// Entries of the form ordinal:u32 keyBytes:u16 key.
@@ -111,8 +112,8 @@ struct OrderedIndexSorter: ~Copyable {
     var start = 0
     while start < count {
       let end = min(start + 32, count)
-      // Prefetch: the keys are scattered in memory, and the loop below would wait for one cache miss after
-      // the other.
+      // Prefetch: the keys are scattered in memory. Without this first loop, the loop below would wait for
+      // one cache miss after another.
       var bytes = 0
       for index in start..<end {
         let key = unsafe Key(chunks, records[index].place)
@@ -190,7 +191,8 @@ struct OrderedIndexSorter: ~Copyable {
       }
     }
 
-    /// Keys that end within the eight bytes differ only in their number of trailing zeros.
+    /// Sorts keys that have the same eight bytes at `offset`. Keys that end within these eight bytes differ
+    /// only in their number of trailing zeros, so they are sorted by length.
     private mutating func sameHeads(_ range: Range<Int>, at offset: Int) {
       guard range.count > fewRecords else { return compare(range, from: offset) }
       var ends = [Int](repeating: 0, count: 11)

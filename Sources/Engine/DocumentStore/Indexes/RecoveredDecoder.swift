@@ -31,8 +31,8 @@ struct RecoveredDecoder: Sendable {
       // An undecodable record has no keys in any index, so the indexes of its collection must not answer
       // queries.
       if after?.fields == StoredDocument.damagedFields { before = .unknown }
-      // A document that was deleted and created again may have another ordinal. Then all its keys get the new
-      // ordinal.
+      // A document that was deleted and created again may have a new ordinal. The change is then split into a
+      // removal and an addition, so that all keys of the document get the new ordinal.
       if let old = change.before, let new = change.after, old.ordinal != new.ordinal {
         changes.append(IndexChanges.Change(path: path, key: change.key, before: before, after: nil))
         changes.append(IndexChanges.Change(path: path, key: change.key, before: .none, after: after))

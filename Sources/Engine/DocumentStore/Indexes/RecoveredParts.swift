@@ -9,18 +9,19 @@ struct RecoveredDocuments: Sendable {
   var ordinals: [UInt32]
 }
 
-/// The parts that are decoded at one time.
+/// The recovered changes, in parts that are decoded in parallel.
 struct RecoveredParts {
   struct Index: Sendable {
     var id: UInt32
     var definition: IndexDefinition
   }
 
-  /// Each processor takes the next remaining part.
+  /// The number of parts that are collected before they are decoded. During decoding, each processor takes
+  /// the next remaining part.
   private static let partsMax = 8
   private static let countMax = 512
-  /// Limit on the records of a part. All parts, their indexed values and their keys are in memory at one
-  /// time.
+  /// Limit on the total size of the records in a part. All collected parts, their indexed values and their
+  /// keys are in memory at the same time.
   private static let bytesMax = 1 << 18
 
   private let indexes: [Index]
@@ -48,15 +49,15 @@ struct RecoveredParts {
     (part, bytes) = ([], 0)
   }
 
-  /// The added changes, decoded, in order.
+  /// Decodes and removes the added changes, and returns them in the order in which they were added.
   mutating func take() -> [RecoveredDocuments] {
     if !part.isEmpty { endPart() }
     defer { parts = [] }
     let (parts, indexes, decoder) = (parts, indexes, decoder)
     var made = [RecoveredDocuments?](repeating: nil, count: parts.count)
     unsafe made.withUnsafeMutableBufferPointer { made in
-      // Safe, because each iteration writes only its own element, and the elements are read after all have
-      // returned.
+      // Safe, because each iteration writes only its own element, and the elements are read after all
+      // iterations have returned.
       nonisolated(unsafe) let made = unsafe made
       DispatchQueue.concurrentPerform(iterations: parts.count) { place in
         let documents = decoder.documents(of: parts[place])
@@ -69,7 +70,7 @@ struct RecoveredParts {
 }
 
 extension IndexChanges {
-  /// Computes all keys that may be needed.
+  /// Computes all index keys that may be needed when the changes are applied.
   fileprivate func makeKeys(for indexes: [RecoveredParts.Index]) {
     _ = names
     for index in indexes where concerns(index.definition) { _ = keys(for: index.id, index.definition) }

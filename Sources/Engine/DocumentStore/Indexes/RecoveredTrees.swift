@@ -14,16 +14,18 @@ final class RecoveredTrees {
 
     func build() { tree = sorter.build() ?? OrderedIndex() }
 
-    /// Gives up the only reference, because changing a shared tree would copy nodes.
+    /// Returns the tree and drops this object's reference to it, because changing a tree with two references
+    /// would copy nodes.
     func takeTree() -> OrderedIndex {
       defer { tree = OrderedIndex() }
       return tree
     }
   }
 
-  /// If flushes fall far behind, the WAL has more keys than this size. The trees are then built, and later
-  /// keys are inserted into them. During the build, some keys are in memory twice, and sorting takes another
-  /// sixteen bytes per key.
+  /// Limit on the total size of the collected keys. The keys in the WAL exceed this limit only if flushes are
+  /// far behind. The trees are then built from the keys collected so far, and later keys are inserted into
+  /// the trees. During the build, some keys are in memory twice, and sorting takes another sixteen bytes per
+  /// key.
   static let bytesMax = 64 << 20
 
   private let bytesMax: Int
@@ -33,7 +35,7 @@ final class RecoveredTrees {
   /// Keyed by index id.
   private let keys: [UInt32: Keys]
 
-  /// Nil if a tree is not empty.
+  /// Nil if any tree in `state` is not empty.
   init?(_ state: IndexSet.State, bytesMax: Int = bytesMax) {
     guard state.names?.tree.isEmpty ?? true, state.indexes.allSatisfy(\.tree.isEmpty) else { return nil }
     keys = Dictionary(uniqueKeysWithValues: state.indexes.map { ($0.id, Keys()) })
@@ -42,7 +44,8 @@ final class RecoveredTrees {
 
   private var isFull: Bool { bytes > bytesMax }
 
-  /// Adds existing documents, each once. Counts over their keys go into `state`.
+  /// Adds documents that exist in the store. No document may be added twice. The counts of their keys are
+  /// added to `state`.
   func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
     guard !isFull else { return state.apply(note, ordinals) }
     if state.names != nil {
@@ -78,10 +81,10 @@ final class RecoveredTrees {
     if !isFull { build(into: &state) }
   }
 
-  /// Builds the trees in parallel and releases the collected keys of each.
+  /// Builds the trees in parallel and releases the collected keys.
   private func build(into state: inout IndexSet.State) {
-    // Safe, because each iteration uses only its own element, no other code uses them until all have
-    // returned, and the array itself is never written.
+    // Safe, because each iteration uses only its own element, no other code uses the elements until all
+    // iterations have returned, and the array itself is never written.
     nonisolated(unsafe) let all = [names] + keys.values
     DispatchQueue.concurrentPerform(iterations: keys.count + 1) { place in
       unsafe all[place].build()

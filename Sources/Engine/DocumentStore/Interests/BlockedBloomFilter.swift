@@ -36,7 +36,7 @@ final class BlockedBloomFilter {
 
   deinit { unsafe view.words.deallocate() }
 
-  /// False if the filter is full.
+  /// Adds a hash. Returns false if the filter is full.
   func insert(_ hash: UInt64) -> Bool {
     if view.mayContain(hash) { return true }
     guard room > 0 else { return false }
@@ -45,7 +45,7 @@ final class BlockedBloomFilter {
     return true
   }
 
-  /// Three bits, or fewer if they coincide.
+  /// A mask with the three bits of a hash, or fewer if the bit positions coincide.
   @inline(__always)
   private static func bits(of hash: UInt64) -> UInt64 {
     1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63)

@@ -4,7 +4,8 @@ import ByteStore
 
 struct FieldProbe {
   private let hash: UInt64
-  // Smallest and largest key prefix of all ranges. The interval is empty until a range is added.
+  // The smallest and the largest key prefix that any range contains. The interval is empty until a range is
+  // added.
   private var lowest = UInt64.max
   private var highest: UInt64 = 0
   var hasValues = false

@@ -1,32 +1,34 @@
-// The interest filter: rejects changes that concern no listener in a few steps.
+// The interest filter: takes only a few steps to reject a change that concerns no listener.
 //
-// Almost no change concerns a listener. The exact matcher needs dozens of cache misses to find that out,
-// and every commit would pay for them. This filter needs four or five. It runs before the commit is logged,
-// while the document's values are still in the cache. The matcher checks the changes that pass.
+// Almost no change concerns a listener. The exact matcher takes dozens of cache misses to find out whether a
+// change concerns a listener, and every commit would pay for them. This filter takes four or five cache
+// misses. It runs before the commit is logged, while the document's values are still in the cache. The
+// matcher checks only the changes that pass the filter.
 //
-// The filter knows conditions only by their hashes. A hash collision passes a change needlessly; a change
-// that concerns a view is never rejected. A removed view leaves its fingerprints in the Bloom filter. The
-// filter is rebuilt when more views were removed than remain.
+// The filter stores hashes and key prefixes instead of whole conditions. It may therefore let a change pass
+// needlessly, for example after a hash collision, but it never rejects a change that concerns a view. A
+// removed view leaves its fingerprints in the Bloom filter. The filter is rebuilt when more views were
+// removed than remain.
 //
 // Do not copy this structure: copies would share its scopes and its Bloom filter.
 
 import ByteStore
 
 struct InterestFilter {
-  /// The filter is not rebuilt for this many removed views or fewer.
+  /// The filter is rebuilt only if more than this many views were removed.
   private static let removedViewsMax = 64
 
   // The fields that every probe reads come first, next to each other in memory.
 
   /// Hash of the last change's collection. The next change is most often in the same collection.
   private var latestCollection: UInt64 = 0
-  /// A cached copy of the probes of that collection's scope.
+  /// A cached copy of the probes for `latestCollection`.
   private var probes = InterestProbes()
   private var fingerprints: BlockedBloomFilter.View
   private var hasGroups = false
   private var hasNames = false
-  /// Grows with each new interest: a change that was rejected in an earlier epoch may now concern a
-  /// listener.
+  /// Incremented for each new interest, because a change that was rejected in an earlier epoch may concern
+  /// the new listener.
   private(set) var epoch: UInt64 = 0
   private var fingerprintSet: BlockedBloomFilter {
     didSet { fingerprints = fingerprintSet.view }
@@ -45,8 +47,8 @@ struct InterestFilter {
 
   // MARK: Changes
 
-  /// False if no listener is concerned by the document's old or new state. `key` is scratch space for
-  /// values.
+  /// Returns false if neither the old nor the new state of the document concerns a listener. `key` is scratch
+  /// space for values.
   @inline(__always)
   mutating func mayMatch(_ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]) -> Bool {
     let collection =
@@ -82,7 +84,7 @@ struct InterestFilter {
 
   // MARK: Views
 
-  /// From now on, changes that concern the view pass.
+  /// Adds the interest of a view. From now on, changes that concern the view pass the filter.
   mutating func insert(_ interest: LiveInterest, number: Int) {
     interests[number] = interest
     epoch += 1
@@ -90,7 +92,7 @@ struct InterestFilter {
     if !fingerprint(interest) { rebuildFilter() }
   }
 
-  /// Nil if there is no view with this number.
+  /// Removes the interest of a view and returns it. Returns nil if there is no view with this number.
   mutating func remove(number: Int) -> LiveInterest? {
     guard let interest = interests.removeValue(forKey: number) else { return nil }
     count(interest, -1)
@@ -126,7 +128,7 @@ struct InterestFilter {
     } while !interests.values.allSatisfy { fingerprint($0) }
   }
 
-  /// False if the Bloom filter is full.
+  /// Adds the fingerprints of an interest. Returns false if the Bloom filter is full.
   private mutating func fingerprint(_ interest: LiveInterest) -> Bool {
     switch interest.scope {
     case .document(let path): return fingerprint(name: DocumentKey.encode(path))

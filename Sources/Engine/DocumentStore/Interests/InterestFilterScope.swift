@@ -9,12 +9,13 @@ final class InterestFilterScope {
     var probe: FieldProbe
   }
 
-  /// With more fields than this, the probes would cost more than the matcher.
+  /// With more fields than this, the probes would cost more than the matcher, so the scope lets every change
+  /// pass.
   private static let fieldsMax = 32
 
-  /// Invalid after each change of this scope; read it again.
+  /// Copies of the probes become invalid when this scope changes; read this property again after each change.
   private(set) var probes = InterestProbes()
-  /// Allocated number of top-level fields.
+  /// The number of top-level fields for which memory is allocated.
   private var room = 0
   private var nestedFields: [Other] = []
 
@@ -29,7 +30,8 @@ final class InterestFilterScope {
     unsafe probes.mayMatch(change, fingerprints, &key) || othersMayMatch(change, fingerprints, &key)
   }
 
-  /// True if a listener may be concerned by a field other than the top-level ones.
+  /// Returns true if the change may concern a listener because of a nested field or a field that every
+  /// document has.
   func othersMayMatch(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
     _ key: inout [UInt8]
@@ -70,7 +72,8 @@ final class InterestFilterScope {
     nestedFields = []
   }
 
-  /// Adds a range, or the field of a value whose fingerprint goes into the Bloom filter.
+  /// Adds an anchor. For a range, the field's probe gets the bounds. For a single value, the probe gets only
+  /// the kind of condition, because the value's fingerprint is in the Bloom filter.
   func note(_ anchor: LiveAnchor) {
     switch anchor {
     case .name, .either: break
@@ -83,7 +86,8 @@ final class InterestFilterScope {
     }
   }
 
-  /// Does nothing if the scope lets every change pass.
+  /// Changes the probe of a field, and creates the probe if there is none. Does nothing if the scope lets
+  /// every change pass.
   private func change(_ field: LiveRangeField, _ body: (inout FieldProbe) -> Void) {
     guard !probes.passesAll else { return }
     if let outermost = field.topLevelName {

@@ -2,8 +2,9 @@
 //
 // Values with equal index keys have equal hashes.
 //
-// Conditions are stored as index keys, and encoding a key takes several function calls. Numbers and texts of
-// up to 16 bytes are hashed without encoding a key and without a call.
+// Conditions are stored as index keys, and encoding a key takes several function calls. Therefore numbers
+// with a magnitude below 2^53, and texts of up to 16 bytes, are hashed without encoding a key and without a
+// function call.
 
 import ByteStore
 
@@ -12,7 +13,8 @@ enum InterestFingerprint {
 
   // MARK: Values
 
-  /// Equal for values with equal keys. `key` is scratch space for values whose key must be encoded.
+  /// Returns the hash of a value. Values with equal index keys have equal hashes. `key` is scratch space for
+  /// values whose key must be encoded.
   static func hash(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
     if let hash = unsafe quickHash(of: value) { return hash }
     if case .string(let text) = unsafe value.pointee { return hash(of: text, start(IndexKey.text)) }
@@ -20,8 +22,8 @@ enum InterestFingerprint {
     return hash(ofKey: key)
   }
 
-  /// The first eight bytes of the key, as a number. If two values differ here, the number orders them like
-  /// their keys.
+  /// Returns the first eight bytes of the value's index key, as a number. If these numbers differ for two
+  /// values, they sort in the same order as the keys.
   static func head(of value: UnsafePointer<StoredValue>, _ key: inout [UInt8]) -> UInt64 {
     if let head = unsafe quickHead(of: value) { return head }
     if case .string(let text) = unsafe value.pointee, let head = head(of: text) { return head }
@@ -49,13 +51,14 @@ enum InterestFingerprint {
     }
   }
 
-  /// Hash of the value with this index key.
+  /// Returns the hash of the value whose index key is `key`.
   static func hash(ofKey key: [UInt8]) -> UInt64 {
     let content = key.dropFirst()
     switch key.first {
     case IndexKey.text:
       return hash(of: String(decoding: unescaped(content.dropLast(2)), as: UTF8.self), start(IndexKey.text))
-    // Only a number that a double holds exactly has eight bytes here. Larger integers have longer keys.
+    // The key of a number has eight bytes after the tag only if a double represents the number exactly.
+    // Larger integers have longer keys.
     case IndexKey.number where content.count == 8:
       return hash(bits: content.reduce(0) { $0 << 8 | UInt64($1) })
     default: return hash(key, 0)
@@ -70,7 +73,7 @@ enum InterestFingerprint {
     return hash
   }
 
-  /// The fingerprint of an anchor for a single value.
+  /// The fingerprint of an anchor that matches a single value.
   static func fingerprint(of anchor: LiveAnchor) -> UInt64 {
     switch anchor {
     case .name(let name): hash(ofName: name)
@@ -94,7 +97,7 @@ enum InterestFingerprint {
     }
   }
 
-  /// For magnitudes at which every integer is exact as a double.
+  /// Requires a magnitude below 2^53, where a double represents every integer exactly.
   @inline(__always)
   private static func head(of number: Double) -> UInt64 {
     UInt64(IndexKey.number) << 56 | IndexKey.bits(of: number) >> 8
@@ -166,7 +169,7 @@ enum InterestFingerprint {
   private static func quickHash(of text: String, _ start: UInt64) -> UInt64? {
     let hash = unsafe text.utf8.withContiguousStorageIfAvailable { bytes -> UInt64? in
       guard bytes.count <= quickBytesMax else { return nil }
-      // The general loop over the bytes, for at most two words.
+      // This is the loop of the general hash function, unrolled for at most two words.
       let bytes = UnsafeRawBufferPointer(bytes)
       var hash = start &+ UInt64(bytes.count)
       if bytes.count > 8 { unsafe mix(&hash, load(bytes, at: 0)) }
@@ -208,8 +211,8 @@ enum InterestFingerprint {
     hash ^= hash >> 32
   }
 
-  /// The last eight bytes, or all if fewer, read as one word or as overlapping parts instead of byte by
-  /// byte.
+  /// Returns the last eight bytes, or all bytes if there are fewer than eight. The bytes are read as one word
+  /// or as overlapping parts instead of one by one.
   @inline(__always)
   private static func lastWord(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     let count = bytes.count

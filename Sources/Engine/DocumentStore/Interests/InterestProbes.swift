@@ -1,9 +1,9 @@
-// The probes for each changed document in a collection or collection group.
+// The probes that run for each changed document in a collection or collection group.
 //
-// Most probes miss. Their data is rarely in the processor's caches, so each instruction is expensive. There
-// are therefore two paths. The quick path applies if the fields are at the positions they had in the
-// previous document and the values are numbers or short strings; it makes no call. All other documents take
-// the slow path.
+// Most probes miss. The data of the probes is rarely in the processor's caches, so each instruction is
+// expensive. There are therefore two paths. The quick path makes no function call. It applies if the fields
+// are at the positions that they had in the previous document, and the values are numbers or short strings.
+// All other documents take the slow path.
 
 import ByteStore
 
@@ -13,7 +13,8 @@ import ByteStore
 struct InterestProbes {
   /// A top-level field that a document may lack.
   struct TopLevelField {
-    /// The name as stored in the previous document, or else in the query.
+    /// The name as stored in the previous document. Before the first document, the name as stored in the
+    /// query.
     var name: String
     /// Position of the field in the previous document.
     var place = 0
@@ -52,8 +53,8 @@ struct InterestProbes {
     }
   }
 
-  /// Nil if the document needs the slow path. Reads without retaining, which is safe because it makes no
-  /// calls.
+  /// Probes the fields on the quick path. Returns nil if the document needs the slow path. This function
+  /// reads the fields without retaining them, which is safe because it makes no calls.
   @inline(__always)
   private func quickProbe(_ fields: StoredMap, _ fingerprints: BlockedBloomFilter.View) -> Bool? {
     unsafe fields.entries.withUnsafeBufferPointer { entries in
@@ -84,9 +85,9 @@ struct InterestProbes {
         guard unsafe fields.has(outermost[number].name, near: &outermost[number].place) else {
           continue
         }
-        // A long name is a separate heap object in each document from the user, and one shared object in
-        // documents that were read from the store. The next document most likely shares its name with this
-        // one.
+        // In documents from the user, a long name is a separate heap object in each document. In documents
+        // that were read from the store, a long name is one shared object. The name of this document is kept
+        // for the comparison, because the next document most likely shares it.
         unsafe outermost[number].name = entries.name(at: outermost[number].place).pointee
         let value = unsafe entries.value(at: outermost[number].place)
         if unsafe outermost[number].probe.mayMatch(value, fingerprints, &key) { return true }

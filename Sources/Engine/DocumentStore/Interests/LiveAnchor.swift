@@ -1,13 +1,15 @@
 // The conditions by which the matcher finds a view when a document changes.
 //
 // A query is normalized to alternatives (a disjunction of conjunctions), and one condition is chosen from
-// each. A document can change the result only if it satisfies that condition before or after the change.
-// Equalities are preferred to ranges. Of several equalities, the one with the fewest views is chosen, because
-// a condition that all listeners share excludes none of them. An alternative may have no such condition. Then
-// a view with a limit is found by documents that sort no later than its last document. Any other view is
-// found by every change in its collection.
+// each alternative. A document can change the result only if it satisfies one of the chosen conditions before
+// or after the change. Equalities are preferred to ranges. Of several equalities, the one with the fewest
+// views is chosen, because a condition that all listeners share excludes none of them.
+//
+// An alternative may have no condition that can be chosen. Then a view with a limit is found by changes to
+// documents that sort no later than the last document in its window. Any other view is found by every change
+// in its collection.
 
-/// A field that is compared by ranges, and how documents without the field count.
+/// A field that is compared by ranges, and how documents that lack the field are treated.
 struct LiveRangeField: Hashable, Sendable {
   var path: StoredFieldPath
   var missing = OrderBy.Missing.excluded
@@ -30,7 +32,7 @@ enum LiveAnchor: Sendable {
 
   var isRange: Bool { if case .range = self { true } else { false } }
 
-  /// Intersects the range with the view's window, if both are about one field.
+  /// Intersects the range with the view's window, if both apply to the same field.
   func narrowed(by window: LiveAnchor) -> LiveAnchor {
     guard case .range(let field, let ranges) = self, case .range(field, let seen) = window else {
       return self
@@ -38,7 +40,7 @@ enum LiveAnchor: Sendable {
     return .range(field, ranges.intersection(seen))
   }
 
-  /// Nil if any document of the scope may change the result.
+  /// The anchors of a query. Nil if any document in the scope may change the result.
   static func anchors(of query: StructuredQuery) -> [LiveAnchor]? {
     let filter = FilterTree.all(query.filters)
     guard filter.alternativesCount <= QueryLimits().partsMax else { return nil }
@@ -50,8 +52,8 @@ enum LiveAnchor: Sendable {
     return anchors
   }
 
-  /// Documents that sort no later than `last` by the first order. Documents after it cannot change the
-  /// window.
+  /// An anchor for the documents that sort no later than `last` by the first order. Documents after `last`
+  /// cannot change the window.
   static func through(_ last: StoredDocument, of query: StructuredQuery) -> LiveAnchor? {
     guard let order = query.orders.first, let value = order.value(in: last) else { return nil }
     var interval = ValueInterval.all
@@ -89,7 +91,7 @@ enum LiveAnchor: Sendable {
     }
   }
 
-  /// Documents between the cursors, by the first order.
+  /// An anchor for the documents that lie between the query's cursors by the first order.
   private static func between(_ query: StructuredQuery) -> LiveAnchor? {
     guard query.start != nil || query.end != nil, let order = query.orders.first else { return nil }
     var interval = ValueInterval.all

@@ -1,7 +1,7 @@
 // A view's interest: its scope and its anchors.
 
-/// The part of a view's conditions that stays fixed while it has listeners. The window is not part of it,
-/// because the window can grow at a time that no commit knows about.
+/// The part of a view's conditions that stays fixed while the view has listeners. The window is not included,
+/// because the window can grow at a time that a running commit does not notice.
 struct LiveInterest: Sendable {
   var scope: StructuredQuery.Scope
   var collectionID: String

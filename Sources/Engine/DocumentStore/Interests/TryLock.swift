@@ -3,12 +3,13 @@
 import Libc
 import Synchronization
 
-/// A value behind a lock. The fast path does not wait if the lock is taken; locking and unlocking take one
-/// instruction each and no call.
+/// A value that is protected by a lock. The fast path does not wait if another thread holds the lock. Locking
+/// and unlocking take one instruction each and no function call.
 @safe
 struct TryLock<State>: ~Copyable, @unchecked Sendable {
-  // `@unchecked Sendable` holds because the pointer is never replaced, and only the thread that has set the
-  // flag accesses the state, until it clears the flag. The caller of `init` gives up the state.
+  // `@unchecked Sendable` is correct because the pointer is never replaced, and because only the thread that
+  // has set the flag accesses the state until it clears the flag. The caller of `init` must not use the state
+  // afterwards.
   private let isTaken = Atomic(false)
   private let state: UnsafeMutablePointer<State>
 

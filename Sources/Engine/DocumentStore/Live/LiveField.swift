@@ -1,9 +1,10 @@
 // The views' conditions, as a tree of field names.
 //
-// A document and the tree are walked together, by the names of the smaller one. So neither a document with
-// many fields nor thousands of views on different fields make a change expensive.
+// A document and the tree are walked together. At each level, the side with fewer names is iterated, and its
+// names are looked up in the other side. So neither a document with many fields nor thousands of views on
+// different fields make a change expensive.
 
-/// A field, or the root: the top-level map of documents.
+/// A field, or the root of the tree, which represents the top-level map of a document.
 final class LiveField {
   private struct Name: Hashable {
     let text: String
@@ -19,13 +20,13 @@ final class LiveField {
     var place = 0
   }
 
-  /// Views on an exact value of this field.
+  /// Views with a condition on an exact value of this field.
   var values = LiveValues()
-  /// Views on an element of this field's array.
+  /// Views with a condition on an element of this field's array.
   var elements = LiveValues()
-  /// Views on a range of this field's values.
+  /// Views with a condition on a range of this field's values.
   let ranges = LiveRanges<LiveMatcherEntry>()
-  /// The fields of this field's map, unordered.
+  /// The fields inside this field's map value, unordered.
   private var fields: [Inner] = []
   private var places: [Name: Int] = [:]
 
@@ -44,7 +45,7 @@ final class LiveField {
 
   private subscript(name: String) -> LiveField? { places[Name(name)].map { fields[$0].field } }
 
-  /// Creates the field if it does not exist.
+  /// Returns the field at a path. Creates the field if it does not exist.
   func fieldCreatingIfNeeded(at path: StoredFieldPath) -> LiveField {
     path.names.reduce(self) { $0[$1] ?? $0.make($1) }
   }
@@ -71,7 +72,8 @@ final class LiveField {
 
   // MARK: Changes
 
-  /// Adds the views that match a value of the document. `key` is scratch space for values.
+  /// Adds to `found` all views with a condition that a value in `map` satisfies. `key` is scratch space for
+  /// values.
   func find(in map: StoredMap, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]) {
     if fields.count <= map.count {
       for number in fields.indices {

@@ -1,11 +1,11 @@
 // One listener: the state it received last, the state to deliver next, and the delivery.
 //
 // Invariants:
-//   - The handler runs on the listener's queue, never twice at once, and without any lock.
-//   - `difference` holds the changes from `delivered` to `next`. A new state replaces a state that is still
-//     waiting. So a slow listener keeps two states at most and always receives the last one.
-//   - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block
-//     that is enqueued after the commit therefore runs after the commit's state was delivered.
+// - The handler runs on the listener's queue and without any lock. Two calls of the handler never overlap.
+// - `difference` holds the changes from `delivered` to `next`. A new state replaces a state that is still
+//   waiting for delivery. So a slow listener keeps at most two states and always receives the latest state.
+// - Whenever a state arrives, a delivery that has not begun is on the queue. On a serial queue, a block that
+//   is enqueued after the commit therefore runs after the commit's state was delivered.
 
 import ByteStore
 import Dispatch
@@ -16,7 +16,7 @@ public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreErro
 
 final class LiveListener: Sendable {
   private struct State {
-    /// Nil before the first state.
+    /// The state that was delivered last; nil before the first delivery.
     var delivered: LiveResults?
     var next: LiveResults?
     var time: StoredTimestamp?
@@ -25,10 +25,10 @@ final class LiveListener: Sendable {
     /// True while a delivery is on the queue and has not begun.
     var isQueued = false
     var isRunning = false
-    /// Another delivery began while one was running, because the queue is not serial.
+    /// True if another delivery began while one was running. This is possible if the queue is not serial.
     var isRestartNeeded = false
     var isRemoved = false
-    /// The thread that runs the handler or is about to.
+    /// The thread that runs the handler or is about to run it.
     var caller: pthread_t?
   }
 
@@ -52,7 +52,8 @@ final class LiveListener: Sendable {
 
   // MARK: Called by the view
 
-  /// Takes a new state, and the changes from the previously offered one.
+  /// Schedules the delivery of a new state. `changes` contains the changes from the previously offered state
+  /// to this state.
   func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], _ time: StoredTimestamp?) {
     schedule { state in
       // Before the first state, there is nothing to compare with.
@@ -77,7 +78,7 @@ final class LiveListener: Sendable {
     if isNew { enqueue { [self] in deliver() } }
   }
 
-  /// From now on, no delivery begins.
+  /// Ends the deliveries. From now on, no delivery begins.
   func remove() {
     state.withLock { state in
       state.isRemoved = true
@@ -87,8 +88,8 @@ final class LiveListener: Sendable {
     }
   }
 
-  /// Waits a limited time for a handler in another thread. It is not observable whether that handler has
-  /// begun, only whether it has ended.
+  /// Waits for a limited time until a handler that runs in another thread has ended. The caller cannot
+  /// observe whether that handler has begun, only whether it has ended.
   func waitForHandler() {
     let current = pthread_self()
     for _ in 0..<Self.waitsMax {

@@ -1,8 +1,8 @@
-// Finds the views that a change may concern, by the document's collection and values.
+// Finds the views that may be concerned by a change, using the collection and the values of the document.
 
 import ByteStore
 
-/// Where a view is registered in the matcher. A view that moves gets a new place.
+/// The registration of a view in the matcher. A view whose anchors have changed gets a new registration.
 final class LiveMatcherEntry {
   let view: LiveView
   /// The anchors that were chosen when the view was inserted.
@@ -17,12 +17,12 @@ final class LiveMatcherEntry {
 struct LiveMatcher {
   /// Views of one collection, one collection group, or one document.
   fileprivate final class Scope {
-    /// Views that every change concerns.
+    /// Views that may be concerned by every change in the scope.
     var all: [ObjectIdentifier: LiveView] = [:]
     var names: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
     let fields = LiveField()
-    /// Ranges that every document has a value for: of the document id, or of a field that counts as null if
-    /// missing.
+    /// Ranges of fields that have a value in every document: the document id, or a field that counts as null
+    /// if it is missing.
     var nestedFields: [LiveRangeField: LiveRanges<LiveMatcherEntry>] = [:]
     var views: [ObjectIdentifier: LiveView] = [:]
   }
@@ -75,7 +75,7 @@ struct LiveMatcher {
 
   // MARK: Changes
 
-  /// Returns each view that the change may concern, once. Most changes concern none.
+  /// Returns the views that the change may concern, each view once. Most changes concern no view.
   mutating func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
     var views: [LiveView] = []
     if let scope = collection(of: change) { find(scope, change, &views) }
@@ -123,7 +123,7 @@ extension LiveMatcher.Scope {
     }
   }
 
-  /// Creates the ranges if the field has none.
+  /// Returns the ranges of a field. Creates them if the field has none.
   private func ranges(of field: LiveRangeField) -> LiveRanges<LiveMatcherEntry> {
     guard field.isNeverWithoutValue else { return fields.fieldCreatingIfNeeded(at: field.path).ranges }
     if let ranges = nestedFields[field] { return ranges }
@@ -179,7 +179,7 @@ extension LiveMatcher.Scope {
     switch change.before {
     case .none: break
     case .document(let document): add(document, &key, to: &found)
-    // The previous values are unknown.
+    // The previous values are unknown, so the change may concern every view.
     case .unknown: return views
     }
     if let after = change.after { add(after, &key, to: &found) }

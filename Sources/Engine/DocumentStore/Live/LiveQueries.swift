@@ -1,25 +1,25 @@
-// All queries with listeners, and how they follow the commits.
+// All queries with listeners, and how their results are updated after each commit.
 //
-//   1. take     the commits since the last time that may concern a listener (Publications), in the
-//               committing thread
-//   2. find     the views that each change may concern (LiveMatcher)
-//   3. apply    the change to each of these views (LiveView). If a limit needs more documents, run the query
-//               again
-//   4. offer    the new state to the listeners of the changed views (LiveListener)
+// 1. Take the commits that may concern a listener and that were published since the last time (Publications).
+//    This runs in the committing thread.
+// 2. Find the views that each change may concern (LiveMatcher).
+// 3. Apply the change to each of these views (LiveView). If a limit needs more documents, run the query
+//    again.
+// 4. Offer the new state to the listeners of the changed views (LiveListener).
 //
 // In step 3, a query only uses existing indexes, because an index build would delay other commits. If the
 // document names are missing, as after damage, the query runs in another thread, and its listeners are
 // notified later.
 //
 // The commit is acknowledged after step 4, so by then the states are on the listeners' queues. The lock is
-// held during all steps. Handlers never run under the lock, so they may listen, remove, and commit.
+// held during all steps. Handlers never run under the lock, so they may add and remove listeners and commit.
 
 import ByteStore
 import Dispatch
 
 struct LiveAnswer {
   var documents: [StoredDocument]
-  /// The number of commits since the store was opened that the answer includes.
+  /// The number of commits that the answer includes, counted since the store was opened.
   var position: UInt64
   /// The indexes that the answer was read from.
   var indexes: [IndexDefinition] = []
@@ -32,18 +32,18 @@ protocol LiveSource: AnyObject, Sendable {
   /// Runs a query. Builds a missing index first.
   func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
 
-  /// Runs a query with the existing indexes, in a thread that every commit waits for. Nil if it would have
-  /// to wait for commits.
+  /// Runs a query with the existing indexes only. The calling thread holds up every commit, so the result is
+  /// nil if the query would have to wait for commits.
   func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
 
   /// Runs `body` in a background thread.
   func runInBackground(_ body: @escaping @Sendable () -> Void)
 
-  /// Pins indexes: they are not evicted while others can be, until they are unpinned.
+  /// Pins indexes. Until they are unpinned, they are evicted only if no other index can be evicted.
   func pin(_ indexes: [IndexDefinition])
   func unpin(_ indexes: [IndexDefinition])
 
-  /// Builds the indexes that a query needs and then calls `body`, while commits continue.
+  /// Builds the indexes that a query needs and then calls `body`. Commits continue during the build.
   func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
 }
 
@@ -53,15 +53,15 @@ final class LiveQueries: CommitObserver {
     var views: [String: LiveView] = [:]
     var viewsCreated = 0
     var matcher = LiveMatcher()
-    /// Time of the last commit that all views include, except views that are loading.
+    /// The time of the last commit that is included in every view, except in views that are loading.
     var time: StoredTimestamp?
     /// Number of times a change was applied to a view.
     var visits = 0
-    /// Storage for the next commits to be taken.
+    /// An empty array whose storage is reused when the next commits are taken.
     var queueStorage: [Publication] = []
   }
 
-  /// The storage is kept up to this number of commits.
+  /// The storage is reused only if it held at most this number of commits.
   private static let queueStorageMax = 64
 
   private let publications: Publications
@@ -79,7 +79,8 @@ final class LiveQueries: CommitObserver {
   /// Number of queries with listeners.
   var viewCount: Int { state.withLock { $0.views.count } }
 
-  /// Number of times the matcher led a change to a view, relevant or not.
+  /// The number of times the matcher returned a view for a change, whether or not the change affected the
+  /// view.
   var visitCount: Int { state.withLock { $0.visits } }
 
   // MARK: Listening
@@ -105,7 +106,8 @@ final class LiveQueries: CommitObserver {
       view.listeners.append(listener)
       state.views[id] = view
       state.matcher.insert(view)
-      // Follow before running the query, because later commits must arrive here.
+      // Observe commits before running the query, because all commits that the query does not see must arrive
+      // here.
       publications.observe(view.interest, number: view.number, self)
       return (view, true)
     }
@@ -123,8 +125,8 @@ final class LiveQueries: CommitObserver {
     return LiveRegistration(listener, id, self)
   }
 
-  /// Number of attempts to run the query while commits continue. If too many commits came during each of
-  /// them, the query runs while commits wait.
+  /// The number of attempts to run the query while commits continue. If too many commits arrive during every
+  /// attempt, the query runs while commits wait.
   private static let loadsMax = 3
 
   private func load(_ view: LiveView) throws(DocumentStoreError) {
@@ -134,11 +136,11 @@ final class LiveQueries: CommitObserver {
       pauses?.pause(at: .listening)
       let answer = try source.answer(query)
       pauses?.pause(at: .answered)
-      // Work that is proportional to the result happens before taking the lock.
+      // Do the work that is proportional to the size of the result before the lock is taken.
       let window = view.window(answer.documents)
       let isDone = try state.withLock { state throws(DocumentStoreError) in
-        // Its last listener may have left, or another thread that loads it may have started again or
-        // finished.
+        // The view may have lost its last listener. Another thread may also be loading the view, and may have
+        // finished or started again.
         guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogGeneration == backlog
         else { return true }
         if !take(window, answer, view, &state, source) {
@@ -154,7 +156,8 @@ final class LiveQueries: CommitObserver {
     }
   }
 
-  /// Loads a view in the background; an error goes to its listeners, because no caller can receive it.
+  /// Loads a view in the background. An error is reported to the view's listeners, because no caller can
+  /// receive it.
   private func loadLater(_ id: String) {
     let loading = state.withLock { state in state.views[id].flatMap { $0.isLoading ? $0 : nil } }
     guard let view = loading else { return }
@@ -274,7 +277,7 @@ final class LiveQueries: CommitObserver {
         }
       }
       guard !touched.isEmpty else { return }
-      // Ordered, so that a test can repeat a run from its seed.
+      // Sorted, so that a test with the same seed repeats the same run.
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
         if view.needsLoading { reload(view, shownAt: timeBefore, &state) }
@@ -283,8 +286,8 @@ final class LiveQueries: CommitObserver {
     }
   }
 
-  /// Fills up a view whose limit needs more documents. The answer may include commits that are still to be
-  /// taken; the view ignores those.
+  /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken
+  /// from the queue yet. The view ignores these commits when they are taken.
   private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, _ state: inout State) {
     guard let source = state.source else { return }
     view.timeShown = time
@@ -295,7 +298,7 @@ final class LiveQueries: CommitObserver {
     }
   }
 
-  /// Waits until no thread follows commits.
+  /// Waits until no thread is applying commits to the views.
   func wait() { state.withLock { _ in } }
 
   private func report(_ view: LiveView, _ time: StoredTimestamp?) {
@@ -307,7 +310,8 @@ final class LiveQueries: CommitObserver {
   }
 }
 
-/// Ends listening by `remove`. Without a call to `remove`, listening continues until the store is closed.
+/// The registration of a listener. Call `remove` to end listening. Without this call, listening continues
+/// until the store is closed.
 public final class LiveRegistration: Sendable {
   private let listener: LiveListener
   private let id: String
@@ -324,12 +328,13 @@ public final class LiveRegistration: Sendable {
     self.queries = Weak(queries: queries)
   }
 
-  /// Ends listening. After this returns, no new call of the handler is scheduled; a running one may finish.
-  /// Further calls do nothing.
+  /// Ends listening. After this method returns, no new call of the handler is scheduled, but a running call
+  /// may still finish. Further calls of this method do nothing.
   ///
-  /// If the handler runs in another thread, or is about to, this waits for it to end. The wait is limited
-  /// to a few milliseconds, because the handler may itself wait for the caller. If that thread is delayed
-  /// for longer, the handler can still start. Called from the handler, this does not wait.
+  /// If another thread runs the handler or is about to run it, this method waits until the handler has ended.
+  /// The wait is limited to a few milliseconds, because the handler may itself wait for the caller of this
+  /// method. If the other thread is delayed for longer, the handler can still start. If this method is called
+  /// from the handler, it does not wait.
   public func remove() {
     listener.remove()
     queries.queries?.remove(listener, id)

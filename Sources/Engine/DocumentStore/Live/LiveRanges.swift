@@ -1,9 +1,10 @@
-// An interval tree over key ranges: finds the ranges that contain a key without testing each.
+// An interval tree over key ranges: finds the ranges that contain a key without testing every range.
 //
-// The ranges are sorted by lower bound, and the binary search over them serves as an implicit tree. Each
-// node knows the greatest upper bound of its subtree. The first bytes of the bounds lie in separate arrays,
-// so most comparisons read nothing else. New ranges go into an unsorted list. A search sorts them in once
-// the list is long, so thousands of ranges that are added together are sorted once.
+// The ranges are sorted by lower bound, and the binary search over them serves as an implicit tree. Each node
+// stores the greatest upper bound of its subtree. The first bytes of the bounds are in separate arrays, so
+// most comparisons read nothing else. New ranges are added to an unsorted list. Once this list is long, the
+// next search sorts its ranges into the tree. Thousands of ranges that are added together are therefore
+// sorted once.
 
 /// A class, so that a lookup never copies the arrays.
 final class LiveRanges<Owner: AnyObject> {

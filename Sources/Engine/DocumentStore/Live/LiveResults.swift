@@ -6,7 +6,8 @@
 
 /// A document with its sort key.
 package final class LiveEntry: Sendable {
-  /// The values of all orders as bytes that sort in query order. The document's name is among them.
+  /// The values of all fields that the query orders by, encoded as bytes that sort in query order. The
+  /// document's name is one of these values.
   package let sortKey: [UInt8]
   /// The document's key.
   package let name: [UInt8]
@@ -20,7 +21,7 @@ package final class LiveEntry: Sendable {
 }
 
 extension StructuredQuery {
-  /// Nil if the document lacks a field of the orders.
+  /// The sort key of a document. Nil if the document lacks a field that the query orders by.
   package func sortKey(_ document: StoredDocument) -> [UInt8]? {
     var key: [UInt8] = []
     for order in orders {
@@ -31,8 +32,8 @@ extension StructuredQuery {
   }
 }
 
-/// The documents of a live query, in its order. Copies are cheap. Iterating is as fast as over an array;
-/// access by index is a little slower for large results.
+/// The documents of a live query, in the query's order. Copies are cheap. Iterating is as fast as over an
+/// array. For large results, access by index is a little slower than in an array.
 public struct LiveResults: RandomAccessCollection, Sendable {
   private static let chunkMax = 256
 
@@ -101,7 +102,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
     var index: Int
   }
 
-  /// The position of a key, or where it would be inserted.
+  /// The position of a sort key, or the position where it would be inserted.
   private func place(of key: [UInt8]) -> (place: Place, isFound: Bool) {
     var low = 0
     var high = chunks.count

@@ -1,7 +1,8 @@
-// The value a listener receives: a state of its query and the changes since the previous state.
+// The value that a listener receives: a state of the listener's query, and the changes since the previous
+// state.
 
-/// One change between two states that a listener received. Applying all changes in order to the old
-/// documents gives the new ones.
+/// One change between two states that a listener received. If all changes are applied to the old documents
+/// one after another, the result is the new documents.
 public struct LiveChange: Sendable {
   /// The kinds of change.
   public enum Kind: Sendable, Hashable {
@@ -11,13 +12,15 @@ public struct LiveChange: Sendable {
 
   /// Whether the document was added, modified or removed.
   public let kind: Kind
-  /// The document after the change. For a removal, its last state in the result.
+  /// The document after the change. For a removal, the document as it last was in the result.
   public let document: StoredDocument
-  /// Its index after all earlier changes were applied; nil for an addition.
+  /// The document's index before this change, when all earlier changes have been applied; nil for an
+  /// addition.
   public let oldIndex: Int?
-  /// Its index after this change; nil for a removal.
+  /// The document's index after this change; nil for a removal.
   public let newIndex: Int?
-  /// True if only the update time differs, even if the content changed and changed back meanwhile.
+  /// True if the document's old and new state differ only in the update time. The content may have changed
+  /// and changed back in between.
   package let isTimeOnly: Bool
 }
 
@@ -45,8 +48,8 @@ public struct LiveSnapshot: Sendable {
   /// Time of the last commit that the state includes; nil before the first commit.
   public let time: StoredTimestamp?
 
-  /// The snapshot for listeners that do not see update times; nil if nothing else changed. The indexes stay
-  /// valid, because a document with only a new update time keeps its position.
+  /// The snapshot for listeners that do not see update times; nil if nothing but update times changed. The
+  /// indexes stay valid, because a document that differs only in its update time keeps its position.
   package var withoutTimeOnlyChanges: LiveSnapshot? {
     guard changes.contains(where: \.isTimeOnly) else { return self }
     let rest = changes.filter { !$0.isTimeOnly }
@@ -55,7 +58,8 @@ public struct LiveSnapshot: Sendable {
   }
 }
 
-/// The changes between two states, by document: its entry in the old and in the new state.
+/// The changes between two states. For each changed document, this has its entry in the old state and its
+/// entry in the new state.
 enum LiveDifference {
   struct Change: Sendable {
     let old: LiveEntry?
@@ -66,7 +70,8 @@ enum LiveDifference {
   /// Too many changes to keep; the two states are compared instead.
   case everything
 
-  /// Limit on the kept changes, so that a slow listener does not hold more than the two states themselves.
+  /// At least this many changes are kept. Above this number, the limit is proportional to the number of
+  /// documents, so that a slow listener does not hold more than the two states themselves.
   private static let changesMin = 1024
 
   var isNone: Bool { if case .of(let changes) = self { changes.isEmpty } else { false } }
@@ -129,7 +134,7 @@ enum LiveDifference {
     return Self.pairs(old.prefix(entries: .max), new.prefix(entries: .max))
   }
 
-  /// Documents whose entry differs between the two states.
+  /// Returns a change for each document whose entry differs between the two states.
   static func pairs(_ old: [LiveEntry], _ new: [LiveEntry]) -> [Change] {
     let start = zip(old, new).prefix { $0 === $1 }.count
     let end = zip(old[start...].reversed(), new[start...].reversed()).prefix { $0 === $1 }.count

@@ -1,6 +1,6 @@
 // Views that have a condition on an exact value.
 
-/// Maps the index key of a value to the views that wait for it.
+/// Maps the index key of a value to the views that have a condition on this value.
 struct LiveValues {
   private var views: [RecordKey: [ObjectIdentifier: LiveView]] = [:]
 

@@ -1,9 +1,9 @@
 // One query with listeners: its result, updated with every commit.
 //
 // Without a limit, the result is all matching documents. With a limit, the view keeps a window: the first
-// matching documents, somewhat more than the limit. It knows nothing about documents after the window. When
-// a document leaves, one of the spare documents replaces it. When the spares run out, the query runs again,
-// which is one index lookup.
+// matching documents, somewhat more than the limit. The view has no information about documents after the
+// window. When a document leaves the result, one of the spare documents replaces it. When no spare document
+// is left, the query runs again, which takes one index lookup.
 
 /// Protected by the lock of `LiveQueries`.
 final class LiveView {
@@ -19,15 +19,17 @@ final class LiveView {
   private var backlog: [(number: UInt64, change: PublishedChange)] = []
   private var backlogBytes = 0
   private var isBacklogLost = false
-  /// Number of backlogs cleared. An answer requested before the last clearing cannot be brought up to date.
+  /// The number of times that the backlog was cleared. An answer that was requested before the last time
+  /// cannot be brought up to date.
   private(set) var backlogGeneration = 0
-  /// The view's entry in the matcher, under the `anchors` of the time of its registration.
+  /// The view's entry in the matcher. The entry is registered under the `anchors` that the view had at the
+  /// time of registration.
   var place: LiveMatcherEntry?
-  /// Anchors from the query's conditions; nil if they give none.
+  /// The anchors from the query's conditions; nil if the conditions yield none.
   private let fixedAnchors: [LiveAnchor]?
-  /// Anchor from the window's end, if the conditions give no better one.
+  /// The anchor from the window's end, if the conditions yield no better anchor.
   private var windowAnchor: LiveAnchor?
-  /// True if `anchors` have changed since the view got its place.
+  /// True if `anchors` have changed since the view was last registered in the matcher.
   private(set) var needsReregistration = false
   /// The indexes that the view pinned for reloading.
   var pins: [IndexDefinition] = []
@@ -38,17 +40,17 @@ final class LiveView {
   private var window = LiveResults()
   /// True if the window holds all matching documents.
   private var isWhole = true
-  /// For a limit to the last documents: window entries by name, and the entries that listeners see, because
-  /// their sort order is reversed.
+  /// For a limit to the last documents: a map from a document's name to its window entry and to the entry
+  /// that listeners see. The two entries have different sort keys, because the query runs in reverse order.
   private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
   /// True once listeners have received a state.
   private(set) var wasNotified = false
-  /// While the query runs again: the time of the last commit before it. New listeners see the state of that
-  /// time.
+  /// The time of the last commit before the query started to run again. While it runs, new listeners see the
+  /// state of that time.
   var timeShown: StoredTimestamp?
   /// The documents that listeners see.
   private(set) var results = LiveResults()
-  /// Changes since listeners were notified, for a query without a limit.
+  /// The changes since listeners were last notified, for a query without a limit.
   private var changes: [LiveDifference.Change] = []
   private var isWindowChanged = false
 
@@ -63,23 +65,23 @@ final class LiveView {
     fixedAnchors = LiveAnchor.anchors(of: run)
   }
 
-  /// Every change that may concern the view satisfies one of these. Nil if any change in the scope may
-  /// concern it.
+  /// Every change that may concern the view satisfies one of these anchors. Nil if any change in the scope
+  /// may concern the view.
   var anchors: [LiveAnchor]? {
     guard let fixedAnchors else { return windowAnchor.map { [$0] } }
     guard let windowAnchor else { return fixedAnchors }
     return fixedAnchors.map { $0.narrowed(by: windowAnchor) }
   }
 
-  /// Fixed while the view has listeners, unlike `anchors`.
+  /// The view's interest. Unlike `anchors`, it is fixed while the view has listeners.
   var interest: LiveInterest {
     LiveInterest(scope: run.scope, collectionID: collectionID, anchors: fixedAnchors)
   }
 
   func noteRegistered() { needsReregistration = false }
 
-  /// Frees the documents when the last listener has left, because other objects may still refer to the
-  /// view.
+  /// Frees the view's documents. Call this when the last listener has left: other objects may still refer to
+  /// the view and would keep the documents in memory.
   func empty() {
     window = LiveResults()
     results = LiveResults()
@@ -111,14 +113,16 @@ final class LiveView {
       })
   }
 
-  /// Discards the backlog. Until the next load, listeners see the last delivered state.
+  /// Marks the view as loading and discards the backlog. Until the next load, listeners see the last
+  /// delivered state.
   func loadAgain() {
     isLoading = true
     clearBacklog()
   }
 
-  /// Takes the answer of the commit `position`, which found `count` documents. Returns false if the query
-  /// must run again, because too much has changed meanwhile.
+  /// Replaces the window with the answer to the query. The answer includes the commits up to `position`, and
+  /// the query found `count` documents. Returns false if the query must run again, because too much has
+  /// changed meanwhile.
   func load(_ window: LiveResults, of count: Int, at position: UInt64) -> Bool {
     defer { clearBacklog() }
     guard !isBacklogLost else { return false }
@@ -147,7 +151,8 @@ final class LiveView {
     backlogGeneration += 1
   }
 
-  /// The window's end only moves to the front until the next load, so the anchor stays valid until then.
+  /// Updates the window's anchor. Until the next load, the end of the window only moves toward the front, so
+  /// the anchor stays valid until then.
   private func findAnchor() {
     guard fixedAnchors?.contains(where: \.isRange) ?? true else { return }
     let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
@@ -155,7 +160,7 @@ final class LiveView {
     windowAnchor = anchor
   }
 
-  /// True if the window holds fewer documents than the limit while others may match.
+  /// True if the window holds fewer documents than the limit while other documents may match.
   var needsLoading: Bool { !isLoading && !isWhole && limit.map { window.count < $0 } ?? false }
 
   // MARK: Following
@@ -202,14 +207,15 @@ final class LiveView {
     }
   }
 
-  /// Documents after the window's last one are unknown, unless the window holds all.
+  /// Whether a document with this sort key belongs in the window. Documents after the last one in the window
+  /// are unknown, unless the window holds all matching documents.
   private func isInWindow(_ key: [UInt8]) -> Bool {
     isWhole || window.last.map { key.precedes($0.sortKey) } ?? false
   }
 
   // MARK: Notifying
 
-  /// Returns the changes for listeners since the last call.
+  /// Returns the changes since the last call, to be offered to the listeners.
   func takeChanges() -> [LiveDifference.Change] {
     wasNotified = true
     guard isWindowChanged else { return [] }
@@ -232,7 +238,7 @@ final class LiveView {
     var exposed: [LiveEntry] = []
     for entry in first.reversed() {
       var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
-      // Reuse the previous entry, because a new one would count as a change.
+      // Reuse the previous entry, because a new entry object would count as a change.
       seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, entry.document) }
       guard let seen else { continue }
       mirror[entry.name] = (entry, seen)

@@ -13,7 +13,7 @@ package enum DocumentLimits {
   static let fieldPathBytesMax = StoredFieldPath.bytesMax
   static let depthMax = RecordCodec.depthMax
   static let vectorDimensionsMax = 2048
-  /// Per document in one commit.
+  /// The maximum number of field transforms per document in one commit.
   static let transformsMax = 500
 
   /// Checks the final state of a document.
@@ -25,19 +25,19 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks a document from a remote, a bundle or another source outside this process. A cache stores it
-  /// unchanged, so this includes checks that a commit does not need: the path, pending times, and the size
-  /// of the record.
+  /// Checks a document from a remote, a bundle or another source outside this process. A cache stores such a
+  /// document unchanged. Therefore this function also checks properties that a commit need not check: the
+  /// path, pending times, and the size of the record.
   package static func checkForeign(_ document: StoredDocument) throws(DocumentStoreError) {
     try checkKey(of: document.path)
     do throws(PathError) { try document.path.check() } catch { throw .invalidArgument(error.description) }
-    // Check this first, because it bounds the recursion of the others.
+    // This check comes first, because it bounds the recursion of the checks below.
     try check(document)
     do throws(Refusal) {
       if holdsPendingTime(.map(document.fields)) {
         throw Refusal("A time that is still pending cannot come from outside")
       }
-      // Empty values and the project names in references are not counted above.
+      // The check above does not count empty values and the project names in references.
       try require(document.fields.recordBytesMax, recordBytesMax, "The record of the document")
     } catch {
       throw error.error(in: document.path)
@@ -57,17 +57,18 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks that the key of a path, which may be a reserved path, is not too long.
+  /// Checks that the key of a path is not too long. The path may be a reserved path.
   package static func checkKey(of path: DocumentPath) throws(DocumentStoreError) {
     let bytes = path.segments.isEmpty ? 0 : DocumentKey.encode(path).count
     guard bytes > Batch.keyBytesMax else { return }
     throw .invalidArgument("The key of a document has \(bytes) bytes, and the limit is \(Batch.keyBytesMax).")
   }
 
-  /// Leaves room for the head of the record in the largest value.
+  /// The maximum size of the fields in a record. The rest of the largest stored value is room for the head of
+  /// the record.
   private static let recordBytesMax = Batch.valueBytesMax - 1024
 
-  /// The depth of the value must have been checked.
+  /// Whether a value contains a pending time. The caller must have checked the depth of the value.
   private static func holdsPendingTime(_ value: StoredValue) -> Bool {
     switch value {
     case .pendingTimestamp: true
@@ -78,8 +79,8 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks everything in the mutation that does not depend on the stored document, and returns its size in
-  /// the request. Paths and values are checked before any recursion over them.
+  /// Checks everything in the mutation that does not depend on the stored document, and returns the
+  /// mutation's size in the request. Paths and values are checked before any recursion over them.
   package static func check(_ mutation: Mutation) throws(DocumentStoreError) -> Int {
     do throws(Refusal) {
       var total: Int
@@ -100,7 +101,7 @@ package enum DocumentLimits {
     }
   }
 
-  /// Checks a path that becomes a map before the commit checks it.
+  /// Checks a field path before a map is built from it. The commit checks paths only later.
   static func check(_ field: StoredFieldPath, in path: DocumentPath) throws(DocumentStoreError) {
     do throws(Refusal) { try check(field) } catch { throw error.error(in: path) }
   }
@@ -118,7 +119,7 @@ package enum DocumentLimits {
 
   // MARK: Values
 
-  /// The size of a whole document. Each field also has its own limit.
+  /// Returns the size of a whole document. Throws if the document or one of its fields exceeds its limit.
   private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
     var total = nameBytes(path) + 32
     // Use the buffer, because iterating over the array would retain and release every name and value.
@@ -161,10 +162,10 @@ package enum DocumentLimits {
     case .integer, .double, .timestamp: return 8
     case .pendingTimestamp(_, let previous):
       guard let previous else { return 8 }
-      // A record with this could be written, but not decoded.
+      // A record with nested pending times could be written, but not decoded.
       if case .pendingTimestamp = previous { throw Refusal("A pending time cannot be inside another") }
-      // The previous value must be within the limits by itself. It does not add to the size of the current
-      // one.
+      // The previous value must be within the limits by itself. It does not add to the size of the pending
+      // time.
       try require(
         try bytes(of: previous, depth: depth), fieldValueBytesMax, "The value before a pending time")
       return 8
@@ -233,7 +234,7 @@ package enum DocumentLimits {
     guard let first = name.firstInUTF8 else {
       throw Refusal("Invalid data. Document fields must not be empty", field: [name])
     }
-    // Most names do not begin with an underscore, so one comparison decides.
+    // Most names do not begin with an underscore, so comparing the first byte is usually enough.
     guard first == UInt8(ascii: "_") else { return }
     let underscores = "__".utf8
     guard bytes.starts(with: underscores), bytes.suffix(2).elementsEqual(underscores) else { return }

@@ -5,7 +5,7 @@ public struct FieldMask: Hashable, Sendable {
   /// In order.
   public let paths: [StoredFieldPath]
 
-  /// Creates a mask. Paths below others are dropped.
+  /// Creates a mask. Paths below other paths are dropped.
   public init(_ paths: some Sequence<StoredFieldPath>) {
     var outermost: [StoredFieldPath] = []
     // In sorted order, a path is followed by all paths below it.
@@ -15,7 +15,8 @@ public struct FieldMask: Hashable, Sendable {
     self.paths = outermost
   }
 
-  /// All fields with scalars, arrays and empty maps, but not maps that have fields.
+  /// Creates a mask of all fields with scalars, arrays and empty maps. For a map that has fields, the mask
+  /// contains those fields instead of the map.
   public init(leavesOf fields: StoredMap) {
     self.init(Self.leaves(of: fields, at: []))
   }
@@ -25,7 +26,7 @@ public struct FieldMask: Hashable, Sendable {
 
   /// Whether the mask contains the field or a field around it.
   public func covers(_ path: StoredFieldPath) -> Bool {
-    // Only the last path that is not after this one can be a prefix of it.
+    // Only the last path in the mask that does not sort after `path` can be a prefix of `path`.
     var low = 0
     var high = paths.count
     while low < high {

@@ -6,17 +6,18 @@ public struct FieldTransform: Sendable, Equatable {
   public enum Operation: Sendable, Equatable {
     /// The time of the commit.
     case serverTimestamp
-    /// The sum of the stored number and this one, or this one if no number is stored. Integers saturate.
+    /// The sum of the stored number and this number, or this number if no number is stored. Integer sums
+    /// saturate.
     case increment(StoredNumber)
-    /// The smaller number, or this one if no number is stored. If both are equal, the stored one is kept
-    /// with its type. NaN if one of them is NaN.
+    /// The smaller of the stored number and this number, or this number if no number is stored. If both are
+    /// equal, the stored number is kept with its type. NaN if one of them is NaN.
     case minimum(StoredNumber)
-    /// The larger number, by the same rules as `minimum`.
+    /// The larger of the stored number and this number, by the same rules as `minimum`.
     case maximum(StoredNumber)
-    /// Appends the elements that the stored array does not contain, each once. Any other stored value
-    /// counts as an empty array, here and in `arrayRemove`.
+    /// Appends each of these elements once, unless the stored array already contains it. A stored value that
+    /// is not an array counts as an empty array, here and in `arrayRemove`.
     case arrayUnion([StoredValue])
-    /// Removes all elements that are equal to one of these.
+    /// Removes all elements of the stored array that are equal to one of these elements.
     case arrayRemove([StoredValue])
   }
 
@@ -31,8 +32,8 @@ public struct FieldTransform: Sendable, Equatable {
     self.operation = operation
   }
 
-  /// Computes the field. Returns the transform result that a remote would return: the new value, or null
-  /// for an array.
+  /// Computes the new value and sets the field to it. Returns the transform result that a remote would
+  /// return: the new value, or null for an operation on an array.
   func apply(to fields: inout StoredMap, at time: StoredTimestamp) -> StoredValue {
     let value = operation.value(from: fields[field], at: time)
     fields.set(value, at: field)

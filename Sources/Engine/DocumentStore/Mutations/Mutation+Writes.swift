@@ -7,7 +7,7 @@ extension Mutation {
     case set(StoredValue)
     /// Removes the field.
     case delete
-    /// Computes the field from its value.
+    /// Computes the new value from the stored value.
     case compute(FieldTransform.Operation)
   }
 
@@ -21,8 +21,8 @@ extension Mutation {
     return .patch(path, fields, mask: mask, transforms: transforms)
   }
 
-  /// A merge of only the listed fields; other data is dropped. A listed field is replaced as a whole, even
-  /// if it is a map. Throws `invalidArgument` if a listed field is not in the data, or if the path of a
+  /// Merges only the listed fields; the rest of the data is ignored. A listed field is replaced as a whole,
+  /// even if it is a map. Throws `invalidArgument` if a listed field is not in the data, or if the path of a
   /// deletion exceeds a limit.
   public static func merge(
     _ path: DocumentPath, _ fields: StoredMap, only paths: [StoredFieldPath],
@@ -47,7 +47,7 @@ extension Mutation {
       transforms: transforms.filter { listed.covers($0.field) })
   }
 
-  /// Changes fields of an existing document. `transforms` are applied inside the values that are set.
+  /// Changes fields of an existing document. `transforms` apply to fields inside the values that are set.
   /// Throws `invalidArgument` if a field is changed twice or is inside another changed field, or if a path
   /// exceeds a limit.
   public static func update(

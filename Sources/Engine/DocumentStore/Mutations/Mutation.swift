@@ -20,14 +20,14 @@ public struct Mutation: Sendable, Equatable {
   public enum Change: Sendable, Equatable {
     /// Replaces all fields, then applies the transforms.
     case set(StoredMap, [FieldTransform])
-    /// Sets each field in the mask to its value in these fields, or removes it if these fields lack it.
-    /// Then applies the transforms. Other fields stay. Creates the document if it does not exist.
+    /// Sets each field in the mask to its value in this map, or removes the field if the map lacks it. Then
+    /// applies the transforms. Other fields stay unchanged. Creates the document if it does not exist.
     case patch(StoredMap, FieldMask, [FieldTransform])
     /// Deletes the document. Not an error if it does not exist.
     case delete
     /// Changes nothing. Only the precondition is checked.
     case verify
-    /// Stores the document with its times. A cache uses this for documents from a remote.
+    /// Stores the document with these times. A cache uses this for documents from a remote.
     case place(StoredMap, createTime: StoredTimestamp, updateTime: StoredTimestamp)
   }
 
@@ -93,9 +93,9 @@ public struct Mutation: Sendable, Equatable {
 
   // MARK: Applying
 
-  /// The document after this mutation, or nil if it does not exist then. If no field changes, the document
-  /// keeps its update time. Otherwise its update time becomes `updated`, or `time` if that is nil. Throws
-  /// `notFound`, `alreadyExists` or `failedPrecondition` if the precondition fails.
+  /// Returns the document after this mutation, or nil if the mutation leaves no document. If no field
+  /// changes, the document keeps its update time. Otherwise its update time becomes `updated`, or `time` if
+  /// `updated` is nil. Throws `notFound`, `alreadyExists` or `failedPrecondition` if the precondition fails.
   package func apply(
     to base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> StoredDocument? {
@@ -104,7 +104,7 @@ public struct Mutation: Sendable, Equatable {
 
   package struct Outcome: Sendable, Equatable {
     package var document: StoredDocument?
-    /// One per transform, in order: the new value, or null for an array.
+    /// One result per transform, in order: the new value, or null for an operation on an array.
     package var transformResults: [StoredValue]
   }
 

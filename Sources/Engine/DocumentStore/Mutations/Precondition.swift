@@ -1,6 +1,6 @@
 // Preconditions of a write on the stored document.
 
-/// A condition on the stored document that a write requires.
+/// A condition that the stored document must satisfy before a write is applied.
 public enum Precondition: Hashable, Sendable {
   /// No condition.
   case none

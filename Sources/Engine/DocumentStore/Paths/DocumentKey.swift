@@ -45,14 +45,16 @@ enum DocumentKey {
     key.append(end)
   }
 
-  /// The common prefix of the keys of all documents in a collection, and below them.
+  /// The common prefix of the keys of all documents in a collection, including the documents in their
+  /// subcollections.
   static func beginning(of collection: CollectionPath) -> [UInt8] {
     var key = [keyspace]
     for segment in collection.segments { append(segment, to: &key) }
     return key
   }
 
-  /// The common prefix of a document's collection, given the document's key and id.
+  /// The common key prefix of the documents in a collection, given the key and the id of one of these
+  /// documents.
   static func beginning(of key: [UInt8], endingWith id: String) -> ArraySlice<UInt8> {
     let segment =
       id.numericID != nil ? 9 : 3 + id.utf8.count + id.utf8.reduce(0) { $1 == zeroByte ? $0 + 1 : $0 }
@@ -74,7 +76,7 @@ enum DocumentKey {
   /// The size of the first segment; nil if there is none.
   static func segmentBytes(_ bytes: RawSpan) -> Int? { segmentEnd(in: bytes, from: 0) }
 
-  /// The end of the segment that begins at `start`; nil if none does.
+  /// The end of the segment that begins at `start`; nil if no segment begins there.
   private static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
     guard start < key.byteCount else { return nil }
     switch key.byte(at: start) {
@@ -97,8 +99,8 @@ enum DocumentKey {
     return nil
   }
 
-  /// Whether a document is in a collection with this encoded id, at any depth. Does not validate the rest
-  /// of the key.
+  /// Whether the document with this key is in a collection with this encoded id. The collection can be at any
+  /// depth. The rest of the key is not validated.
   static func isInGroup(_ segment: [UInt8], _ key: RawSpan) -> Bool {
     var collection = 0..<0
     var document = 0..<1
@@ -131,7 +133,7 @@ enum DocumentKey {
     return try? DocumentPath(stored: segments)
   }
 
-  /// Decodes a name without its end marker. Each zero byte in it is followed by `zero`.
+  /// Decodes a name without its end marker. In the encoded name, each zero byte is followed by `zero`.
   private static func decodeName(_ bytes: RawSpan) -> String? {
     guard bytes.firstZero(from: 0) != nil else { return String(record: bytes) }
     var name: [UInt8] = []

@@ -22,8 +22,9 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
   /// Does not check the segments; see `check()`.
   package init(unchecked segments: [String]) { self.segments = segments }
 
-  /// For segments of a stored key. The store's own documents are below collections with reserved names,
-  /// which users cannot create. Their names may be whole paths, of any length.
+  /// Creates a path from the segments of a stored key. The store's own documents are below collections with
+  /// reserved names, which users cannot create. A name in such a path may be the escaped form of a whole
+  /// path, and may have any length.
   init(stored segments: [String]) throws(PathError) {
     guard !segments.isEmpty, segments.count % 2 == 0 else {
       throw PathError(path: segments, reason: "a document has an even number of path segments")
@@ -40,7 +41,7 @@ public struct DocumentPath: Hashable, Sendable, CustomStringConvertible {
 
   package func check() throws(PathError) { _ = try DocumentPath(segments) }
 
-  /// True for a document of the store itself. Users cannot create reserved names.
+  /// True for a document that belongs to the store itself. Users cannot create documents with reserved names.
   package var isReserved: Bool { segments.first.map(PathError.isReserved) ?? false }
 
   /// The last segment.

@@ -1,6 +1,6 @@
-// Encodings for keys that sort like the encoded values.
+// Encodings for keys. The encodings sort in the same order as the encoded values.
 //
-// No encoding is a prefix of another, so they can be concatenated.
+// No encoding is a prefix of another encoding, so encodings can be concatenated.
 
 extension [UInt8] {
   /// Eight bytes, big-endian.
@@ -11,8 +11,8 @@ extension [UInt8] {
   /// Eight bytes, big-endian, with the sign bit inverted.
   mutating func append(ordered number: Int64) { append(ordered: UInt64(bitPattern: number) ^ (1 << 63)) }
 
-  /// The text's UTF-8 bytes, encoded like bytes. Text rarely contains a zero byte, so it is usually
-  /// appended in one step.
+  /// Appends the text's UTF-8 bytes in the encoding for bytes. Text rarely contains a zero byte, so it is
+  /// usually appended in one step.
   mutating func append(ordered text: String) {
     let isDone = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
       guard unsafe !bytes.contains(0) else { return false }
@@ -24,8 +24,8 @@ extension [UInt8] {
     if isDone != true { append(ordered: text.utf8) }
   }
 
-  /// The bytes, with 0xFF after each zero byte, then 0x00 0x01. The end marker sorts before any
-  /// continuation.
+  /// Appends the bytes with 0xFF inserted after each zero byte, and then the end marker 0x00 0x01. The end
+  /// marker sorts before any continuation.
   mutating func append(ordered bytes: some Sequence<UInt8>) {
     for byte in bytes {
       append(byte)

@@ -1,6 +1,6 @@
 // A byte-string key for dictionaries.
 
-/// Hashes all bytes in one call, while an array hashes byte by byte.
+/// A byte string that is hashed in one call. An array of bytes would be hashed byte by byte.
 struct RecordKey: Hashable, Sendable {
   let bytes: [UInt8]
 

@@ -8,13 +8,13 @@
 // Every path has one canonical text form, in which a name is quoted only if necessary. Callers may also write
 // paths as dotted text without quotes, in which a dot always separates names.
 
-/// The path of a field, such as `address.city`. Compared by the UTF-8 bytes of the names; a path sorts
-/// before the paths below it.
+/// The path of a field, such as `address.city`. Paths are compared by the UTF-8 bytes of their names. A path
+/// sorts before the paths below it.
 public struct StoredFieldPath: Hashable, Comparable, Sendable {
-  /// The maximum size of a name, and of a path with dots between its names.
+  /// The maximum size in bytes of a name, and of a whole path with dots between its names.
   public static let bytesMax = 1500
 
-  /// From the top-level field inward. Never empty, and no name is empty.
+  /// The names from the top-level field inward. There is at least one name, and no name is empty.
   public let names: [String]
 
   /// Represents a document's name in filters and orders. No field can have this path.
@@ -27,7 +27,7 @@ public struct StoredFieldPath: Hashable, Comparable, Sendable {
     self.names = names
   }
 
-  /// Creates a path from names separated by dots, as callers write it.
+  /// Creates a path from dotted text, the form in which callers write paths.
   public init(dotted text: String) throws(FieldPathError) {
     guard !text.utf8.contains(where: Self.isForbiddenInDotted) else { throw .forbiddenCharacter(text) }
     let names = text.utf8.split(separator: Self.dot, omittingEmptySubsequences: false)
@@ -41,7 +41,7 @@ public struct StoredFieldPath: Hashable, Comparable, Sendable {
     names = try reader.names()
   }
 
-  /// For names that were checked, or that will be checked when they are written.
+  /// Creates a path from names that were checked, or that will be checked when they are written.
   package init(unchecked names: [String]) {
     precondition(!names.isEmpty, "a field path has at least one name")
     self.names = names
@@ -55,7 +55,7 @@ public struct StoredFieldPath: Hashable, Comparable, Sendable {
     names.map(canonical).joined(separator: ".")
   }
 
-  /// The size with a dot between names and without quotes.
+  /// The size of the path in bytes, with dots between its names and without quotes.
   var byteCount: Int { names.reduce(names.count - 1) { $0 + $1.utf8.count } }
 
   /// Whether `other` is this path or below it.
@@ -171,7 +171,7 @@ private struct CanonicalReader {
     return names
   }
 
-  /// False at the end of the text.
+  /// Skips a dot. Returns false at the end of the text.
   private mutating func passDot() throws(FieldPathError) -> Bool {
     guard let next = rest.popFirst() else { return false }
     guard next == StoredFieldPath.dot else { throw .notCanonical(text) }

@@ -1,4 +1,5 @@
-// Compares strings by their UTF-8 bytes, unlike Swift's order and equality, and faster.
+// Compares strings by their UTF-8 bytes. Swift's own order and equality are slower, and they treat
+// canonically equivalent strings as equal.
 
 import Libc
 
@@ -6,7 +7,7 @@ extension String {
   /// Whether this sorts before `other` by unsigned UTF-8 bytes.
   package func precedesInUTF8(_ other: String) -> Bool { comparedInUTF8(to: other) < 0 }
 
-  /// Whether both have equal bytes. `==` also accepts canonically equivalent strings.
+  /// Whether both strings have equal bytes. `==` also accepts canonically equivalent strings.
   @inline(__always)
   package func isSameUTF8(as other: String) -> Bool { hasSameBits(as: other) || hasSameBytes(as: other) }
 
@@ -15,8 +16,9 @@ extension String {
     utf8.count == other.utf8.count && comparedInUTF8(to: other) == 0
   }
 
-  /// Whether both have equal machine words, so that they are copies of one string. Often true for equal
-  /// names: a copy shares the storage, and a short string has its text in these words. False says nothing.
+  /// Whether both strings consist of equal machine words. If they do, the strings are equal. This is often
+  /// the case for equal names: a copy shares the storage, and a short string has its text in these words. If
+  /// the result is false, the strings may still be equal.
   @inline(__always)
   func hasSameBits(as other: String) -> Bool {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else { return false }
@@ -48,8 +50,8 @@ extension String {
     return fast ?? utf8.contains(byte)
   }
 
-  /// The segments between slashes, including empty ones. Split by bytes, because a slash with a combining
-  /// mark is one character, and not a slash.
+  /// The segments between slashes, including empty ones. The text is split by bytes, because a slash with a
+  /// combining mark is one character, and not a slash.
   package var pathSegments: [String] {
     utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
@@ -68,12 +70,12 @@ extension String {
 }
 
 extension [String] {
-  /// Whether both lists have equal bytes.
+  /// Whether both lists contain strings with equal bytes in the same order.
   package func areSameUTF8(as other: [String]) -> Bool {
     elementsEqual(other) { $0.isSameUTF8(as: $1) }
   }
 
-  /// Sorted by UTF-8 bytes, without duplicates.
+  /// Returns the strings sorted by UTF-8 bytes, without duplicates.
   package func sortedInUTF8() -> [String] {
     var sorted: [String] = []
     for name in self.sorted(by: { $0.precedesInUTF8($1) }) where sorted.last?.isSameUTF8(as: name) != true {

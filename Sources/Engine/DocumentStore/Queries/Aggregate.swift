@@ -9,7 +9,7 @@ public enum Aggregate: Hashable, Sendable {
   /// The average of the numbers in a field.
   case average(StoredFieldPath)
 
-  /// The name of the result, where results have names.
+  /// The name of the aggregate's result, for callers that return results by name.
   public var alias: String {
     switch self {
     case .count: "count"
@@ -61,20 +61,20 @@ package struct Aggregation {
     totals = fields.map { _ in Total() }
   }
 
-  /// Adds a document. A document that lacks an aggregated field is not counted at all.
+  /// Adds a document. A document that lacks any of the aggregated fields is ignored by all aggregates.
   package mutating func add(_ document: StoredDocument) {
     let values = fields.compactMap(document.value)
     if values.count == fields.count { add(values) }
   }
 
-  /// Adds a document that has these values in the fields.
+  /// Adds a document that has these values in the aggregated fields.
   mutating func add(_ values: [StoredValue]) {
     count += 1
     for (place, value) in values.enumerated() { totals[place].add(value) }
   }
 
-  /// One result per aggregate. A count is an integer, a sum is an integer or a double, and an average is a
-  /// double, or null without numbers.
+  /// One result per aggregate. A count is an integer, and a sum is an integer or a double. An average is a
+  /// double, or null if there are no numbers.
   package var results: [StoredValue] {
     aggregates.map { aggregate in
       switch aggregate {
@@ -91,7 +91,7 @@ package struct Aggregation {
 
   /// Totals of one field; only numbers count.
   private struct Total {
-    /// Exact, even for 2^63 integers.
+    /// The sum of the integers. It is exact even for 2^63 integers.
     var integers: Int128 = 0
     var doubles: ExactSum?
     var count: Int64 = 0
@@ -109,7 +109,7 @@ package struct Aggregation {
       count += 1
     }
 
-    /// An integer if all numbers are integers and the sum fits.
+    /// An integer if all numbers are integers and the sum fits in 64 bits; otherwise a double.
     var sum: StoredValue {
       if doubles == nil, let sum = Int64(exactly: integers) { .integer(sum) } else { .double(double) }
     }

@@ -1,13 +1,13 @@
 // An exact sum of doubles, rounded once at the end.
 //
-// So the result does not depend on the order of the documents, nor on the index that a query uses.
+// The result depends neither on the order of the documents nor on the index that a query uses.
 //
 // Every finite double is a multiple of 2^-1074 and less than 2^1024. The sum is kept as an integer multiple
-// of this unit, in two's complement, with room for 2^64 doubles.
+// of 2^-1074, in two's complement, with room for 2^64 doubles.
 
 struct ExactSum {
-  /// From the lowest 64 bits to the highest: 1074 + 1024 bits for the largest double, 64 for the number of
-  /// doubles, and one sign bit.
+  /// The words of the sum, lowest first. They have room for 1074 + 1024 bits of the largest double, 64 bits
+  /// for the number of doubles, and one sign bit.
   private var words = [UInt64](repeating: 0, count: 34)
   /// The sum of infinities and NaNs.
   private var special = 0.0
@@ -58,7 +58,8 @@ struct ExactSum {
     let magnitude = isNegative ? negated : words
     guard let top = magnitude.lastIndex(where: { $0 != 0 }) else { return 0 }
     guard top > 0 else { return scaled(UInt128(magnitude[0]), word: 0, isNegative) }
-    // These are at least 65 bits, and a double has 53, so all lower bits can be merged into one.
+    // The two top words have at least 65 significant bits, and a double has 53. Therefore all lower bits can
+    // be merged into one bit.
     let rest: UInt128 = magnitude[..<(top - 1)].contains { $0 != 0 } ? 1 : 0
     let leading = UInt128(magnitude[top]) << 64 | UInt128(magnitude[top - 1])
     return scaled(leading | rest, word: top - 1, isNegative)

@@ -8,9 +8,9 @@ public struct FieldFilter: Sendable, Equatable {
     case lessThan, lessThanOrEqual, equal, notEqual, greaterThanOrEqual, greaterThan
     /// Tests on the elements of an array.
     case arrayContains, arrayContainsAny
-    /// The value equals one of a list.
+    /// The value equals one of the values in a list.
     case isIn = "in"
-    /// The field exists and its value equals none of a list.
+    /// The field exists, and its value equals none of the values in a list.
     case notIn
 
     /// Whether the operand is an array of values.
@@ -56,7 +56,7 @@ public struct FieldFilter: Sendable, Equatable {
 
   package func matches(_ document: StoredDocument) -> Bool { matches(document.value(of: field)) }
 
-  /// `value` is the document's value of the field, or nil if it has none.
+  /// `value` is the document's value of the field, or nil if the document lacks the field.
   func matches(_ value: StoredValue?) -> Bool {
     guard let value else { return false }
     return switch self.operator {
@@ -90,8 +90,8 @@ extension StoredDocument {
 }
 
 extension StoredValue {
-  /// A document's name as a value: a reference with empty project and database, because all documents of a
-  /// query are in one database.
+  /// A document's name as a value: a reference with an empty project and an empty database, because all
+  /// documents of a query are in one database.
   package static func documentName(_ path: DocumentPath) -> StoredValue {
     .reference(StoredReference(projectID: "", databaseID: "", path: path))
   }

@@ -48,7 +48,7 @@ public indirect enum FilterTree: Sendable, Equatable {
     }
   }
 
-  /// The tree must be simplified.
+  /// Whether the document matches the tree, which must be simplified.
   package func matches(_ document: StoredDocument) -> Bool { matches(document.value) }
 
   /// `value` returns the document's value of a field.
@@ -73,7 +73,7 @@ public indirect enum FilterTree: Sendable, Equatable {
 }
 
 extension [FilterTree] {
-  /// The comparisons, if all parts are comparisons without a list, as in most trees; else nil.
+  /// The comparisons if every part is a comparison without a list, as in most trees; otherwise nil.
   fileprivate var conditions: [FieldFilter]? {
     var conditions: [FieldFilter] = []
     for part in self {
@@ -95,8 +95,8 @@ extension [FilterTree] {
 // MARK: Alternatives
 
 extension FilterTree {
-  /// The number of alternatives, or `Int.max` if it overflows. Each value of a list is one alternative. "and"
-  /// multiplies the numbers of its parts, and "or" adds them.
+  /// The number of alternatives, or `Int.max` if the number overflows. Each value in a list is one
+  /// alternative, except for `notIn`. "and" multiplies the numbers of its parts, and "or" adds them.
   package var alternativesCount: Int {
     switch self {
     case .field(let filter):

@@ -1,4 +1,4 @@
-// Orders of query results, and cursors in them.
+// The sort orders of query results, and cursors in the results.
 
 /// A field to order by, and a direction.
 public struct OrderBy: Hashable, Sendable {
@@ -51,10 +51,10 @@ public struct OrderBy: Hashable, Sendable {
   }
 }
 
-/// A position between results: before or after all documents with these values in the first fields of the
-/// order.
+/// A position between results: before or after all documents that have certain values in the first fields of
+/// the order.
 public struct Cursor: Sendable, Equatable {
-  /// The side of a cursor's values.
+  /// The side of the documents with the cursor's values on which the cursor lies.
   public enum Side: Hashable, Sendable {
     /// Before or after the documents with these values.
     case before, after

@@ -1,6 +1,7 @@
 // The methods that build a query.
 //
-// Each checks what can be checked at that point, with the messages of the Firestore API.
+// Each method checks everything that can be checked at that point, and its errors have the messages of the
+// Firestore API.
 
 extension StructuredQuery {
   // MARK: Filters
@@ -11,7 +12,7 @@ extension StructuredQuery {
   /// the id; in other scopes, it is the path.
   public func filtered(by filter: FilterTree) throws(DocumentStoreError) -> StructuredQuery {
     guard let filter = try filter.simplified?.mapLeaves(resolve) else { return self }
-    // Each operator once, in filter order, because a composite can have many comparisons.
+    // Collect each operator only once, in filter order, because a composite can have many comparisons.
     var present: [FieldFilter.Operator] = []
     for leaf in filters.flatMap(\.leaves) where !present.contains(leaf.operator) {
       present.append(leaf.operator)
@@ -36,7 +37,7 @@ extension StructuredQuery {
       "Invalid Query. You cannot use '\(added.rawValue)' filters with '\(conflict.rawValue)' filters.")
   }
 
-  /// Converts operands on the document's name to names.
+  /// Converts the operands of a filter on the document id to document names.
   private func resolve(_ filter: FieldFilter) throws(DocumentStoreError) -> FieldFilter {
     let name = filter.operator.rawValue
     if filter.field == .documentID, [.arrayContains, .arrayContainsAny].contains(filter.operator) {
@@ -97,7 +98,7 @@ extension StructuredQuery {
 
   // MARK: Orders and limits
 
-  /// Adds an order, which applies where all previous orders are equal.
+  /// Adds an order, which applies to documents that are equal in all previous orders.
   public func ordered(by order: OrderBy) throws(DocumentStoreError) -> StructuredQuery {
     let point = start != nil ? "a starting" : "an ending"
     guard start == nil, end == nil else {
@@ -218,7 +219,7 @@ extension StructuredQuery {
 }
 
 extension FieldFilter.Operator {
-  /// Whether a query with an `other` filter cannot have a filter with this operator.
+  /// Whether a query must not have both a filter with this operator and a filter with `other`.
   fileprivate func conflicts(with other: FieldFilter.Operator) -> Bool {
     switch self {
     case .notEqual: [.notEqual, .notIn].contains(other)
@@ -230,7 +231,8 @@ extension FieldFilter.Operator {
 }
 
 extension CollectionPath {
-  /// Nil if the id has a slash. Invalid ids are accepted, because they have a position in the order.
+  /// The path of the document with this id in the collection; nil if the id has a slash. Invalid ids are
+  /// accepted, because they also have a position in the order.
   fileprivate func child(_ id: String) -> DocumentPath? {
     guard !id.utf8.contains(UInt8(ascii: "/")) else { return nil }
     return DocumentPath(unchecked: segments + [id])

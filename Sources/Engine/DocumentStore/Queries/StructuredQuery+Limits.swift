@@ -8,7 +8,7 @@ public struct QueryLimits: Sendable {
   public var notInValuesMax = 10
   /// The maximum number of fields with inequalities.
   public var inequalityFieldsMax = 10
-  /// The maximum total of filters, explicit orders, and names in the path of the collection's parent.
+  /// The maximum total number of filters, explicit orders, and names in the path of the collection's parent.
   public var partsMax = 100
   /// The maximum number of aggregates in one request.
   public var aggregatesMax = 5

@@ -36,15 +36,16 @@ public struct StructuredQuery: Sendable, Equatable {
 
   /// The set of documents that the query searches.
   public let scope: Scope
-  /// The filters, which must all hold. Simplified, with operands on document ids resolved.
+  /// The filters, which must all hold. They are simplified, and operands on document ids are resolved to
+  /// document names.
   public internal(set) var filters: [FilterTree] = [] { didSet { completeOrders() } }
   /// The explicitly added orders.
   public internal(set) var explicitOrders: [OrderBy] = [] { didSet { completeOrders() } }
-  /// The explicit orders, then one for each other field with an inequality, then the document's name. This
-  /// order is total.
+  /// The explicit orders, then one order for each other field with an inequality, and finally the document's
+  /// name. Together, they are a total order.
   public private(set) var orders = [OrderBy(.documentID)]
-  /// The result starts after this cursor. It has at most one value per order; a document's name is a
-  /// `documentName`.
+  /// The result starts after this cursor. The cursor has at most one value per order. A document's name in it
+  /// is a `documentName`.
   public package(set) var start: Cursor?
   /// The result ends before this cursor.
   public package(set) var end: Cursor?
@@ -59,8 +60,8 @@ public struct StructuredQuery: Sendable, Equatable {
     scope.contains(document.path) && position(ifMatching: document.value) != nil
   }
 
-  /// The values of `orders`, if a document of the scope matches, ignoring the limit; else nil. `value`
-  /// returns the document's value of a field.
+  /// Returns the values of `orders` if the document matches; otherwise nil. The document must be in the
+  /// query's scope, and the limit is ignored. `value` returns the document's value of a field.
   func position(ifMatching value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
     guard filters.allSatisfy({ $0.matches(value) }), let position = position(value),
       isBetweenCursors(position)
@@ -78,7 +79,7 @@ public struct StructuredQuery: Sendable, Equatable {
     return .same
   }
 
-  /// The result by brute force: checks every document.
+  /// Computes the result by brute force, by checking every document.
   package func answer(from documents: some Sequence<StoredDocument>) -> [StoredDocument] {
     let run = executableForm
     let sorted = documents.filter(run.matches).sorted { run.compare($0, $1) == .before }
@@ -101,8 +102,8 @@ public struct StructuredQuery: Sendable, Equatable {
     }
   }
 
-  /// The query to execute: this one, or for a limit on the last documents its mirror image, whose result
-  /// must be reversed.
+  /// The query to execute. For a limit on the last documents, this is the mirror image of the query, whose
+  /// result must be reversed. Otherwise, it is the query itself.
   package var executableForm: StructuredQuery {
     guard case .last(let count) = limit else { return self }
     var mirrored = self
@@ -115,7 +116,7 @@ public struct StructuredQuery: Sendable, Equatable {
 
   // MARK: Positions
 
-  /// The document's values of `orders`, or nil if it lacks one of the fields.
+  /// The document's values of `orders`, or nil if the document lacks one of the fields.
   package func position(of document: StoredDocument) -> [StoredValue]? { position(document.value) }
 
   private func position(_ value: (StoredFieldPath) -> StoredValue?) -> [StoredValue]? {
@@ -134,7 +135,7 @@ public struct StructuredQuery: Sendable, Equatable {
     return true
   }
 
-  /// The side of the cursor that the position is on.
+  /// The side of the cursor on which the position lies.
   private func side(of position: [StoredValue], from cursor: Cursor) -> Cursor.Side {
     for (order, (value, limit)) in zip(orders, zip(position, cursor.values)) {
       switch order.compare(value, limit) {

@@ -28,7 +28,7 @@ package struct DocumentRecord: Sendable {
     switch content {
     case .document(let document): document
     case .record(let record):
-      // The record was validated, so decoding always succeeds.
+      // The record was validated, so the decoding always succeeds.
       record.withSpans({ bytes, _ in try? StoredDocument(path: path, record: bytes, record.shapes) })
         ?? StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
     }

@@ -1,8 +1,8 @@
 // A view of an encoded document: reads fields without decoding, copying or allocating.
 //
-// A view is only valid during the call that provides it, which the compiler enforces. Views do not trust the
-// bytes: an iteration ends at invalid bytes. The code is inlinable across modules, because reading a field
-// takes some tens of instructions, less than a cross-module call.
+// A view is valid only during the call that provides it, and the compiler enforces this. Views do not trust
+// the bytes: an iteration ends at invalid bytes. The code is inlinable across modules, because reading a
+// field takes some tens of instructions, fewer than a cross-module call.
 
 import ByteStore
 
@@ -10,7 +10,7 @@ import ByteStore
 public struct DocumentView: ~Escapable {
   private let key: RawSpan
   @usableFromInline let record: RawSpan
-  /// The names of its fields, as `ShapeBytes`.
+  /// The shapes with the document's field names, encoded as `ShapeBytes`.
   @usableFromInline let shapes: RawSpan
   /// Offset of the fields; nil if the head is invalid.
   @usableFromInline let fieldsStart: Int?
@@ -36,7 +36,7 @@ public struct DocumentView: ~Escapable {
     }
   }
 
-  /// Calls `body` with each field in name order. False if the bytes are not a valid record.
+  /// Calls `body` with each field in name order. Returns false if the bytes are not a valid record.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
@@ -45,7 +45,7 @@ public struct DocumentView: ~Escapable {
     return fields.isWhole
   }
 
-  /// Calls `body` with the value at a path. Nil if the field is absent or a parent is not a map.
+  /// Calls `body` with the value at a path. Returns nil if the field is absent or a parent is not a map.
   public func withValue<Result>(
     at path: StoredFieldPath, _ body: (borrowing ValueView) -> Result
   ) -> Result? {
@@ -91,7 +91,7 @@ public struct MapView: ~Escapable {
     get { FieldCursor(bytes, shapes, depth: depth) }
   }
 
-  /// Calls `body` with each field in name order. False if the bytes are not a valid map.
+  /// Calls `body` with each field in name order. Returns false if the bytes are not a valid map.
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
@@ -117,7 +117,8 @@ public struct MapView: ~Escapable {
   }
 }
 
-/// A borrowed value. Exactly one of its properties is not nil, unless it is null.
+/// A borrowed value. Only the property or method for the type of the value returns a result. The properties
+/// and methods for other types return nil or false.
 @frozen
 public struct ValueView: ~Escapable {
   @usableFromInline let tag: UInt8
@@ -145,7 +146,7 @@ public struct ValueView: ~Escapable {
     }
   }
 
-  /// The type of a value, which says which property is not nil.
+  /// The type of a value, which determines the property or method that returns a result.
   @frozen
   public enum Kind: Sendable {
     /// The value types of Firestore; `text` is a string.
@@ -171,7 +172,7 @@ public struct ValueView: ~Escapable {
     }
   }
 
-  /// A pending timestamp counts as null.
+  /// Whether the value is null. A pending timestamp counts as null.
   @inlinable
   public var isNull: Bool { tag == 0 || tag == 13 }
 
@@ -210,7 +211,7 @@ public struct ValueView: ~Escapable {
     tag == 12 && depth < 20 ? body(MapView(payload, shapes, depth: depth + 1)) : nil
   }
 
-  /// Calls `body` with each element of an array; false for other types, and if the array is damaged.
+  /// Calls `body` with each element of an array. Returns false for other types, and if the array is damaged.
   @inlinable
   public func forEachElement(_ body: (borrowing ValueView) -> Void) -> Bool {
     guard tag == 10, depth < 20,

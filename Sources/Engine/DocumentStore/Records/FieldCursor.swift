@@ -1,7 +1,7 @@
 // Iterates over the fields of an encoded map.
 //
-// The state is a few integers that stay in registers when a loop inlines `next()`. A step reads one length
-// and compares the value's end with the map's end. It does not locate the field's name.
+// The cursor's state is a few integers, which stay in registers when a loop inlines `next()`. A step reads
+// one length and compares the value's end with the map's end. The step does not locate the field's name.
 
 import ByteStore
 
@@ -25,7 +25,7 @@ public struct FieldCursor: ~Escapable {
   @usableFromInline let shapes: RawSpan
   @usableFromInline let depth: UInt8
   @usableFromInline let layout: RecordLayout
-  /// Number of fields that `next()` has not returned yet. Negative after damage.
+  /// The number of fields that `next()` has not returned yet. Negative once damage was found.
   @usableFromInline var remaining: Int
   /// Offset of the next value.
   @usableFromInline var start: Int
@@ -63,7 +63,7 @@ public struct FieldCursor: ~Escapable {
   @inlinable @inline(__always)
   public var isWhole: Bool { remaining >= 0 }
 
-  /// Returns the next value; nil at the end, or at damage. `isWhole` distinguishes the two.
+  /// Returns the next value. Returns nil at the end and at damage; `isWhole` distinguishes the two.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   public mutating func next() -> ValueView? {
@@ -98,7 +98,8 @@ public struct FieldCursor: ~Escapable {
       let next = layout.count &- remaining
       guard next > 0, next <= layout.count else { return TextView(bytes.extracting(first: 0)) }
       guard layout.shape > 0 else { return entryName(next &- 1) }
-      // The shape bytes are trusted. Without a check that could trap, the compiler can drop an unused name.
+      // The shape bytes are trusted, so their bounds are not checked. Because there is no check that could
+      // trap, the compiler can drop an unused name.
       return unsafe TextView(
         shapes.extracting(
           unchecked: ShapeBytes.uncheckedName(next &- 1, layout.shape, layout.count, in: shapes)))

@@ -10,7 +10,7 @@ import ByteStore
 
 /// Documents of one database, in insertion order.
 package struct PackedDocuments: Sendable {
-  /// Copying a larger record costs more than freeing its objects.
+  /// The maximum size of a record in this cache. Copying a larger record costs more than freeing its objects.
   private static let recordBytesMax = 4 << 10
 
   private var bytes: [UInt8] = []
@@ -23,8 +23,8 @@ package struct PackedDocuments: Sendable {
 
   package var byteCount: Int { bytes.count }
 
-  /// Appends a document. Returns false, without effect, if the document is already decoded, too large, or
-  /// uses shapes of another database.
+  /// Appends a document. Returns false and changes nothing if the document is already decoded, is too large,
+  /// or uses shapes of another database.
   package mutating func append(_ document: borrowing DocumentRecord) -> Bool {
     guard let record = document.checked, record.bytes.count <= Self.recordBytesMax, takes(record) else {
       return false
@@ -43,7 +43,8 @@ package struct PackedDocuments: Sendable {
     return true
   }
 
-  /// Whether the record can be decoded with the cache's shapes.
+  /// Returns whether the record can be decoded with the cache's shapes. If the record has a newer shape
+  /// table, the cache switches to that table first.
   private mutating func takes(_ record: CheckedRecord) -> Bool {
     if record.shapes.origin === shapes.origin, record.shapes.shapes.count <= shapes.shapes.count {
       return true
@@ -71,7 +72,7 @@ package struct PackedDocuments: Sendable {
     return documents
   }
 
-  /// Keeps the storage for reuse.
+  /// Removes all documents and keeps the storage for reuse.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     shapes = .empty

@@ -1,6 +1,6 @@
 // Reads numbers in the bytes of a record.
 //
-// The caller must have checked the bounds, unless a function says that it does.
+// The caller must have checked the bounds, unless a function's comment says that the function checks them.
 
 import Libc
 
@@ -8,7 +8,7 @@ extension RawSpan {
   @inlinable @inline(__always)
   func byte(at offset: Int) -> UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) }
 
-  /// A number of 1, 2 or 4 bytes.
+  /// Reads a number of 1, 2 or 4 bytes.
   @inlinable @inline(__always)
   func number(at offset: Int, width: Int) -> Int {
     switch width {
@@ -41,7 +41,8 @@ extension RawSpan {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Reads a number below 2^35 and its end; nil if it does not end before `end`.
+  /// Reads a number below 2^35. Returns the number and the offset after it; nil if the encoding is invalid or
+  /// does not end before `end`.
   @inlinable @inline(__always)
   func varint(at offset: Int, before end: Int) -> (value: Int, next: Int)? {
     guard offset < end else { return nil }
@@ -84,7 +85,7 @@ extension RawSpan {
     return sum
   }
 
-  /// Decodes a number of zero to eight bytes; zero bytes are 0.
+  /// Decodes a number of zero to eight bytes; an empty span is 0.
   @inlinable @inline(__always)
   var unsigned: UInt64 {
     let count = byteCount

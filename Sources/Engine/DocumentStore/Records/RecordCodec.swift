@@ -82,14 +82,14 @@ enum RecordCodec {
     return try decoder.map(start..<record.byteCount, depth: 0)
   }
 
-  /// Throws if `decodeHead` or `decodeFields` would throw, without creating values.
+  /// Throws if `decodeHead` or `decodeFields` would throw. Does not create any values.
   static func check(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
     let start = try decodeHead(record).bytes
     let decoder = RecordDecoder(record, shapes, shapes.bytes.rawSpan)
     try decoder.checkMap(start..<record.byteCount, depth: 0)
   }
 
-  /// Decodes only the value at a path; nil if the field is absent or a parent is not a map.
+  /// Decodes only the value at a path. Returns nil if the field is absent or a parent is not a map.
   static func value(
     at path: StoredFieldPath, in record: RawSpan, _ shapes: ShapeTable
   ) throws(RecordError) -> StoredValue? {
@@ -112,7 +112,7 @@ enum RecordCodec {
   }
 }
 
-/// Zigzag encoding: small numbers of either sign as short varints.
+/// Zigzag encoding, which maps small numbers of either sign to short varints.
 enum Zigzag {
   static func encode(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
 
@@ -140,7 +140,7 @@ package struct RecordError: Error, Equatable {
 }
 
 extension RecordCodec {
-  /// The id of the missing shape that makes a record invalid; nil if the error is another one.
+  /// The id of the missing shape that makes a record invalid; nil if the error has another cause.
   static func missingShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
     guard error.expected == RecordError.mapExpected,
       let head = record.varint(at: error.offset, before: record.byteCount)?.value, head > 3

@@ -8,7 +8,8 @@ struct RecordDecoder: ~Escapable {
   let shapes: [Shape?]
   /// `shapes.bytes`
   let shapeBytes: RawSpan
-  /// Limits reserved memory, because at every level a forged count can claim all remaining bytes.
+  /// Limits the memory that is reserved in advance for each map or array, because a forged count at any
+  /// nesting level can claim all remaining bytes.
   private static let reservedMax = 1024
 
   @_lifetime(copy record, copy shapeBytes)
@@ -57,7 +58,7 @@ struct RecordDecoder: ~Escapable {
     return layout
   }
 
-  /// The layout of the map must have a shape.
+  /// The id of the map's shape. The map must have a shape.
   private func shapeID(_ range: Range<Int>) -> Int {
     (record.varint(at: range.lowerBound, before: range.upperBound)?.value ?? 0) >> 2 - 1
   }
@@ -84,8 +85,8 @@ struct RecordDecoder: ~Escapable {
     return layout
   }
 
-  /// Numbers must be as narrow as the largest number allows. In a table of offsets, the last number is the
-  /// largest.
+  /// Checks that the numbers in a table are as narrow as the largest number allows. In a table of offsets,
+  /// the last number is the largest.
   private func checkWidth(_ layout: RecordLayout, _ isByPlace: Bool) throws(RecordError) {
     guard layout.width > 1 else { return }
     var largest = 0
@@ -190,9 +191,9 @@ struct RecordDecoder: ~Escapable {
   }
 }
 
-/// Decodes values without parts.
+/// Decodes values that contain no other values.
 enum RecordScalar {
-  /// Nil for an array or a map, and for invalid bytes.
+  /// Nil for an array, a map or a pending timestamp, and for invalid bytes.
   static func decode(_ tag: RecordCodec.Tag, _ payload: RawSpan) -> StoredValue? {
     switch tag {
     case .null: payload.isEmpty ? .null : nil

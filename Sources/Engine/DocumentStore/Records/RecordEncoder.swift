@@ -8,7 +8,7 @@ struct RecordEncoder {
   private(set) var bytes: [UInt8]
   /// The shapes of all records so far.
   private(set) var used: Set<Int> = []
-  /// Some of the used shapes. Most maps of a commit have one of a few shapes.
+  /// A few of the used shapes, which are checked first. Most maps of a commit have one of a few shapes.
   private var lastUsed = SIMD4<Int32>(repeating: -1)
   private var nextLastUsed = 0
 
@@ -17,7 +17,7 @@ struct RecordEncoder {
     self.shapes = shapes
     bytes = room
     bytes.removeAll(keepingCapacity: true)
-    // Most records fit, so the buffer need not grow step by step.
+    // Most records fit in this capacity, so the buffer need not grow step by step.
     bytes.reserveCapacity(512)
   }
 
@@ -67,8 +67,8 @@ struct RecordEncoder {
     }
   }
 
-  /// Appends the head, the table and the parts. The table starts with one byte per part and is widened if a
-  /// number needs more.
+  /// Appends the head, the table and the parts of a map or an array. The table has one byte per number at
+  /// first. It is widened if a number needs more bytes.
   private mutating func appendParts(
     _ count: Int, head: Int, isByPlace: Bool, _ append: (inout Self, Int) -> Void
   ) {

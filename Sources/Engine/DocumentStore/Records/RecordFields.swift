@@ -1,9 +1,10 @@
-// Lookups of fields in an encoded map, one after the other.
+// Lookups of fields in an encoded map, one after another.
 //
-// A decoder for a type looks up its fields in a fixed order, and documents with one shape have their fields
-// in fixed positions. Therefore the first decoder that looks up at least half of a shape's fields records
-// their positions. Later lookups try the recorded position first, which usually takes one comparison.
-// Otherwise, the field after the last one found is tried, and then a binary search.
+// A decoder for a type looks up its fields in a fixed order, and documents with the same shape have their
+// fields in the same positions. Therefore the first decoder that looks up at least half of a shape's fields
+// records the positions of these fields. A later lookup tries the recorded position first, which usually
+// takes one comparison. If the recorded position is wrong, the lookup tries the field after the last one
+// found, and then does a binary search.
 
 import ByteStore
 import Synchronization
@@ -27,26 +28,27 @@ final class FieldNames: Sendable {
 
   fileprivate var places: [UInt8]? { known.load()?.places }
 
-  /// Whether positions should be recorded. Attempts are limited, because there may be no type with enough of
-  /// the fields.
+  /// Whether positions should be recorded. The number of attempts is limited, because there may be no type
+  /// that has enough of the shape's fields.
   fileprivate var shouldBeRecorded: Bool {
     tries.load(ordering: .relaxed) < Self.triesMax
       && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
   }
 
-  /// Sets the positions, which then never change. Positions that were recorded for another type do no harm.
+  /// Sets the positions, which never change afterwards. Positions that were recorded for another type do no
+  /// harm.
   fileprivate func record(_ places: [UInt8]) {
     if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
   }
 }
 
-/// For one thread at a time.
+/// Looks up the fields of one map. Must be used by one thread at a time.
 package final class RecordFields {
   package let map: RecordMap
   /// The expected positions, in lookup order, if they are recorded.
   private let places: [UInt8]?
   private var lookups = 0
-  /// The positions being recorded, if there are none yet.
+  /// The positions that this object records. Nil if it does not record any.
   private var own: [UInt8]?
   /// The position after the field found last.
   private var next = 0
@@ -69,7 +71,7 @@ package final class RecordFields {
         return place
       }
     }
-    // A repeated lookup of one field, as another type, is not recorded.
+    // If the field found last is looked up again as another type, the lookup is not recorded.
     if next > 0, names[next - 1].isSameUTF8(as: name) { return next - 1 }
     let found = search(name) { names[$0].comparedInUTF8(to: $1) }
     if let found { note(UInt8(truncatingIfNeeded: found)) }
@@ -77,7 +79,7 @@ package final class RecordFields {
   }
 
   private func note(_ place: UInt8) {
-    // Continue after this field if the type skipped some.
+    // Continue after this field if the decoded type has skipped some fields.
     if let index = places?.firstIndex(of: place) { lookups = index + 1 }
     if let count = own?.count, count < Shape.namesMax { own?.append(place) }
   }
@@ -106,7 +108,7 @@ package final class RecordFields {
 
   // MARK: Common types
 
-  // Each returns nil unless the field has exactly this type.
+  // Each of these methods returns nil unless the field has exactly this type.
 
   package func string(_ name: String) -> String? { payload(name, .string) { String(record: $0) } }
 

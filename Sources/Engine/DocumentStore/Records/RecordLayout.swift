@@ -69,7 +69,8 @@ struct RecordLayout {
 
   // MARK: Values
 
-  /// The end of value `index`, which begins at `start`; nil if it exceeds the map or array.
+  /// The end of value `index`, which begins at `start`; nil if the value extends past the end of the map or
+  /// array.
   @inlinable @inline(__always)
   func end(ofValue index: Int, from start: Int, in bytes: RawSpan) -> Int? {
     guard index + 1 < count else { return start < end ? end : nil }
@@ -141,7 +142,7 @@ struct RecordLayout {
 ///     shape := count:u32 end:u32{count} name*             names sorted by bytes, ends from the first
 @usableFromInline
 enum ShapeBytes {
-  /// 0 if the shape does not exist.
+  /// The offset of a shape; 0 if the shape does not exist.
   @inlinable @inline(__always)
   static func place(of id: Int, in shapes: RawSpan) -> Int {
     guard shapes.byteCount >= 4, id < shapes.number(at: 0, width: 4) else { return 0 }

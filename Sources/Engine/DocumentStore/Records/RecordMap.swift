@@ -1,6 +1,6 @@
 // Maps and arrays in a validated record.
 //
-// A field is found without reading the others, and only accessed values are decoded.
+// A field is found without reading the other fields, and only accessed values are decoded.
 
 import ByteStore
 
@@ -29,7 +29,7 @@ package struct RecordMap: Sendable {
   private let record: CheckedRecord
   private let layout: RecordLayout
   private let start: Int
-  /// The names of its shape, if it has one.
+  /// The names of the map's shape; nil if the map has no shape.
   let names: FieldNames?
 
   init(_ record: CheckedRecord, _ range: Range<Int>) {
@@ -43,7 +43,7 @@ package struct RecordMap: Sendable {
     names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.fieldNames : nil
   }
 
-  /// The shape of the map at `start`, which must have one.
+  /// The shape of the map at `start`. This map must have a shape.
   private static func shape(of record: CheckedRecord, _ start: Int) -> Shape? {
     let head = record.withSpans { bytes, _ in bytes.varint(at: start, before: bytes.byteCount)?.value }
     return head.flatMap { record.shapes.shapes[$0 >> 2 - 1] }
@@ -148,13 +148,13 @@ package struct RecordValue: Sendable {
     return Double(bitPattern: record.withSpans { bytes, _ in bytes.extracting(payload).doubleBits })
   }
 
-  /// Nil unless it is an array of strings only.
+  /// The strings of an array; nil unless the value is an array of strings only.
   package var strings: [String]? { elements(.string) { String(record: $0) } }
 
-  /// Nil unless it is an array of integers only.
+  /// The integers of an array; nil unless the value is an array of integers only.
   package var integers: [Int64]? { elements(.integer) { $0.signed } }
 
-  /// Nil unless it is an array of doubles only.
+  /// The doubles of an array; nil unless the value is an array of doubles only.
   package var doubles: [Double]? { elements(.double) { Double(bitPattern: $0.doubleBits) } }
 
   private func elements<Element>(
@@ -186,16 +186,16 @@ package struct RecordValue: Sendable {
     }
   }
 
-  /// A pending timestamp counts as null.
+  /// Whether the value is null. A pending timestamp counts as null.
   package var isNull: Bool { tag == .null || tag == .pendingTimestamp }
 
-  /// Nil unless it is a map.
+  /// The map; nil if the value is not a map.
   package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }
 
-  /// Nil unless it is an array.
+  /// The elements; nil if the value is not an array.
   package var elements: [RecordValue]? { elements { $0 } }
 
-  /// The elements transformed by `body`; nil unless it is an array.
+  /// The elements transformed by `body`; nil if the value is not an array.
   package func elements<Element>(_ body: (RecordValue) -> Element) -> [Element]? {
     guard tag == .array else { return nil }
     return record.withSpans { bytes, _ in

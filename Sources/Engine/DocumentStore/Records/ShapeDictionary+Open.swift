@@ -1,8 +1,8 @@
 // Loads the shapes when a database is opened.
 //
-// The checkpoint lists all shapes of its time, and the WAL has later shapes. If the checkpoint's list is
-// missing, for example after a salvage, every possible id is looked up. New ids are then only assigned once
-// it is known which ids the records use.
+// The checkpoint lists all shapes that existed when it was written, and the WAL has the later shapes. If the
+// list in the checkpoint is missing, for example after a salvage, every possible id is looked up. In that
+// case, new ids are assigned only once it is known which ids the records use.
 
 import ByteStore
 
@@ -18,7 +18,7 @@ extension ShapeDictionary {
     }
   }
 
-  /// An unreadable definition counts as missing. Then only the records that need it are damaged.
+  /// An unreadable definition counts as missing. Then only the records that need this shape are damaged.
   private func look(for id: Int, in store: ByteStore) {
     let definition = try? store.value(for: Shape.key(id))
     if let definition, let shape = Shape(id: id, definition: definition.rawSpan) { add(shape) }
@@ -26,8 +26,8 @@ extension ShapeDictionary {
 }
 
 extension RecordCodec {
-  /// An id above all shape ids that can be found in the record. A map with an unknown shape cannot be
-  /// searched.
+  /// Returns an id above all shape ids that can be found in the record. A map with an unknown shape cannot be
+  /// searched for further ids.
   static func nextShape(after record: RawSpan, _ shapes: ShapeTable) -> Int {
     guard let start = fieldsStart(record) else { return 0 }
     let shapeBytes = shapes.bytes

@@ -1,19 +1,20 @@
-// The shapes of a database, and the decision which maps get one.
+// The shapes of a database, and the rules for which maps get a shape.
 //
 // Invariants:
-//   - An id always means one shape. A new id is above every id that is defined or used in a record. While
-//     the highest id is unknown, no new shapes are created.
-//   - A shape is created when its names occur for the second time, up to limits on the number of shapes and
-//     the size of names. So a million different maps cost a small hash lookup each and leave nothing
-//     behind.
-//   - A commit contains the definitions of all shapes that its records use, unless a visible commit already
-//     defines them. So records always have their shapes, even if other commits fail. The first commits
-//     define a shape repeatedly, so that one damaged place in the WAL does not lose it.
-//   - Each log file begins with all stored shapes (`storedDefinitions`), and its commits define all others
-//     that they use. So a log file has the shapes of its records, even if earlier log files are lost.
+// - An id always identifies the same shape. A new id is above every id that is defined or used in a record.
+//   While the highest id is unknown, no new shapes are created.
+// - A shape is created when its names occur for the second time, up to limits on the number of shapes and the
+//   size of names. So a million different maps cost only a small hash lookup each and create no shapes.
+// - A commit contains the definitions of all shapes that its records use, unless a visible commit already
+//   defines them. So records always have their shapes, even if other commits fail. A shape is defined
+//   repeatedly, by the first commits that use it, so that one damaged place in the WAL does not lose the
+//   shape.
+// - Each log file begins with the definitions of all stored shapes (`storedDefinitions`). The commits in the
+//   file define all other shapes that they use. So a log file has the shapes of its records, even if earlier
+//   log files are lost.
 //
 // Ids are assigned under the lock of the commit order. Definitions count as stored from the moment their
-// commit is visible. Readers take the shape table after the record.
+// commit is visible. A reader takes the shape table only after it has read the record.
 
 import ByteStore
 
@@ -37,11 +38,11 @@ package final class ShapeDictionary: Sendable {
     var nextLast = 0
     var count = 0
     var nameBytes = 0
-    /// Total size of the puts of all definitions.
+    /// The total size of all definitions, each written as a put.
     var definitionBytes = 0
-    /// Nil until it is known which ids the records use.
+    /// The next id to assign. Nil until it is known which ids the records use.
     var nextID: Int?
-    /// A small hash table of maps that occurred once.
+    /// A small hash table of the name hashes of maps that occurred once.
     var recent: [UInt64] = []
     /// Created on demand.
     var table: ShapeTable?
@@ -63,7 +64,8 @@ package final class ShapeDictionary: Sendable {
 
   // MARK: Writing
 
-  /// The shape of a map; nil if it has none.
+  /// Returns the id of the shape of a map; nil if the map has no shape. Creates a shape if the map's names
+  /// occur for the second time.
   func id(of map: StoredMap) -> Int? {
     guard (1...Shape.namesMax).contains(map.count) else { return nil }
     if let id = state.withLock({ $0.last(of: map) }) { return id }
@@ -115,11 +117,11 @@ package final class ShapeDictionary: Sendable {
     return shapes.map { (Shape.key($0.id), $0.definition) }
   }
 
-  /// Upper limit of the size of the stored definitions, in a catalog or as puts. Includes definitions that
-  /// are not visible yet.
+  /// An upper limit on the size of the stored definitions, either in a catalog or as puts. Includes
+  /// definitions that are not visible yet.
   var definitionBytesMax: Int { state.withLock { $0.definitionBytes } }
 
-  /// Adds a stored shape. False if its id belongs to another shape.
+  /// Adds a stored shape. Returns false if the id already belongs to another shape.
   @discardableResult
   func add(_ shape: Shape) -> Bool {
     state.withLock { state in
@@ -132,7 +134,8 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// Describes the first difference between stored and known shapes, or nil.
+  /// Describes the first difference between the stored definitions and the known shapes; nil if there is
+  /// none.
   func difference(from definitions: [Shape]) -> String? {
     let known = state.withLock { state in
       state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
@@ -149,7 +152,7 @@ package final class ShapeDictionary: Sendable {
     return nil
   }
 
-  /// No record may use an id from `nextID` on.
+  /// Allows new ids from `nextID` on. No record may use these ids yet.
   func begin(from nextID: Int) {
     state.withLock { state in state.nextID = max(nextID, state.nextID ?? 0, state.shapes.count) }
   }
@@ -158,7 +161,7 @@ package final class ShapeDictionary: Sendable {
 }
 
 extension ShapeDictionary.State {
-  /// The shape of a map, if it is among those used last.
+  /// The id of the shape of a map, if it is one of the shapes used last.
   fileprivate func last(of map: StoredMap) -> Int? {
     for place in last.indices where last[place] >= 0 {
       let id = Int(last[place])
@@ -184,7 +187,7 @@ extension ShapeDictionary.State {
 
   private mutating func isSecond(_ hash: UInt64) -> Bool {
     if recent.isEmpty { recent = Array(repeating: 0, count: ShapeDictionary.recentMax) }
-    // Each slot has a second one, so that two alternating maps do not keep evicting each other.
+    // Each slot is paired with a second slot, so that two alternating maps do not keep evicting each other.
     let place = Int(truncatingIfNeeded: hash % UInt64(recent.count))
     if recent[place] == hash || recent[place ^ 1] == hash { return true }
     recent[place ^ 1] = recent[place]

@@ -12,8 +12,9 @@ struct Shape: Sendable {
   let id: Int
   let fieldNames: FieldNames
   var names: [String] { fieldNames.names }
-  /// The index of each name. Dictionaries of a map's fields are copied from this one without hashing names.
-  /// Of canonically equivalent names, the last wins, as in a dictionary that is filled in order.
+  /// The index of each name. A dictionary of a map's fields is built by copying this dictionary, which avoids
+  /// hashing the names. If several names are canonically equivalent, the last one wins, as in a dictionary
+  /// that is filled in order.
   let places: [String: Int]
 
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
@@ -88,10 +89,10 @@ struct Shape: Sendable {
   }
 }
 
-/// All shapes at one time. Read a record with a table that was taken together with the record or later,
-/// because shapes are only ever added.
+/// All shapes of a database at one point in time. Shapes are only ever added, so a record can be read with
+/// any table that was obtained together with the record or later.
 struct ShapeTable: Sendable {
-  /// For records without shapes.
+  /// The table for records without shapes.
   static let empty = ShapeTable([], origin: nil)
 
   /// Identifies the database. All tables of a database share one origin.
@@ -128,10 +129,10 @@ extension String {
   init?(record bytes: RawSpan) {
     let text = unsafe bytes.withUnsafeBytes { bytes -> String? in
       #if canImport(Darwin)
-      // The API used below exists only on the newest Apple systems.
+      // `UTF8Span`, which the other branch uses, exists only on the newest Apple systems.
       return unsafe String(validating: bytes, as: UTF8.self)
       #else
-      // Faster than the initializer above.
+      // Faster than `String(validating:as:)`.
       guard let text = unsafe try? UTF8Span(validating: Span(_unsafeBytes: bytes)) else { return nil }
       return String(copying: text)
       #endif

@@ -3,7 +3,8 @@
 import ByteStore
 
 extension StoredDocument {
-  /// Decodes a record with these shapes, by id. The names of each must be sorted by bytes.
+  /// Decodes a record with these shapes, which are indexed by id. The names in each shape must be sorted by
+  /// bytes.
   package init(path: DocumentPath, record: [UInt8], shapes: [[String]]) throws(RecordError) {
     try self.init(path: path, record: record.rawSpan, Self.dictionary(shapes).table)
   }

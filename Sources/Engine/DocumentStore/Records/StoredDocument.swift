@@ -18,11 +18,12 @@ public struct StoredDocument: Sendable, Equatable {
 
   /// The path of the document.
   public let path: DocumentPath
-  /// The time at which the document was created. Later writes keep it; after a deletion, a new document
-  /// gets a new one.
+  /// The time at which the document was created. Later writes keep this time. If the document is deleted and
+  /// created again, it gets a new time.
   public let createTime: StoredTimestamp
-  /// The time of the last commit that changed the document. It is later than that commit if the previous
-  /// version was ahead of the clock, or if the document came with its times from a bundle or a remote.
+  /// The time of the last commit that changed the document. This time is later than the commit's own time if
+  /// the previous version was ahead of the clock. A document that came from a bundle or a remote with its own
+  /// times keeps those times.
   public let updateTime: StoredTimestamp
   /// The fields of the document.
   public let fields: StoredMap

@@ -1,7 +1,8 @@
 // Computes an upper limit of a record's size without encoding it.
 
 extension StoredMap {
-  /// Upper limit of the encoded size of the fields, close to the actual size without shapes.
+  /// Upper limit of the encoded size of the fields. The limit is close to the actual size if no shapes are
+  /// used.
   package var recordBytesMax: Int {
     var bytes = 0
     for (name, value) in entries {
@@ -43,7 +44,8 @@ private enum RecordSize {
   /// The size of a varint of up to 35 bits.
   static func number(_ number: Int) -> Int { number < 0x80 ? 1 : number < 0x4000 ? 2 : 5 }
 
-  /// The size of a table for `count` parts. No number in it is larger than all parts together.
+  /// The size of a table for `count` parts that have `bytes` bytes in total. No number in the table exceeds
+  /// this total.
   static func table(_ count: Int, of bytes: Int) -> Int {
     max(count - 1, 0) << (bytes > 0xFFFF ? 2 : bytes > 0xFF ? 1 : 0)
   }

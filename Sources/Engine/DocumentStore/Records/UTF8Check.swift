@@ -13,7 +13,7 @@ enum UTF8Check {
     var reader = ByteReader(bytes)
     var ahead = 0
     while true {
-      // Most text is ASCII, so skip eight bytes at a time, then one.
+      // Most text is ASCII, so skip eight ASCII bytes at a time, and then single ones.
       while bytes.byteCount - ahead >= 8,
         unsafe bytes.unsafeLoadUnaligned(fromByteOffset: ahead, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
       {

@@ -18,7 +18,7 @@ package enum BlobRecord {
     path.segments.count == 2 && path.segments[0] == ReservedPath.blobs ? BlobID(path.segments[1]) : nil
   }
 
-  /// The content that a stored entry describes, and its place; nil for other entries.
+  /// The content that a stored entry describes, and where the content is stored; nil for other entries.
   package static func blob(
     _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
   ) -> (id: BlobID, place: BlobLocation)? {
@@ -63,7 +63,7 @@ package enum BlobRecord {
     guard fields[pack] != nil else { return BlobLocation(byteCount: byteCount, home: .ownFile) }
     guard let pack: UInt64 = number(fields[pack]), let offset: UInt64 = number(fields[offset]),
       let stored: UInt32 = number(fields[stored]), let checksum: UInt32 = number(fields[checksum]),
-      // A forged file must not make us allocate more than one frame.
+      // A forged file must not cause an allocation of more than one frame.
       byteCount <= 1 << 20, stored <= byteCount
     else { return nil }
     return BlobLocation(

@@ -1,10 +1,11 @@
-// Checks that indexes and references agree with the documents. Checksums cannot show this.
+// Checks that the indexes and the references to contents agree with the documents. Checksums cannot detect
+// such a disagreement.
 //
-//   1. each key that a document should have in an index is there, and leads to it
-//   2. no index has more keys than that
+//   1. each index contains every key that it should have for a document, and the key leads to that document
+//   2. no index contains any other keys
 //
-// The check reads every document once and holds none of them. A module above may compare more of each
-// document during the pass (`RecordComparison`).
+// The check reads every document once and keeps none in memory. During this pass, a module above this one may
+// compare more of each document (`RecordComparison`).
 
 import ByteStore
 
@@ -21,8 +22,8 @@ package struct StoreAgreement: Sendable, Equatable {
   package var indexKeys = 0
   package var objects = 0
   package var contents = 0
-  /// Contents that no object references. A crash can leave some, if a content was in use when its last
-  /// object was deleted. They only waste space.
+  /// Contents that no object references. If a content was in use when its last object was deleted, a crash
+  /// can leave such a content. These contents only waste space.
   package var unreferencedContents = 0
   /// One sentence per contradiction.
   package private(set) var contradictions: [String] = []

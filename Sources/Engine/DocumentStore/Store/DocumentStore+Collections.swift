@@ -20,18 +20,18 @@ extension DocumentStore {
       guard let id = DocumentKey.decode(key)?.collectionID else { continue }
       if !ids.contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }
       let prefix = NameKey.prefix(group: id)
-      // Skip the rest of the group. Ids longer than a stored key are iterated, because their prefix is
-      // truncated.
+      // Skip the group's other documents. If the id is longer than a stored key, its prefix is truncated, so
+      // iterate over the documents instead.
       guard prefix.count <= StoredKey.keptBytes else { continue }
       guard let behind = prefix.prefixSuccessor else { break }
-      // Never move back: forged keys could lead to a document of another group.
+      // Never seek backward, because a forged key could lead to a document of another group.
       try cursor.seekForward(to: behind)
     }
     return ids
   }
 
-  /// The collections directly below a document, or the root collections if nil, with the number of
-  /// documents in each. The document need not exist.
+  /// The collections directly below `document`, with the number of documents in each. If `document` is nil,
+  /// the root collections. The document need not exist.
   public func collections(
     below document: DocumentPath?
   ) throws(DocumentStoreError) -> [(path: CollectionPath, documents: Int)] {

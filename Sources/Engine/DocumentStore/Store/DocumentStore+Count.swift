@@ -1,7 +1,8 @@
 // Counts documents.
 //
 // The store and higher layers keep their own documents in collections with reserved ids, which users cannot
-// write. So they can be subtracted without knowing them individually.
+// write. The reserved ids are recognizable, so these documents can be counted and subtracted without a list
+// of them.
 
 import ByteStore
 
@@ -25,7 +26,8 @@ extension DocumentStore {
 extension OrderedIndex {
   /// The number of names that belong to reserved documents.
   fileprivate func reservedCount() throws(DocumentStoreError) -> Int {
-    // The prefix without the end of the id. User ids may begin this way, too, if they do not end in `__`.
+    // The prefix that all reserved ids share, without an end marker. User ids can also begin with this
+    // prefix, if they do not end in `__`.
     let start = Array(NameKey.prefix(group: "__").dropLast(2))
     var cursor = try self.cursor(over: .prefix(start))
     var count = 0
@@ -34,7 +36,7 @@ extension OrderedIndex {
       // An id that is longer than a stored key is not reserved.
       guard group.count <= StoredKey.keptBytes, let behind = group.prefixSuccessor else { continue }
       let first = cursor.position - 1
-      // Never move back: the keys may be forged.
+      // Never seek backward, because the keys may be forged.
       let end = max(try rank(of: behind.rawSpan), cursor.position)
       if Self.isReserved(group) { count += end - first }
       cursor.seek(toRank: end)
@@ -42,12 +44,13 @@ extension OrderedIndex {
     return count
   }
 
-  /// The prefix that all names of the collection group share. If the id has no end marker, the whole name.
+  /// The prefix that all names of the collection group share, or the whole name if the id in it has no end
+  /// marker.
   private static func group(of name: RawSpan) -> [UInt8] {
     [UInt8](copying: name.extracting(first: DocumentKey.segmentBytes(name) ?? name.byteCount))
   }
 
-  /// `group` must begin like the reserved ids.
+  /// `group` must begin with the prefix that all reserved ids share.
   private static func isReserved(_ group: [UInt8]) -> Bool {
     let id = String(decoding: group.dropFirst().dropLast(2), as: UTF8.self)
     return DocumentPath(unchecked: [id, id]).isReserved

@@ -1,7 +1,8 @@
-// The change feed: an ordered stream of commits that a consumer can resume after a reopening.
+// The change feed: an ordered stream of commits. A consumer can resume the stream after the store was
+// reopened.
 //
-// Each entry is written in the commit that it describes. An entry is kept while a registered consumer has
-// not acknowledged it, but for seven days at most. All entries together are limited to a tenth of the
+// Each entry is written in the commit that it describes. An entry is kept for at most seven days, and only
+// while a registered consumer has not acknowledged it. All entries together are limited to a tenth of the
 // store's size, or to 4 MiB if that is more.
 
 import ByteStore
@@ -10,12 +11,12 @@ extension DocumentStore {
   private static let feedMicrosecondsMax: Int64 = 7 * 86_400 * 1_000_000
   private static let feedBytesMin: UInt64 = 4 << 20
   private static let entriesPerTrim = 500
-  /// After this many numbers without an entry, scan all keys instead of probing more numbers.
+  /// After this many consecutive numbers without an entry, scan all keys instead of probing more numbers.
   private static let gapMax: UInt64 = 4096
   private static let consumersMax = 1000
 
-  /// The consumer with this name. A new consumer starts with the next commit. A registered one continues
-  /// after the last commit that it acknowledged.
+  /// Returns the consumer with this name. A new consumer starts with the next commit. A consumer that is
+  /// already registered continues after the last commit that it acknowledged.
   public func feedConsumer(_ name: String) throws(DocumentStoreError) -> FeedConsumer {
     guard (1...1000).contains(name.utf8.count) else {
       throw .invalidArgument("The name of a consumer has 1 to 1000 bytes.")
@@ -42,7 +43,7 @@ extension DocumentStore {
     }
     var position: UInt64 = 0
     do throws(DocumentStoreError) {
-      // Every commit after this one writes an entry, even while this one is still in progress.
+      // Every later commit writes an entry, even while this registration is still being committed.
       try pipeline.write { feed in
         position = feed.next - 1
         feed.consumers[name] = position
@@ -60,7 +61,8 @@ extension DocumentStore {
 
   func unregister(_ name: String) throws(DocumentStoreError) {
     try change(name) { _, _ in nil }
-    // If this fails, a later commit with an entry or the next consumer retries it.
+    // If trimming fails, it is retried after a later commit that writes an entry, or when another consumer
+    // acknowledges commits or is removed.
     try? trimFeed()
   }
 
@@ -69,8 +71,8 @@ extension DocumentStore {
     try? trimFeed()
   }
 
-  /// The change takes effect once it is durable. Until then, everything that the consumer could still need
-  /// is kept.
+  /// Moves or removes a consumer. The change takes effect once it is durable. Until then, the feed keeps
+  /// every entry that the consumer could still need.
   private func change(
     _ name: String, _ position: (_ known: UInt64, FeedLedger) -> UInt64?
   ) throws(DocumentStoreError) {
@@ -89,11 +91,12 @@ extension DocumentStore {
 
   // MARK: Reading
 
-  /// The commits after a position, and the position of the last one.
+  /// Returns the commits after a position, and the position of the last one returned.
   func changes(
     after position: UInt64, max count: Int
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: UInt64) {
-    // The range that readers can see. A number in it without an entry will never get one.
+    // The range of numbers that readers can see. If a number in this range has no entry now, it will never
+    // have one.
     guard let state = try value(FeedFormat.stateKey) else { return ([], position) }
     guard let seen = FeedLedger.end(of: state) else { throw feedDamage("the state of the change feed") }
     guard position < seen.next - 1 else { return ([], position) }
@@ -128,7 +131,7 @@ extension DocumentStore {
   }
 
   /// The first entry in a range of numbers; nil if there is none. Refused commits leave gaps, and a forged
-  /// store can claim any range, so the work is bounded by the number of existing keys.
+  /// store can claim any range. Therefore the work is bounded by the number of existing keys.
   private func entry(
     from first: UInt64, before end: UInt64
   ) throws(DocumentStoreError) -> (number: UInt64, entry: [UInt8])? {
@@ -180,10 +183,10 @@ extension DocumentStore {
     return statistics.segments.liveBytes + UInt64(statistics.memtableBytes)
   }
 
-  /// False if nothing is left to remove.
+  /// Removes one batch of entries. Returns false if nothing is left to remove.
   private func trimOnce(_ budget: UInt64) throws(DocumentStoreError) -> Bool {
     let feed = pipeline.feed
-    // Entries that readers cannot see yet belong to commits in progress.
+    // Keep the entries that readers cannot see yet, because they belong to commits in progress.
     guard let state = try value(FeedFormat.stateKey), let seen = FeedLedger.end(of: state) else {
       return false
     }
@@ -196,7 +199,8 @@ extension DocumentStore {
     while keys.count < Self.entriesPerTrim {
       guard let (number, entry) = try entry(from: first, before: seen.next) else {
         isLast = true
-        // Only gaps are left. Do not report gaps as truncated that a consumer has not passed yet.
+        // Only gaps are left. Do not move the start of the feed beyond the first number that a consumer still
+        // needs, because a gap would then be reported as truncated.
         first = max(first, min(seen.next, feed.firstNeeded))
         break
       }
@@ -211,7 +215,8 @@ extension DocumentStore {
     var gone: UInt64?
     do throws(DocumentStoreError) {
       try pipeline.write(removing: keys) { [first, isLast] now in
-        // No entry was added since, and none was in progress.
+        // Stays true only if no entry was added since `feed` was read, and no commit was in progress at that
+        // time.
         let isLast = isLast && feed.inProgress == 0 && now.next == feed.next
         gone = now.drop(through: first - 1, bytes: dropped, isLast: isLast)
         return [(FeedFormat.stateKey, now.state)]
@@ -226,8 +231,8 @@ extension DocumentStore {
   /// Follow-up work after a commit with a feed entry.
   func didCommitToFeed(_ inProgress: CommitInProgress) {
     guard inProgress.feedBytes != nil else { return }
-    // The next commit retries. A commit in progress when the last consumer left writes an entry without a
-    // consumer.
+    // If trimming fails, the next commit retries it. A commit that was in progress when the last consumer was
+    // removed has written an entry that no consumer needs, so trim in this case, too.
     if inProgress.isFeedTrimDue || !pipeline.feed.isActive { try? trimFeed() }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
   }

@@ -31,12 +31,13 @@ extension DocumentStore {
   /// The number of indexes that a checkpoint can hold.
   static let indexesMax = 128
 
-  /// Rebuilds the name index, after a checkpoint without indexes was opened or a page was damaged. After a
-  /// checkpoint without indexes, it also finds out which shapes the records use.
+  /// Rebuilds the name index after the store was opened from a checkpoint without indexes, or after a page of
+  /// the index was damaged. In the first case, it also determines which shapes the records use.
   func rebuildNames() throws(DocumentStoreError) {
     try withBuildTurn { () throws(DocumentStoreError) in
       guard indexes.state.withLock({ $0.names == nil }) else { return }
-      // Block commits meanwhile. This is rare, and only keys are read.
+      // Block commits during the rebuild. This is acceptable, because rebuilds are rare and do not decode
+      // whole documents.
       try pipeline.whileQuiescent { () throws(DocumentStoreError) in
         let (snapshot, _) = try byteSnapshot {}
         var tree = IndexSet.NameTree()
@@ -56,7 +57,7 @@ extension DocumentStore {
         tree.tree = sorter.build() ?? OrderedIndex()
         indexes.state.withLock { $0.names = tree }
       }
-      // Have the next checkpoint include the names, so that the next open does not rebuild them.
+      // Make the next checkpoint include the name index, so that the next open need not rebuild it.
       bytes.noteUpperLayerChanged()
     }
   }
@@ -69,17 +70,19 @@ extension DocumentStore {
     do throws(DocumentStoreError) {
       return try build(index.definition, isAutomatic: true, ifLost: true, while: isWanted)
     } catch {
-      // The caller that reads the damaged document gets the error, not this one.
+      // Only `closed` is thrown. The error of a damaged document is thrown to the caller that reads the
+      // document.
       if case .closed = error { throw error }
-      // For an undecodable record, the end of the build has noted the failure.
+      // If a record is undecodable, `endFailedBuild` has already recorded the failure.
       if error.undecodable == nil { indexes.state.withLock { $0.failedRebuilds[index.id] = .other } }
       return true
     }
   }
 
-  /// Builds an index unless it exists. `progress` cancels the build by returning false. The result is then
-  /// false. After a cancellation or an error, no index exists. `isWanted` can also cancel the build. It is
-  /// not user code, and it must not block. The indexes in `spared` are not dropped to make room.
+  /// Builds an index unless it exists. Returns false if `progress` or `isWanted` cancelled the build by
+  /// returning false. After a cancellation or an error, the index does not exist. Unlike `progress`,
+  /// `isWanted` is not user code, and it must not block. The indexes in `spared` are not dropped to make
+  /// room.
   @discardableResult
   func build(
     _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
@@ -132,8 +135,8 @@ extension DocumentStore {
     building.wakeAll()
   }
 
-  /// Runs user code, which may itself need an index built, even this one. Another thread that waits for its
-  /// turn to build gets the turn meanwhile, so two builds can use memory at the same time.
+  /// Runs user code, which may itself build an index, even the index of this build. While the code runs,
+  /// another thread that waits for its turn can start a build, so two builds can use memory at the same time.
   private func outsideBuildTurn<Result>(_ body: () -> Result) -> Result {
     endTurn()
     defer { building.withLock { $0.running += 1 } }
@@ -153,9 +156,9 @@ extension DocumentStore {
   private enum Attempt {
     case made(isAutomatic: Bool)
     case ended
-    /// The index was dropped meanwhile.
+    /// The index was dropped during the build.
     case dropped
-    /// A commit replaced a damaged document meanwhile.
+    /// A commit replaced a damaged document during the build, so the build must start again.
     case invalidated
   }
 
@@ -169,7 +172,7 @@ extension DocumentStore {
         guard isLost || !ifLost else { return nil }
         let id = state.nextID
         state.nextID += 1
-        // Even if a query needs it, a lost declared index is rebuilt as a declared one.
+        // A lost declared index is rebuilt as a declared index, even if a query started the rebuild.
         let isAutomatic = isForQuery && !isLost
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
@@ -263,7 +266,8 @@ extension DocumentStore {
       guard !building.isDropped else { return result = .success(.dropped) }
       guard !building.isInvalidated else { return }
       if state.isLost(index.definition) { index.isAutomatic = false }
-      // An index that was declared meanwhile stays declared, even if a query also built it.
+      // If the index exists by now, keep the existing index, which may be a declared one, and discard this
+      // automatic index.
       let isThere = state.indexes.contains { $0.definition == index.definition }
       guard !index.isAutomatic || !isThere else { return result = .success(.made(isAutomatic: true)) }
       do throws(DocumentStoreError) {
@@ -282,12 +286,12 @@ extension DocumentStore {
   /// Random reads cost this many times as much per document as a full scan.
   private static let scattering = 4
 
-  /// The ordinals of documents with this collection id. Nil if a full scan is cheaper.
+  /// The ordinals of documents with this collection id; nil if a full scan is cheaper.
   private static func ordinals(ofGroup id: String, in names: OrderedIndex?) -> [UInt32]? {
     guard let names, case let prefix = NameKey.prefix(group: id), prefix.count <= StoredKey.keptBytes else {
       return nil
     }
-    // Damaged pages of the name index are handled elsewhere.
+    // If a page of the name index is damaged, use a full scan. The damage is handled elsewhere.
     return try? { () throws(DocumentStoreError) -> [UInt32]? in
       let range = ByteRange.prefix(prefix).inTree
       let count = try names.count(in: range)
@@ -296,13 +300,14 @@ extension DocumentStore {
       ordinals.reserveCapacity(count)
       var cursor = try names.cursor(over: range)
       while try cursor.next(1024, into: &ordinals) > 0 {}
-      // Ordinals roughly follow the order of writes.
+      // Ordinals roughly follow the order of writes, so read the documents in ordinal order.
       ordinals.sort()
       return ordinals
     }()
   }
 
-  /// Calls `body` with stored documents, given their ordinals or nil for all, until it returns false.
+  /// Calls `body` with the documents that have these ordinals, until `body` returns false. If `ordinals` is
+  /// nil, calls it with all documents.
   private func read(
     _ snapshot: Snapshot, _ ordinals: [UInt32]?,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ record: RawSpan) -> Bool

@@ -8,11 +8,11 @@ public struct IndexInfo: Sendable, Hashable {
   public let definition: IndexDefinition
   /// The number of keys in the index.
   public let entries: Int
-  /// True if a query built the index. It may be dropped when others are more useful.
+  /// True if a query built the index. Such an index may be dropped when other indexes are more useful.
   public let isAutomatic: Bool
-  /// True if the index is declared and its keys were lost, because the disk was full or a page was damaged.
-  /// The next query on its collections rebuilds it. If that fails, queries that can run without it still
-  /// work.
+  /// True if the index is declared but has lost its keys, because the disk was full or a page was damaged.
+  /// The next query on the index's collections rebuilds it. If the rebuild fails, queries that can run
+  /// without the index still work.
   public let isLost: Bool
 
   init(definition: IndexDefinition, entries: Int, isAutomatic: Bool, isLost: Bool = false) {
@@ -45,15 +45,15 @@ extension DocumentStore {
   /// must rebuild them.
   package var areIndexesUnwritten: Bool { bytes.lacksUpperLayerPages }
 
-  /// Creates an index that stays until it is dropped. It is written to disk in the background, or by
-  /// `close`. Commits continue meanwhile. Does nothing if it was created before.
+  /// Creates an index that stays until it is dropped. Commits continue during the build. The index is written
+  /// to disk in the background, or by `close`. Does nothing if the index was created before.
   @discardableResult
   public func createIndex(_ definition: IndexDefinition) throws(DocumentStoreError) -> Bool {
     try createIndex(definition, reportsProgress: false) { _ in true }
   }
 
-  /// Creates an index and reports the progress. `progress` is called at the start and then from time to
-  /// time. It ends the build by returning false, and the result is then false. It may read, commit, and
+  /// Creates an index and reports the progress. `progress` is called at the start and then from time to time.
+  /// If it returns false, the build ends and `createIndex` returns false. `progress` may read, commit, and
   /// create indexes.
   @discardableResult
   public func createIndex(
@@ -65,16 +65,16 @@ extension DocumentStore {
   private func createIndex(
     _ definition: IndexDefinition, reportsProgress: Bool, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
-    // A checkpoint cannot contain indexes without the names.
+    // A checkpoint can contain indexes only together with the name index.
     if indexes.documentCount == nil { try rebuildNames() }
     return try build(definition, isAutomatic: false, reportsProgress: reportsProgress, progress)
   }
 
-  /// Drops an index, even one that is still being built. False if it does not exist.
+  /// Drops an index, even if it is still being built. Returns false if the index does not exist.
   @discardableResult
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
     let wasThere = indexes.state.withLock { $0.drop(definition) }
-    // The last checkpoint still contains it.
+    // The last checkpoint still contains the index, so the next checkpoint must be written without it.
     if wasThere { bytes.noteUpperLayerChanged() }
     return wasThere
   }

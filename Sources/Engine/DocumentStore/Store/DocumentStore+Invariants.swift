@@ -56,7 +56,7 @@ extension DocumentStore {
         return "the index \(index.definition): \(broken)"
       }
     }
-    // A catalog with duplicates could not be decoded.
+    // A catalog that lists a definition or an id twice could not be decoded.
     let all = indexes + lost
     guard Set(all.map(\.definition)).count == all.count, Set(all.map(\.id)).count == all.count else {
       return "an index is there twice"

@@ -4,13 +4,13 @@ import ByteStore
 public import Dispatch
 
 extension DocumentStore {
-  /// Calls `handler` on `queue` with the result of a query, and again with each state that a commit creates.
-  /// The first call has the current result. Later calls also have the changes. States arrive in commit order.
-  /// If the handler is slower than the commits, it gets the latest state, with all changes since its last
-  /// call.
+  /// Calls `handler` on `queue` with the current result of a query, and again whenever a commit changes the
+  /// result. Calls after the first one also have the changes. Results arrive in commit order. If the handler
+  /// is slower than the commits, it gets the latest result, with all changes since its last call.
   ///
-  /// A commit returns after its states are on the queues. A handler may listen, remove, and commit. Throws
-  /// the errors of the query itself. A later error ends the listening and is passed to the handler.
+  /// A commit returns after the results that it changed are on the queues. A handler may start or remove
+  /// listeners, and may commit. `listen` throws the errors of the query itself. A later error ends the
+  /// listening and is passed to the handler.
   public func listen(
     to query: StructuredQuery, on queue: DispatchQueue, _ handler: @escaping LiveHandler
   ) throws(DocumentStoreError) -> LiveRegistration {
@@ -29,14 +29,14 @@ extension DocumentStore {
 }
 
 extension DocumentStore {
-  /// Whether `listen` would return without building an index, because the query already has a listener or
-  /// no index is missing. Other threads can change that at any time.
+  /// Whether `listen` would return without building an index, because the query already has a listener or no
+  /// index is missing. Another thread can change the answer at any time.
   package func isReady(toListenTo query: StructuredQuery) throws(DocumentStoreError) -> Bool {
     if live.isListening(to: query) { return true }
     return try isReady(query)
   }
 
-  /// Returns when the states of all published commits are on the listeners' queues.
+  /// Returns when the results of all published commits are on the listeners' queues.
   package func waitForFollowing() { live.wait() }
 }
 

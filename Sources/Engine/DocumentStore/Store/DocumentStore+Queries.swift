@@ -3,17 +3,17 @@
 import ByteStore
 
 extension DocumentStore {
-  /// The result of a query, including the last commit. Builds a missing index first, unless
-  /// `createsIndexes` is false.
+  /// The result of a query as of the last commit. Builds a missing index first, unless `createsIndexes` is
+  /// false.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     let (documents, _) = try run(query) { run throws(DocumentStoreError) in try run.documents() }
     if case .last = query.limit { return documents.reversed() }
     return documents
   }
 
-  /// Runs a query and skips documents with undecodable records. Also returns the paths of those that might
-  /// match. Skipped documents do not count toward a limit, so with a limit the result may contain documents
-  /// past it.
+  /// Runs a query and skips documents with undecodable records. Also returns the paths of the skipped
+  /// documents that might match the query. Skipped documents do not count toward a limit, so the result of a
+  /// limited query may contain documents that would otherwise be past the limit.
   package func decodableDocuments(
     _ query: StructuredQuery
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {
@@ -39,8 +39,8 @@ extension DocumentStore {
     return records
   }
 
-  /// The result as encoded records, or nil if an index would have to be built first. For threads that must
-  /// not wait.
+  /// The result as encoded records, or nil if an index would have to be built first. Intended for threads
+  /// that must not wait.
   package func readyRecords(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
     guard let (records, _) = try runReady(query, { run throws(DocumentStoreError) in try run.records() })
     else { return nil }
@@ -48,9 +48,10 @@ extension DocumentStore {
     return records
   }
 
-  /// Calls `body` with each document of the result, borrowed from the store, until it returns false. Useful
-  /// for reading many documents, or few of their fields. Throws `invalidArgument` for a limit on the last
-  /// documents, and for an order that no index has; use `documents` for these.
+  /// Calls `body` with each document of the result until `body` returns false. The documents are borrowed
+  /// from the store, so this is useful for reading many documents, or few of their fields. Throws
+  /// `invalidArgument` if the limit selects the last documents, or if no index has the order of the query;
+  /// use `documents` for such queries.
   public func forEach(
     _ query: StructuredQuery, _ body: (borrowing DocumentView) -> Bool
   ) throws(DocumentStoreError) {
@@ -66,8 +67,8 @@ extension DocumentStore {
     }
   }
 
-  /// Calls `body` with a document, borrowed from the store, including the last commit; nil if it does not
-  /// exist.
+  /// Calls `body` with a document as of the last commit, borrowed from the store. Returns nil if the document
+  /// does not exist.
   public func withDocument<Result>(
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
@@ -87,7 +88,7 @@ extension DocumentStore {
     try run(query) { run throws(DocumentStoreError) in try run.count() }.result
   }
 
-  /// Aggregates over the result, one value per aggregate.
+  /// Computes aggregates over the result of a query, and returns one value per aggregate.
   public func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
@@ -99,7 +100,7 @@ extension DocumentStore {
     return try totals(aggregates, over: query).results
   }
 
-  /// Aggregates over the result, or nil if an index would have to be built first.
+  /// Computes aggregates over the result of a query, or returns nil if an index would have to be built first.
   package func readyAggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
@@ -121,7 +122,8 @@ extension DocumentStore {
     return (found.results, done)
   }
 
-  /// Aggregates from an existing index that has all the fields; nil if there is none.
+  /// Computes the aggregates from an existing index that contains all of their fields; nil if there is no
+  /// such index.
   private func totalsFromKeys(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
@@ -133,7 +135,7 @@ extension DocumentStore {
     return found.map { ($0.results, done) }
   }
 
-  /// The plan of a query and the work it took. Runs the query.
+  /// Runs a query, and returns its plan and the work that the query took.
   public func explain(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryExplanation {
     let start = clock.monotonicNanoseconds()
     var results = 0
@@ -143,7 +145,8 @@ extension DocumentStore {
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
-  /// The plan of an aggregation and the work it took. Runs the aggregation, whose result counts as one.
+  /// Runs an aggregation, and returns its plan and the work that the aggregation took. Its values count as
+  /// one result.
   public func explain(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> QueryExplanation {
@@ -167,8 +170,8 @@ extension DocumentStore {
     try runReady(query) { _ in } != nil
   }
 
-  /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block; once
-  /// it returns false, the rest is skipped.
+  /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block. Once
+  /// it returns false, no more indexes are built.
   package func makeIndexes(
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
@@ -182,13 +185,14 @@ extension DocumentStore {
     var plan: QueryPlan
     var built: [IndexDefinition]
     var work: QueryWork
-    /// Number of commits since the store was opened that the result includes.
+    /// The number of commits since the store was opened that are included in the result.
     var position: UInt64
   }
 
-  /// Runs a query. If `mayRetry`, `body` may be called again from the start, with other indexes. Without
-  /// `createsIndexes`, the query uses the existing indexes. Pass false for `checks` if the query was
-  /// derived from a checked one, because implied orders may exceed the limits.
+  /// Runs a query. If `mayRetry` is true, `body` may be called again from the start, with other indexes. If
+  /// `createsIndexes` is false, the query uses only the existing indexes. Pass false for `checks` if the
+  /// query was derived from a query that was already checked, because the implied orders of a derived query
+  /// may exceed the limits.
   func run<Result>(
     _ query: StructuredQuery, mayRetry: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
@@ -199,7 +203,7 @@ extension DocumentStore {
     return found
   }
 
-  /// Runs a query only if nothing has to be built first; else nil.
+  /// Runs a query if no index has to be built first; otherwise returns nil.
   func runReady<Result>(
     _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
@@ -219,8 +223,8 @@ extension DocumentStore {
     case made
     /// Run the query with the existing indexes.
     case ignored
-    /// Run the query with the existing indexes, but fail if the name index is missing, which every plan
-    /// needs.
+    /// Run the query with the existing indexes. If the name index is missing, do not run the query, because
+    /// every plan needs that index.
     case ignoredIfNamesExist
     /// Do not run the query.
     case awaited
@@ -254,7 +258,7 @@ extension DocumentStore {
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
-        // Rebuilding the names blocks commits, so a thread that commits wait for must not do it.
+        // Rebuilding the name index blocks commits. A thread on which commits wait must not do this.
         guard missing == .made || missing == .ignored else { return nil }
         try rebuildNames()
         continue
@@ -265,7 +269,7 @@ extension DocumentStore {
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
-        // Limited, because an index might be dropped right after each build.
+        // The number of builds is limited, because an index might be dropped right after each build.
         createsIndexes: missing != .ignored && missing != .ignoredIfNamesExist && createsIndexes
           && rounds < Self.roundsMax && !isIndexImpossible,
         scanMax: options.scanMax,
@@ -302,7 +306,8 @@ extension DocumentStore {
   /// Maximum number of attempts to build missing indexes.
   private static let roundsMax = 3
 
-  /// The byte store's snapshot of the last commit, and the result of `body` at the same commit.
+  /// Returns the byte store's snapshot of the last commit, and the result of `body`, which runs at the same
+  /// commit.
   func byteSnapshot<Result>(
     alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
@@ -315,7 +320,7 @@ extension DocumentStore {
 }
 
 extension IndexView {
-  /// Estimated number of keys in an access.
+  /// Estimated number of keys that an access reads.
   func count(_ access: QueryPlan.Access) throws(DocumentStoreError) -> Int {
     let tree: OrderedIndex
     switch access.source {

@@ -4,7 +4,8 @@ package import ByteStore
 package import StoreTools
 
 extension DocumentStore {
-  /// Verifies all bytes of a store that is not open, and that every record can be decoded. Changes nothing.
+  /// Verifies all bytes of a store that is not open, and checks that every record can be decoded. Changes
+  /// nothing.
   package static func check(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
@@ -34,10 +35,10 @@ extension DocumentStore {
   }
 
   /// Rebuilds a damaged store from all readable data. The original files stay under other names. A healthy
-  /// store is left unchanged. A rebuilt store has no indexes; the report lists the ones to declare again.
+  /// store is left unchanged. A rebuilt store has no indexes; the report lists the indexes to declare again.
   ///
-  /// Undecodable records are left out and listed in the report, even if their checksums are valid. After
-  /// that, they exist only in the original files.
+  /// Undecodable records are left out of the rebuilt store and listed in the report, even if their checksums
+  /// are valid. Afterwards, these records exist only in the original files.
   package static func salvage(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> DocumentSalvageReport {
@@ -78,7 +79,8 @@ private final class RecordInspector: EntryJudge {
   private var undecodable = UndecodableEntries()
   /// Number of records per undefined shape id.
   private var recordsPerMissingShape: [Int: Int] = [:]
-  /// The counts of an earlier pass. The first record of each shape then reports for all records of the shape.
+  /// The counts of the first pass. In the second pass, only the first record of each missing shape is
+  /// reported, on behalf of all records with that shape.
   private var earlierCounts: [Int: Int] = [:]
 
   init(_ shapes: ShapeDictionary) {
@@ -86,9 +88,9 @@ private final class RecordInspector: EntryJudge {
     table = shapes.table
   }
 
-  /// Runs `check` with this inspector. Repeats it if a record came before its shape's definition, or if
-  /// several records need a lost shape. In the second pass, all definitions are known and the records are
-  /// counted.
+  /// Runs `check` with this inspector. Runs it a second time if a record came before its shape's definition,
+  /// or if several records need a lost shape. In the second pass, all definitions and the number of records
+  /// per lost shape are known.
   func report(
     _ check: (RecordInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport {
@@ -134,7 +136,8 @@ private final class RecordInspector: EntryJudge {
     return count == 1 ? text : "\(text), as in all \(count) records with that shape"
   }
 
-  /// The contents that records reference, as of the last commit. Empty while shape definitions are missing.
+  /// The contents that have a record, and where each content is stored as of the last commit. Empty while
+  /// shape definitions are missing.
   func blobs(
     _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
@@ -177,7 +180,7 @@ private final class RecordInspector: EntryJudge {
     return UndecodableEntry.name(ofShape: id, value)
   }
 
-  /// Reads shape definitions first, because a record can come before its shape.
+  /// Reads all shape definitions first, because a record can come before the definition of its shape.
   func undecodable(
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> [(key: [UInt8], name: String)] {

@@ -10,9 +10,9 @@ extension DocumentStore {
   private static let secondsBetweenSweeps = 10
   private static let policiesMax = 1000
 
-  /// Declares `field` as the expiry time of documents in all collections with this id; nil ends it. Expired
-  /// documents are removed some time later. Values other than timestamps never expire. The setting is
-  /// stored.
+  /// Declares `field` as the expiry time of documents in all collections with this id. If `field` is nil,
+  /// removes the declaration. Expired documents are removed some time later. Values other than timestamps
+  /// never expire. The setting is stored.
   public func setTimeToLive(
     _ field: StoredFieldPath?, ofCollectionGroup id: String
   ) throws(DocumentStoreError) {
@@ -50,17 +50,17 @@ extension DocumentStore {
   /// The expiry fields by collection id.
   public var timeToLivePolicies: [String: StoredFieldPath] { timeToLive.withLock { $0.policies } }
 
-  /// How far the wall clock has jumped since the store was opened, in microseconds. Times to live follow
-  /// the jump after the store was reopened.
+  /// How far the wall clock has jumped since the store was opened, in microseconds. The jump affects times to
+  /// live only after the store is reopened.
   public var wallClockJump: Int64 { timeToLiveClock.jump }
 
   /// The result of the last sweep of each collection group, by collection id.
   public var timeToLiveReports: [String: TimeToLiveReport] { timeToLive.withLock { $0.reports } }
 
-  /// Removes expired documents, at most 100 per collection group. Returns the number removed.
+  /// Removes expired documents, at most 100 per collection group. Returns the number of removed documents.
   ///
-  /// A document that cannot be read is skipped and stays. After all collection groups were swept, throws
-  /// the first failure. `timeToLiveReports` has all of them.
+  /// A document that cannot be read is skipped and stays. Throws the first failure after all collection
+  /// groups were swept. `timeToLiveReports` contains all failures.
   @discardableResult
   public func sweepExpired() throws(DocumentStoreError) -> Int {
     guard !timeToLive.withLock({ $0.isDisabled }) else { return 0 }
@@ -121,7 +121,7 @@ extension DocumentStore {
     }
   }
 
-  /// False if one of the documents has changed meanwhile.
+  /// Removes the documents in one commit. Returns false if one of them has changed since it was read.
   private func removesAll(_ removals: [Mutation]) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
       try commit(removals)
@@ -134,8 +134,8 @@ extension DocumentStore {
     }
   }
 
-  /// Number of unreadable documents among the first expired ones, by collection id. Nil for a collection
-  /// group without an index on the expiry time. Removes nothing.
+  /// Number of unreadable documents among the first expired ones, by collection id. The number is nil for a
+  /// collection group without an index on the expiry time. Removes nothing.
   package func unreadableExpired(ofFirst max: Int) -> [String: Int?] {
     var found: [String: Int?] = [:]
     for (id, field) in timeToLivePolicies {
@@ -178,7 +178,8 @@ extension DocumentStore {
     }
   }
 
-  /// Disables sweeps: this store is a cache, and receives the removals from the remote.
+  /// Disables sweeps. Called for a store that is a cache, because such a store receives the removals from the
+  /// remote.
   package func disableTimeToLive() {
     timeToLive.withLock { state in
       state.isDisabled = true

@@ -6,12 +6,13 @@ extension DocumentStore {
   /// The default number of attempts.
   public static let transactionAttempts = 5
 
-  /// Runs `body`, which first reads and then writes, and commits its writes. If a concurrent commit changed
-  /// data that it read, nothing is written and `body` runs again, at most `maxAttempts` times in all.
+  /// Runs `body`, which must read first and then write, and commits its writes. If a concurrent commit
+  /// changed data that `body` has read, nothing is written and `body` runs again. It runs at most
+  /// `maxAttempts` times.
   ///
   /// Transactions are serializable: reads and writes take effect at one point in the commit order. Throws
-  /// `aborted` after the last attempt, any error of `body`, and `CancellationError` if the task is
-  /// cancelled before the commit.
+  /// `aborted` after the last attempt, any error of `body`, and `CancellationError` if the task is cancelled
+  /// before the commit.
   public func transaction<Result>(
     maxAttempts: Int = transactionAttempts, _ body: (StoreTransaction) throws -> Result
   ) throws -> Result {
@@ -36,8 +37,8 @@ extension DocumentStore {
     }
   }
 
-  /// Begins a single attempt, for callers that run the code of the transaction themselves. It ends with
-  /// `commit()`, `end()`, or its last reference.
+  /// Begins a single attempt, for callers that run the code of the transaction themselves. The attempt ends
+  /// with `commit()`, with `end()`, or when its last reference is released.
   public func beginTransaction() throws(DocumentStoreError) -> StoreTransaction {
     try StoreTransaction(of: self)
   }

@@ -10,7 +10,7 @@ extension DocumentStore {
   /// Statistics of the store. Reads nothing from disk.
   package var statistics: Statistics { bytes.statistics }
 
-  /// The disk space of the store, recycled log files included, and without the contents of stored files.
+  /// The disk space of the store, including recycled log files but excluding the contents of stored files.
   public var byteCount: UInt64 { bytes.statistics.directoryBytes }
 
   /// The part of `byteCount` that documents take. Documents are compressed, except recent ones that are
@@ -27,28 +27,28 @@ extension DocumentStore {
     return ContentStatistics(contents: contents, files: usage.files, bytes: usage.bytes)
   }
 
-  /// The size of all contents, without reading an index to count them.
+  /// The total size of all contents. Reads no index, because the contents need not be counted.
   package func contentByteCount() throws(DocumentStoreError) -> UInt64 { try contentUsage().bytes }
 
   private func contentUsage() throws(DocumentStoreError) -> BlobStore.Usage {
     do throws(ByteStoreError) { return try bytes.blobs.usage() } catch { throw DocumentStoreError(error) }
   }
 
-  /// Writes a backup of the documents in one snapshot, and of the contents of files, to `directory`. The
-  /// directory must be new or empty. Reads and commits continue meanwhile. Afterwards, the backup is a
-  /// store on stable storage, in which every document and content was read back. To restore it, copy its
-  /// directory. If the backup fails, `directory` holds no store.
+  /// Writes a backup to `directory`, which must be new or empty. The backup contains the documents of one
+  /// snapshot and the contents of files. Reads and commits continue during the backup. When this returns, the
+  /// backup is a store on stable storage, and every document and content in it has been read back. To restore
+  /// the backup, copy its directory. If the backup fails, `directory` holds no store.
   ///
   /// A document that cannot be decoded although its checksums are valid is copied unchanged.
   ///
-  /// Throws `unsuitableDirectory` if the directory is not empty or lies inside the store. Throws
-  /// `corrupted` if a document or content of this store cannot be read, and `full` or `failed` if the
-  /// backup cannot be written.
+  /// Throws `unsuitableDirectory` if the directory is not empty or lies inside the store. Throws `corrupted`
+  /// if a document or content of this store cannot be read, and `full` or `failed` if the backup cannot be
+  /// written.
   public func backup(to directory: String) throws(DocumentStoreError) {
     try backup(to: directory) { _ in }
   }
 
-  /// Writes a backup; `progress` is called from time to time in this thread.
+  /// Writes a backup. `progress` is called on this thread from time to time.
   @discardableResult
   package func backup(
     to directory: String, progress: (BackupProgress) -> Void
@@ -86,9 +86,9 @@ extension DocumentStore {
 
 /// Statistics about the contents of objects.
 package struct ContentStatistics: Hashable, Sendable {
-  /// Objects with equal contents share one.
+  /// The number of distinct contents. Objects with equal bytes share one content.
   package var contents: Int
-  /// Packs, contents in files of their own, and uploads in progress.
+  /// The number of files: packs, contents that have their own file, and uploads in progress.
   package var files: Int
   package var bytes: UInt64
 }

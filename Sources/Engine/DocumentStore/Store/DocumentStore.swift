@@ -17,9 +17,9 @@ public final class DocumentStore: Sendable {
     /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
     /// Whether to leave the directory unchanged. Commits then throw `failedPrecondition`, and queries build
-    /// their indexes in memory. Even so, the store can be open only once.
+    /// their indexes in memory. A read-only store can also be open only once at a time.
     public var isReadOnly = false
-    /// Initial value of the store's property with this name.
+    /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
     /// The durability that a commit waits for.
     public var durability = StoreDurability.synced
@@ -62,7 +62,7 @@ public final class DocumentStore: Sendable {
   package let attachments = StoreAttachments()
   /// Index builds run one at a time, except builds that a progress callback starts.
   let building = Locked(BuildTurn())
-  /// Counted since the store was opened.
+  /// The number of documents that index builds have read since the store was opened.
   let documentsReadForIndexes = Locked(0)
 
   private init(
@@ -141,7 +141,7 @@ public final class DocumentStore: Sendable {
     byteOptions.upperLayer = layer
     do throws(ByteStoreError) {
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
-      // A store whose last commit has the last valid time can be read, but takes no commits.
+      // If the last commit has the greatest valid time, the store can be read but accepts no commits.
       let isTime = Int64(exactly: bytes.lastStamp).flatMap(StoredTimestamp.init(microseconds:)) != nil
       guard isTime else {
         try bytes.close()
@@ -174,10 +174,10 @@ public final class DocumentStore: Sendable {
   /// A report of what recovery found and dropped during the open.
   package var recoveryReport: RecoveryReport { bytes.recoveryReport }
 
-  /// The number of documents. If the store is too damaged to tell, the number of all keys.
+  /// The number of user documents. If damage makes it impossible to count them, the number of all keys.
   public var count: Int { (try? documentCount()) ?? bytes.count }
 
-  /// Whether a query builds a missing index. Otherwise it scans the existing data and sorts.
+  /// Whether a query builds a missing index. Otherwise the query scans the existing data and sorts.
   public var createsIndexes: Bool {
     get { indexCreation.withLock { $0 } }
     set { indexCreation.withLock { $0 = newValue } }
@@ -185,7 +185,7 @@ public final class DocumentStore: Sendable {
 
   // MARK: Reading
 
-  /// The document at a path, including the last commit; nil if it does not exist.
+  /// The document at a path as of the last commit; nil if it does not exist.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
@@ -215,7 +215,7 @@ public final class DocumentStore: Sendable {
 
   // MARK: Writing
 
-  /// Throws the errors of a commit that do not depend on stored documents.
+  /// Throws the errors that a commit of these mutations would throw regardless of the stored documents.
   package static func check(_ mutations: [Mutation]) throws(DocumentStoreError) {
     _ = try CommitRequest(mutations)
   }
@@ -230,8 +230,8 @@ public final class DocumentStore: Sendable {
     try finish(try begin(mutations))
   }
 
-  /// The first half of a commit, for callers that start many commits without waiting for each. It fixes the
-  /// commit's place in the order. It waits only for disk reads, and for write throttling if flushes fall
+  /// Starts a commit, for callers that start many commits without waiting for each. Assigns the commit's
+  /// position in the commit order. Waits only for disk reads, and for write throttling if flushes fall
   /// behind. The caller must pass the result to `finish`.
   package func begin(
     _ mutations: [Mutation], durability: StoreDurability? = nil

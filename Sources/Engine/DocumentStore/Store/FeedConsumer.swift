@@ -52,11 +52,11 @@ public final class FeedConsumer: Sendable {
     cursor.withLock { $0 = max($0, first - 1) }
   }
 
-  /// Removes the consumer. The feed keeps no more entries for it.
+  /// Removes the consumer. The feed then keeps no more entries for it.
   public func unregister() throws(DocumentStoreError) { try store.unregister(name) }
 
-  /// Calls `body` on `queue` when commits may be available: once now, and later after one or several
-  /// commits. Ends with the last reference to the returned object.
+  /// Calls `body` on `queue` when commits may be available: once now, and later after one or several commits.
+  /// The calls end when the last reference to the returned object is released.
   public func onCommit(
     _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> FeedWaker {

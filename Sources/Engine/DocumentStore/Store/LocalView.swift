@@ -22,9 +22,9 @@ public struct ViewedDocument: Sendable {
   /// The path of the document.
   public let path: DocumentPath
   package let record: DocumentRecord?
-  /// Whether a write of this document has not reached the remote.
+  /// Whether the document has a write that has not reached the remote.
   public let hasPendingWrites: Bool
-  /// Whether the remote has not confirmed that this is the newest state.
+  /// Whether the remote has not confirmed that this document is current.
   public let isFromCache: Bool
 
   package init(
@@ -44,7 +44,7 @@ public struct ViewedDocument: Sendable {
 public struct ViewedDocuments: Sendable {
   /// The documents in the order of the query.
   public let documents: [ViewedDocument]
-  /// Whether the remote has not confirmed that this is the newest state.
+  /// Whether the remote has not confirmed that this result is current.
   public let isFromCache: Bool
 
   package init(_ documents: [ViewedDocument], isFromCache: Bool) {
@@ -57,7 +57,8 @@ public struct ViewedDocuments: Sendable {
 public final class LocalView: Sendable {
   /// The store below the view.
   public let store: DocumentStore
-  /// The serial queue for index configurations: each declares the full set of indexes.
+  /// The serial queue on which index configurations are applied. Each configuration declares the full set of
+  /// indexes.
   package let indexConfiguration = DispatchQueue(label: "dugout.indexes.configuration")
 
   /// Creates a view of a store.
@@ -90,8 +91,8 @@ public final class LocalView: Sendable {
     Self.viewed(try store.records(query), source)
   }
 
-  /// Runs a query, or returns nil if that would have to build an index first, which the caller's thread
-  /// must not wait for.
+  /// Runs a query, or returns nil if an index would have to be built first. Intended for threads that must
+  /// not wait for a build.
   package func readyDocuments(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments? {
@@ -107,7 +108,7 @@ public final class LocalView: Sendable {
       }, isFromCache: isFromCache)
   }
 
-  /// Whether the document has writes without an answer of the remote. Always false without a remote.
+  /// Whether the document has writes that the remote has not acknowledged. Always false without a remote.
   private static func isPending(_ record: DocumentRecord) -> Bool { record.updateTime.microseconds == 0 }
 
   /// Aggregates the store's documents.
@@ -117,7 +118,7 @@ public final class LocalView: Sendable {
     try store.aggregate(aggregates, over: query)
   }
 
-  /// Computes an aggregation, or returns nil if that would have to build an index first.
+  /// Computes an aggregation, or returns nil if an index would have to be built first.
   package func readyAggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
@@ -130,7 +131,7 @@ public final class LocalView: Sendable {
     try store.commit(mutations)
   }
 
-  /// Starts a write and assigns its place in the commit order. The caller must call `finish`.
+  /// Starts a write and assigns its position in the commit order. The caller must call `finish`.
   package func begin(_ mutations: [Mutation]) throws(DocumentStoreError) -> CommitInProgress {
     try store.begin(mutations)
   }
@@ -145,6 +146,7 @@ public final class LocalView: Sendable {
 }
 
 extension StoredDocument {
-  /// Whether a document read from the store of local views has a pending write.
+  /// Whether the document has a pending write. Valid for documents that were read from the store of local
+  /// views.
   package var isPending: Bool { updateTime.microseconds == 0 }
 }

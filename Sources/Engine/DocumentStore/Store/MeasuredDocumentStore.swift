@@ -18,7 +18,8 @@ public struct MeasuredDocumentStore: Sendable {
     return try DocumentStore.open(path, options: options)
   }
 
-  /// Returns at once and later passes the commit's result to `done`, like the public API above this module.
+  /// Starts a write and returns at once. Passes the commit's result to `done` later, like the public API
+  /// above this module.
   public func write(
     _ mutations: [Mutation], _ done: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
   ) {

@@ -2,7 +2,7 @@
 
 import ByteStore
 
-/// State of a module above, one object of each type for each open store.
+/// The state of a module above this one. Each open store has one object of each type.
 package protocol StoreAttachment: AnyObject, Sendable {
   init()
 

@@ -2,7 +2,8 @@
 //
 // A snapshot pins the byte store's snapshot and the indexes of the same commit. If a query needs a missing
 // index, the index is built for the store, because later snapshots will need it, too. If nothing was
-// committed meanwhile, this snapshot uses that index; otherwise it builds one from its own documents.
+// committed during the build, this snapshot uses the store's index. Otherwise this snapshot builds an index
+// from its own documents.
 
 import ByteStore
 
@@ -153,7 +154,7 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  /// False if a record of the collection cannot be decoded.
+  /// Builds missing indexes. Returns false if a record of the collection cannot be decoded.
   private func make(_ definitions: [IndexDefinition], _ state: State) throws(DocumentStoreError) -> Bool {
     for definition in definitions {
       do throws(DocumentStoreError) {
@@ -197,6 +198,6 @@ public final class StoreSnapshot: Sendable {
 }
 
 extension DocumentStore {
-  /// A snapshot of all documents, including the last commit.
+  /// Takes a snapshot of all documents as of the last commit.
   public func snapshot() throws(DocumentStoreError) -> StoreSnapshot { try StoreSnapshot(of: self) }
 }

@@ -1,8 +1,9 @@
 // Transactions with optimistic concurrency control.
 //
-// A transaction reads from a snapshot and buffers its writes. When it commits, its reads are validated at its
-// place in the commit order: documents, absent documents, and query results. Transactions do not lock
-// documents and do not block commits. If a concurrent commit invalidated a read, the transaction is retried.
+// A transaction reads from a snapshot and buffers its writes. A commit validates what the transaction has
+// read (documents, absent documents, and query results) at the transaction's position in the commit order.
+// Transactions do not lock documents and do not block commits. If a concurrent commit invalidated a read, the
+// transaction is retried.
 
 import ByteStore
 
@@ -75,8 +76,8 @@ public final class StoreTransaction: Sendable {
 
   // MARK: Writing
 
-  /// Adds a write. Throws `invalidArgument` if it needs a document that the transaction read as absent, or
-  /// after the transaction has ended.
+  /// Adds a write. Throws `invalidArgument` if the write needs a document that the transaction read as
+  /// absent, or if the transaction has ended.
   public func write(_ mutation: Mutation) throws(DocumentStoreError) {
     try state.withLock { state throws(DocumentStoreError) in
       guard !state.isOver else {
@@ -96,7 +97,7 @@ public final class StoreTransaction: Sendable {
   // MARK: Committing
 
   /// Commits all writes, or throws `aborted` if a read would now have another result. Returns nil if there
-  /// are no writes. The reads then need no validation, because they come from one snapshot.
+  /// are no writes. In that case the reads need no validation, because they come from one snapshot.
   @discardableResult
   public func commit() throws(DocumentStoreError) -> StoredTimestamp? {
     let (reads, mutations, wasOver) = state.withLock { state in

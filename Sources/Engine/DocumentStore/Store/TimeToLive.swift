@@ -1,7 +1,7 @@
 // The clock and the background timer for times to live.
 //
-// The clock starts at the wall-clock time of opening and advances with the monotonic clock. If the wall
-// clock jumps, the jump is adopted at the next open, so it cannot expire documents early.
+// The clock starts at the wall-clock time of opening and advances with the monotonic clock. A jump of the
+// wall clock takes effect only at the next open, so it cannot expire documents early.
 
 import ByteStore
 import Dispatch
@@ -32,13 +32,13 @@ struct TimeToLiveClock: Sendable {
 public struct TimeToLiveReport: Sendable, Equatable {
   /// The number of expired documents that were removed.
   public internal(set) var removed = 0
-  /// The number of documents that cannot be read and stay; `dugout check` lists them.
+  /// The number of documents that cannot be read and were therefore kept; `dugout check` lists them.
   public internal(set) var unreadable = 0
   /// The error that kept other documents from being removed.
   public internal(set) var failure: DocumentStoreError?
 }
 
-/// Calls a sweep periodically on its own queue, as long as it is referenced.
+/// Calls a sweep periodically on its own queue, until the last reference to the sweeper is released.
 final class TimeToLiveSweeper: @unchecked Sendable {
   // The timer is only cancelled, which is allowed from any thread.
   private let timer: any DispatchSourceTimer

@@ -11,17 +11,17 @@ extension StoredMap {
     return path.names.last.flatMap { map[$0] }
   }
 
-  /// Copies the field at each path from `source`: sets it, or removes it if `source` lacks it.
+  /// Copies the field at each path from `source`: sets the field, or removes it if `source` lacks it.
   ///
-  /// Setting a value creates the maps above it and replaces other values on the way. Removing creates and
-  /// replaces nothing, and keeps maps that become empty. `paths` must be sorted, and none may be a prefix
-  /// of another.
+  /// Setting a field creates the missing maps above it, and replaces values above it that are not maps.
+  /// Removing a field creates and replaces nothing, and keeps maps that become empty. `paths` must be sorted,
+  /// and no path may be a prefix of another.
   package func replacing(_ paths: [StoredFieldPath], from source: StoredMap) -> StoredMap {
     replacing(paths[...], below: 0, from: source)
   }
 
-  /// Merges the fields and the paths in one pass; both are sorted. The first `depth` names of `paths` are
-  /// equal, and lead to this map and to `source`.
+  /// Merges the fields and the paths in one pass; both are sorted. The first `depth` names are the same in
+  /// all `paths`, and lead to this map and to `source`.
   private func replacing(
     _ paths: ArraySlice<StoredFieldPath>, below depth: Int, from source: StoredMap?
   ) -> StoredMap {
@@ -45,7 +45,7 @@ extension StoredMap {
     return StoredMap(sorted: result)
   }
 
-  /// The new value at the path that the first `depth` names of all `paths` form.
+  /// The new value at the path that consists of the first `depth` names. All `paths` share these names.
   private static func replacing(
     _ paths: ArraySlice<StoredFieldPath>, below depth: Int, in value: StoredValue?, from source: StoredValue?
   ) -> StoredValue? {

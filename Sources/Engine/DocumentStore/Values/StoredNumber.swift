@@ -33,10 +33,10 @@ public enum StoredNumber: Sendable {
     return .integer(overflow ? right < 0 ? .min : .max : sum)
   }
 
-  /// The smaller number, with its type. If both are equal, this number. NaN if one of them is NaN.
+  /// The smaller number, with its type. Returns this number if both are equal, and NaN if one of them is NaN.
   package func minimum(_ other: StoredNumber) -> StoredNumber { chosen(other, ifThatIs: .before) }
 
-  /// The larger number, with its type. If both are equal, this number. NaN if one of them is NaN.
+  /// The larger number, with its type. Returns this number if both are equal, and NaN if one of them is NaN.
   package func maximum(_ other: StoredNumber) -> StoredNumber { chosen(other, ifThatIs: .after) }
 
   private func chosen(_ other: StoredNumber, ifThatIs wanted: Ordering) -> StoredNumber {

@@ -17,8 +17,8 @@ public enum StoredValue: Sendable {
   case double(Double)
   /// A timestamp in microseconds.
   case timestamp(StoredTimestamp)
-  /// A server timestamp that a remote has not set yet: the local time of the write, and the previous value.
-  /// Exists only in a cache, while the write is pending.
+  /// A server timestamp that a remote has not set yet. Holds the local time of the write and the previous
+  /// value. Exists only in a cache, while the write is pending.
   indirect case pendingTimestamp(StoredTimestamp, previous: StoredValue?)
   /// A string.
   case string(String)
@@ -89,11 +89,11 @@ public struct StoredMap: Sendable {
   /// Creates an empty map.
   public init() { entries = [] }
 
-  /// Creates a map. Of several entries with one name, the last wins.
+  /// Creates a map. If several entries have the same name, the last one wins.
   public init(_ unsorted: some Sequence<Entry>) {
     entries = Array(unsorted)
     if isInOrder { return }
-    // The sort is stable, so of equal names the last entry stays last.
+    // The sort is stable, so among entries with equal names, the last one stays last.
     entries.sort { $0.name.precedesInUTF8($1.name) }
     if isInOrder { return }
     var unique: [Entry] = []
@@ -129,14 +129,14 @@ public struct StoredMap: Sendable {
     }
   }
 
-  /// The value of a field, for callers that read similar maps. `place` is the field's position in the
-  /// previous map.
+  /// The value of a field, for callers that read many similar maps. `place` is the field's position in the
+  /// previous map, and becomes its position in this map.
   @inline(__always)
   func value(of name: String, near place: inout Int) -> StoredValue? {
     has(name, near: &place) ? entries[place].value : nil
   }
 
-  /// Whether the field exists; if so, `place` is its position.
+  /// Whether the field exists. If it exists, `place` becomes its position.
   @inline(__always)
   func has(_ name: String, near place: inout Int) -> Bool {
     if isName(name, at: place) { return true }
@@ -171,7 +171,7 @@ public struct StoredMap: Sendable {
     }
   }
 
-  /// Sets a value. Creates the maps on the way, and replaces other values by maps.
+  /// Sets a value. Creates missing maps along the path, and replaces other values along the path by maps.
   package mutating func set(_ value: StoredValue, at path: StoredFieldPath) {
     set(value, at: path.names[...])
   }
@@ -186,7 +186,8 @@ public struct StoredMap: Sendable {
     if !isName(name, at: index) { entries.insert((name, .null), at: index) }
     var inner = StoredMap()
     if case .map(let existing) = entries[index].value { inner = existing }
-    // Drop this reference, because the change below would copy a shared map.
+    // Drop the reference that this map holds. Otherwise the inner map would be shared, and the change below
+    // would copy it.
     entries[index].value = .null
     inner.set(value, at: names.dropFirst())
     entries[index].value = .map(inner)
@@ -248,7 +249,8 @@ extension StoredMap: Equatable {
     // Use the buffers, because comparing array elements would retain and release each name and value.
     return unsafe left.entries.withUnsafeBufferPointer { left in
       unsafe right.entries.withUnsafeBufferPointer { right in
-        // Both are one map. Correct even for NaN, which equals itself here.
+        // Both maps share one buffer, so they are equal. This is correct even for NaN, which equals itself
+        // here.
         if unsafe left.baseAddress == right.baseAddress { return true }
         for place in left.indices {
           guard unsafe left.name(at: place).pointee.isSameUTF8(as: right.name(at: place).pointee),

@@ -18,7 +18,7 @@ package enum Ordering: Sendable {
   }
 }
 
-/// Types that compare within one range: the filter `< 5` matches only numbers.
+/// A class of types whose values a range filter can compare: `< 5` matches only numbers.
 package enum TypeClass: UInt8, Sendable {
   case null, boolean, number, timestamp, pendingTimestamp, string, bytes, reference, geoPoint, array, vector,
     map
@@ -90,12 +90,12 @@ package enum ValueOrder {
     return left.isNaN ? right.isNaN ? .same : .before : .after
   }
 
-  /// Exact: integers are not rounded to doubles, which would make neighbors beyond 2^53 equal.
+  /// Exact: integers are not rounded to doubles, because rounding would make neighbors beyond 2^53 equal.
   private static func compare(_ left: Int64, _ right: Double) -> Ordering {
     if right.isNaN || right < -0x1p63 { return .after }
     if right >= 0x1p63 { return .before }
     let whole = Int64(right)
-    // In the range where doubles have fractions, every integer is exact as a double.
+    // Where doubles can have fractions, every integer is exactly representable as a double.
     return left == whole ? compare(Double(left), right) : compare(left, whole)
   }
 

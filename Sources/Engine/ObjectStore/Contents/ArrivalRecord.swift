@@ -14,14 +14,14 @@ package struct StoredArrival: Hashable, Sendable {
   package var generation: Int64
   /// Size of the complete content.
   package var byteCount: UInt64
-  /// MD5 of the complete content and creation time, as far as the remote reports them. They identify the
+  /// The creation time and the MD5 of the complete content, if the remote reports them. Both identify the
   /// content, because another server can use the same generation numbers.
   package var md5: [UInt8]
   package var created: StoredTimestamp?
   /// Wall-clock time of the start.
   package var began: StoredTimestamp
   /// Number of bytes received when the record was last written. Used to choose the longer of two staged
-  /// parts. How much of it is intact is only known after reading the file.
+  /// parts. Only reading the file shows how many of these bytes are intact.
   package var bytesNoted: UInt64 = 0
 }
 
@@ -35,7 +35,8 @@ enum ArrivalRecord {
   private static let began = "began"
   private static let noted = "noted"
 
-  /// Indexed to find the arrivals of an object. It also finds objects with this name in other buckets.
+  /// Indexed to find the arrivals of an object. The index also finds arrivals of objects with this name in
+  /// other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func path(_ number: StagedNumber) -> DocumentPath {
@@ -63,7 +64,7 @@ enum ArrivalRecord {
     else { return nil }
     var created: StoredTimestamp?
     if case .timestamp(let time) = createdValue { created = time }
-    // Records of earlier versions lack this field.
+    // Records that earlier versions wrote lack this field.
     var bytesNoted: UInt64 = 0
     if case .integer(let count)? = fields[noted] { bytesNoted = UInt64(exactly: count) ?? 0 }
     return StoredArrival(

@@ -1,10 +1,10 @@
 // Per-content reader-writer latches, which protect contents against removal.
 //
-// A writer that references an existing content shares its latch until the commit. A writer that stores a
-// new content, or removes the record of one, holds the latch exclusively. So a content cannot be removed
-// between the check that it exists and the commit that relies on it. A waiting exclusive holder blocks new
-// shares, because frequent puts of one content would starve it otherwise. To avoid deadlocks, a thread that
-// holds a latch must not wait for any latch.
+// A writer that references an existing content shares its latch until the commit. A writer that stores a new
+// content, or removes the record of a content, holds the latch exclusively. So a content cannot be removed
+// between the check that it exists and the commit that relies on it. While a thread waits for exclusive
+// access, no new shares are granted, because frequent puts of one content would otherwise starve that thread.
+// To avoid deadlocks, a thread that holds a latch must not wait for any latch.
 
 import ByteStore
 import DocumentStore
@@ -22,7 +22,7 @@ final class ContentLatches: Sendable {
 
   private let latches = Locked<[BlobID: Latch]>([:])
 
-  /// Waits while the latch is held exclusively or requested so.
+  /// Takes shared access. Waits while a thread holds the latch exclusively or waits for exclusive access.
   func share(_ id: BlobID) {
     latches.withLock(when: { Self.isOpen($0[id]) }) { $0[id, default: Latch()].shares += 1 }
   }
@@ -35,7 +35,7 @@ final class ContentLatches: Sendable {
   /// Whether the latch could be shared now.
   func isOpen(_ id: BlobID) -> Bool { latches.withLock { Self.isOpen($0[id]) } }
 
-  /// Waits for exclusive access.
+  /// Takes exclusive access, and waits for it.
   func take(_ id: BlobID) {
     latches.withLock { $0[id, default: Latch()].exclusiveWaiters += 1 }
     latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
@@ -44,7 +44,8 @@ final class ContentLatches: Sendable {
     }
   }
 
-  /// False if the latch is held. Its last holder must then check whether the content is still needed.
+  /// Takes exclusive access if the latch is free. Otherwise returns false, and the last holder of the latch
+  /// must then check whether the content is still needed.
   func tryTake(_ id: BlobID) -> Bool {
     latches.withLock { latches in
       var latch = latches[id] ?? Latch()
@@ -77,7 +78,7 @@ final class ContentLatches: Sendable {
     let needsCheck = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
       change(&latch)
-      // If a thread waits for exclusive access, it becomes the last holder.
+      // If a thread waits for exclusive access, that thread becomes the last holder.
       let isLast = latch.shares == 0 && !latch.isTaken && latch.exclusiveWaiters == 0
       latches[id] = isLast ? nil : latch
       return isLast && latch.needsCheck

@@ -11,31 +11,32 @@ final class ObjectState: StoreAttachment {
   let activeDownloads = Locked<Set<RandomID>>([])
   /// Running uploads, which a sweep must leave alone.
   let uploads = UploadClaims()
-  /// Held from taking a number for a queued change until its commit, so that numbers follow the commit
-  /// order.
+  /// Held from the assignment of a queued change's number until the change is committed, so that numbers
+  /// follow the commit order.
   let queueing = Locked(Queueing())
 
   struct Queueing {
-    /// The last number taken; nil before the first lookup.
+    /// The last assigned number; nil before the first lookup.
     var last: Int64?
   }
 
-  /// Held by a sweep. A second sweep could mistake contents that the first sweep moves for unreferenced
-  /// contents.
+  /// Held by a sweep. While one sweep moves contents, a second sweep could mistake these contents for
+  /// unreferenced ones.
   let sweeping = Locked(Sweeping())
 
   struct Sweeping { private let place: UInt8 = 0 }
 
-  /// Monotonic time of the start of the last sweep, or of the first query for it.
+  /// Monotonic time at which the last sweep started. Before the first sweep, the time at which `isSweepDue`
+  /// was first read.
   let lastSweep = Locked<UInt64?>(nil)
 
-  /// Contents that a read found damaged. A new upload of such a content replaces the stored bytes. The set
-  /// is bounded; a dropped entry is found again by the next read.
+  /// Contents that a read found damaged. A new upload of such a content replaces the stored bytes. The set is
+  /// bounded. If an entry is evicted, the next read of the content finds the damage again.
   private let damaged = Locked<Set<BlobID>>([])
   private static let damagedMax = 4096
 
-  /// Contents that were verified since the store was opened, because they were uploaded again, with the
-  /// verified place. The set is bounded; a dropped entry is verified again.
+  /// Contents that were uploaded again and therefore verified since the store was opened, with the place that
+  /// was verified. The number of entries is bounded. If an entry is evicted, the content is verified again.
   private let intact = Locked<[BlobID: BlobLocation]>([:])
   private static let intactMax = 4096
 
@@ -58,13 +59,13 @@ final class ObjectState: StoreAttachment {
     }
   }
 
-  /// Called when a damaged content was found and it is unknown which one. Afterwards, no content counts as
-  /// sound.
+  /// Called when a damaged content was found but is not identified. Afterwards, no content counts as
+  /// verified.
   func blobsFoundDamaged() { intact.withLock { $0.removeAll() } }
 
   init() {}
 
-  /// Called after a new copy was stored, which is not verified yet.
+  /// Called after a new copy was stored. The new copy is not verified yet.
   func forgetDamage(of id: BlobID) {
     intact.withLock { $0[id] = nil }
     damaged.withLock { _ = $0.remove(id) }
@@ -98,7 +99,8 @@ final class ObjectState: StoreAttachment {
 
   private let puts = Locked(Puts())
 
-  /// Marks the time from before a content gets its place until its record is committed or the put fails.
+  /// Marks a put as in progress. The mark lasts from before the content gets its place until the content's
+  /// record is committed or the put fails.
   func beginPut() -> UInt64 {
     puts.withLock { puts in
       defer { puts.next += 1 }

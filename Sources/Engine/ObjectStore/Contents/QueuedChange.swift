@@ -60,7 +60,8 @@ enum OutboxRecord {
   /// `replace` is from an earlier version: it holds all attributes instead of the changed ones.
   private static let (put, replace, delete, update) = (Int64(0), Int64(1), Int64(2), Int64(3))
 
-  /// Indexed to find the changes of an object. It also finds objects with this name in other buckets.
+  /// Indexed to find the changes of an object. The index also finds changes of objects with this name in
+  /// other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func change(_ number: Int64) -> DocumentPath {
@@ -69,9 +70,10 @@ enum OutboxRecord {
     return DocumentPath(unchecked: changes.segments + [id])
   }
 
-  /// Nil if the path is not a valid path of a change. Such a record could not be found by its number.
+  /// Nil if the path is not a valid path of a change. A record at an invalid path could not be found by its
+  /// number.
   static func number(_ path: DocumentPath) -> Int64? {
-    // A store never gets to numbers near the maximum.
+    // A store never reaches numbers near the maximum.
     guard let number = Int64(path.id), (1..<Int64.max / 2).contains(number) else { return nil }
     return change(number) == path ? number : nil
   }

@@ -58,7 +58,8 @@ package struct StoredObject: Hashable, Sendable {
   package var blob: BlobID
   package var byteCount: UInt64
   package var md5: [UInt8]
-  /// Commit time of the content. In microseconds, it is the generation, which grows with every content.
+  /// Commit time of the content. The number of microseconds in it is the generation, which grows with every
+  /// new content of the object.
   package var contentTime: StoredTimestamp
   /// Time of the last change of content or attributes.
   package var changed: StoredTimestamp
@@ -72,14 +73,14 @@ package struct StoredObject: Hashable, Sendable {
 
   package var generation: Int64 { remoteGeneration ?? contentTime.microseconds }
 
-  /// Counts an attribute change. A remote may have assigned the maximum, which then stays.
+  /// Counts an attribute change. If a remote has assigned the maximum, the number stays at the maximum.
   package mutating func incrementMetageneration() {
     if metageneration < .max { metageneration += 1 }
   }
 }
 
 extension StoredObject {
-  /// An object as the remote has it. Times that the remote does not report become the commit time.
+  /// An object as the remote has it. If the remote does not report a time, the commit time is used.
   package init(
     remote remoteMetadata: RemoteObjectMetadata, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
     tokens: [String], _ attributes: ObjectAttributes

@@ -17,7 +17,8 @@ final class UploadClaims: Sendable {
 
   func isActive(_ number: StagedNumber) -> Bool { state.withLock { $0.active.contains(number) } }
 
-  /// Waits while the upload is claimed. False if another thread works on it.
+  /// Begins work on an upload. Waits while another thread claims the upload. Returns false if another thread
+  /// works on it.
   func begin(_ number: StagedNumber) -> Bool {
     state.withLock(when: { !$0.claimed.contains(number) }) { $0.active.insert(number).inserted }
   }

@@ -48,7 +48,8 @@ enum UploadRecord {
   private static let bytes = "bytes"
   private static let modified = "modified"
 
-  /// Indexed to find the uploads to an object. It also finds objects with this name in other buckets.
+  /// Indexed to find the uploads to an object. The index also finds uploads to objects with this name in
+  /// other buckets.
   static let nameField = StoredFieldPath(unchecked: [name])
 
   static func path(_ number: StagedNumber) -> DocumentPath {

@@ -1,10 +1,10 @@
 // The agreement between objects and their contents, as a part of the store's check.
 //
-//   1. each object's content has a record
-//   2. each content's record belongs to an object
+//   1. the content of each object has a record
+//   2. each recorded content belongs to an object
 //
-// The comparison holds the ids of recorded contents and of contents that objects reference. Therefore its
-// memory grows only with the number of contents.
+// The comparison keeps two sets of ids in memory: recorded contents, and contents that objects reference.
+// Therefore its memory use grows only with the number of contents.
 
 import ByteStore
 package import DocumentStore
@@ -23,7 +23,7 @@ private struct ContentComparison: RecordComparison {
   ) throws(DocumentStoreError) {
     let path = document.path
     if let id = BlobRecord.id(path) { contents.insert(id) }
-    // Uploads that wait for a remote have contents as well.
+    // Uploads that wait for a remote reference contents as well.
     if path.collectionID.isSameUTF8(as: ReservedPath.objects),
       let blob = StoredObject.blob(in: document.fields)
     {

@@ -20,7 +20,7 @@ final class MD5Worker: Sendable {
   private struct State {
     var stream = MD5Stream()
     var pieces: [[UInt8]] = []
-    /// A thread is computing outside the lock.
+    /// Whether a thread is hashing pieces outside the lock.
     var isAtWork = false
   }
 

@@ -10,7 +10,7 @@ public struct MeasuredObjectStore: Sendable {
 
   public init(_ store: DocumentStore) { objects = store.objects }
 
-  /// Returns once the object is durable. Computes no MD5, which the storage API adds.
+  /// Stores an object, and returns once it is durable. Unlike the storage API, computes no MD5.
   public func put(_ bytes: [UInt8], _ name: String) throws {
     let writer = objects.blobs.writer()
     try writer.append(bytes.rawSpan)

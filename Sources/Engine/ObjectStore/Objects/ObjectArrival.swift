@@ -1,10 +1,10 @@
 // Receives a content from a remote.
 //
-// The first 1 MiB stays in memory. After that, the content is staged in a file, and a record names the
-// object and the content, so the transfer can be resumed after a restart. The commit that gives the object
-// the content removes the record. A power loss can drop the record; a sweep then removes the file. The
-// remains of a content that arrived another way, or that the remote has deleted, are removed when the
-// caller notices it.
+// The first 1 MiB stays in memory. After that, the content is staged in a file, and a record names the object
+// and the content, so the transfer can be resumed after a restart. The commit that stores the content for the
+// object also removes the record. A power loss can drop the record; a sweep then removes the file. If the
+// content arrived in another way, or if the remote has deleted it, the caller removes the staged bytes and
+// the record when it notices this.
 
 package import ByteStore
 package import DocumentStore
@@ -14,7 +14,7 @@ package final class ObjectArrival {
   private let objects: ObjectStore
   private let writer: BlobWriter
   private var md5 = MD5Stream()
-  /// The content of its record.
+  /// The fields of this arrival's record.
   private var stored: StoredArrival
   private var record: Record
   /// A write to the staged file has failed.
@@ -24,7 +24,7 @@ package final class ObjectArrival {
 
   private enum Record {
     case none
-    /// Writing the record failed, so it may or may not exist.
+    /// Writing the record failed, so the record may or may not exist.
     case open
     case there
   }
@@ -45,15 +45,17 @@ package final class ObjectArrival {
   /// MD5 of the bytes received.
   package var digest: [UInt8] { md5.digest }
 
-  /// Reads back the next piece of the previously staged bytes. False at their end, or at the first damaged
-  /// piece; the transfer resumes from there. If this throws, the only valid next call is `cancel`.
+  /// Reads back the next piece of the previously staged bytes. Returns false at the end of these bytes, or at
+  /// the first damaged piece; the transfer resumes from there. If this throws, the only valid next call is
+  /// `cancel`.
   package func rereadStaged() throws(DocumentStoreError) -> Bool {
     var piece: [UInt8]?
     try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
     if let piece { md5.update(piece.rawSpan) }
     isRereadingStaged = piece != nil
     if !isRereadingStaged, stored.bytesNoted > writer.byteCount {
-      // A power loss has removed noted bytes, so the next record states the actual count.
+      // A power loss has removed bytes that the record counts, so the next record must state the actual
+      // count.
       stored.bytesNoted = writer.byteCount
       record = .open
     }
@@ -67,21 +69,22 @@ package final class ObjectArrival {
     note()
   }
 
-  /// Writes the record from time to time and at the end. A failure does not stop the transfer; the next
-  /// piece retries.
+  /// Writes the record from time to time and at the end. A failure does not stop the transfer, and the next
+  /// piece retries the write.
   private func note(isLast: Bool = false) {
     let bytes = writer.byteCount
     let isMore = bytes >= stored.bytesNoted + (isLast ? 1 : objects.blobs.options.syncBytes)
     guard writer.isStaged, record != .there || isMore else { return }
     if record == .none { record = .open }
     var noted = stored
-    // While staged bytes are being read back, the noted bytes still exist.
+    // While staged bytes are being read back, the bytes that the record counts still exist, so do not lower
+    // the count.
     noted.bytesNoted = max(stored.bytesNoted, bytes)
     do throws(DocumentStoreError) {
       try objects.note(.set(ArrivalRecord.path(writer.number), ArrivalRecord.fields(noted)))
       (stored, record) = (noted, .there)
     } catch {
-      // Without the record, the transfer cannot be resumed after a restart.
+      // The transfer continues without the record, but cannot be resumed after a restart.
     }
   }
 
@@ -93,8 +96,8 @@ package final class ObjectArrival {
     return blob
   }
 
-  /// Gives the object the content. If changes of the object are pending, only the stored remote state gets
-  /// it. If this throws, the only valid next call is `cancel`.
+  /// Stores the content for the object. If changes of the object are pending, stores it only in the separate
+  /// record of the remote's state. If this throws, the only valid next call is `cancel`.
   package func receive(_ blob: FinishedBlob, _ object: StoredObject) throws(DocumentStoreError) {
     let hasRecord = record != .none
     try objects.outbox.receive(blob, object, endsArrival: hasRecord ? writer.number : nil)
@@ -110,9 +113,9 @@ package final class ObjectArrival {
     end()
   }
 
-  /// Keeps the staged bytes for a later resume, until they expire. Removes everything if nothing was
-  /// staged, or if the file had a write error. On a full disk, the file would block others, and on a
-  /// failing disk, writing would fail at the same place again.
+  /// Keeps the staged bytes for a later resume, until they expire. Removes everything if nothing was staged,
+  /// or if writing the file failed. On a full disk, the file would take space from other files. On a failing
+  /// disk, a resumed transfer would fail at the same place again.
   package func leave() {
     guard writer.isStaged, !isBroken else { return cancel() }
     do throws(DocumentStoreError) {
@@ -137,10 +140,10 @@ package final class ObjectArrival {
 }
 
 extension ObjectStore {
-  /// Begins to receive a content, or resumes an earlier transfer if `resumes`. Of two staged parts, the
-  /// longer one is used and the other removed, like the staged parts of the object's other contents. If
-  /// neither `md5` nor `created` is known, the staged content cannot be identified, and the transfer starts
-  /// from the beginning.
+  /// Begins to receive a content, or resumes an earlier transfer if `resumes` is true. If two parts of the
+  /// content are staged, the longer part is used and the other part is removed. The staged parts of the
+  /// object's other contents are removed, too. If neither `md5` nor `created` is known, the staged content
+  /// cannot be identified, and the transfer starts from the beginning.
   package func arrival(
     at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
     resumes: Bool = true
@@ -157,10 +160,11 @@ extension ObjectStore {
       guard resumes else { continue }
       do throws(DocumentStoreError) {
         earlier = try resume(with: left)
-        // Only the record is left.
+        // Only the record is left, so remove it.
         if earlier == nil { try cancel(left) }
       } catch {
-        // For example, too many files are open. Keep it for a later attempt.
+        // The staged part could not be opened, for example because too many files are open. Keep it for a
+        // later attempt.
       }
     }
     if let earlier { return earlier }
@@ -173,7 +177,8 @@ extension ObjectStore {
     return ObjectArrival(self, writer, stored, isLeft: false)
   }
 
-  /// Nil if nothing of it is readable, or if another thread works on it.
+  /// Resumes an interrupted transfer. Returns nil if none of the staged bytes are readable, or if another
+  /// thread works on the transfer.
   private func resume(with left: StoredArrival) throws(DocumentStoreError) -> ObjectArrival? {
     guard state.uploads.begin(left.number) else { return nil }
     do throws(ByteStoreError) {
@@ -188,8 +193,8 @@ extension ObjectStore {
     return nil
   }
 
-  /// Removes the staged parts of an object that has arrived, or that the remote has deleted. Parts that
-  /// cannot be removed are left for the next call, or until they expire.
+  /// Removes the staged parts of an object. Called after the object has arrived, or after the remote has
+  /// deleted it. Parts that cannot be removed are left for the next call, or until they expire.
   package func forgetArrivals(at path: ObjectPath) {
     for left in idleArrivals(at: path) { _ = try? cancel(left) }
   }

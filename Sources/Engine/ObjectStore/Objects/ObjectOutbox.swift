@@ -28,8 +28,8 @@ package struct ObjectOutbox: Sendable {
   /// Whether any change is pending.
   package func hasChanges() throws(DocumentStoreError) -> Bool { try lastNumber() > 0 }
 
-  /// The greatest number of any record, even a damaged one, so that numbers are never reused. Skips records
-  /// without a valid number. 0 if there are none.
+  /// The greatest number in the queue, so that numbers are never reused. Includes damaged records, but skips
+  /// records without a valid number. 0 if there are none.
   private func lastNumber() throws(DocumentStoreError) -> Int64 {
     let all = try Self.inOrder(StructuredQuery(.collection(OutboxRecord.changes)))
     var count = 1
@@ -52,8 +52,8 @@ package struct ObjectOutbox: Sendable {
     try query.ordered(by: OrderBy(.documentID))
   }
 
-  /// Changes of all objects with this name, in any bucket. Completing a change reads only these, even if many
-  /// others are pending.
+  /// A query for the changes of all objects with this name, in any bucket. Completing a change reads only
+  /// these changes, even if many others are pending.
   package static func changes(of name: ObjectName) throws(DocumentStoreError) -> StructuredQuery {
     try inOrder(
       StructuredQuery(.collection(OutboxRecord.changes))
@@ -67,8 +67,9 @@ package struct ObjectOutbox: Sendable {
       .filter { $0.path == path }
   }
 
-  /// The objects in a folder that have pending changes, and whether they exist locally. Returns those after
-  /// the entry `last` and up to the entry `end`, inclusive. `prefix` is empty or ends with a slash.
+  /// The objects in a folder that have pending changes, and whether each object exists locally. The range
+  /// starts after the entry `last` and ends with the entry `end`, inclusive. `prefix` is empty or ends with a
+  /// slash.
   package func waiting(
     inBucket bucket: String, below prefix: String, after last: String?, upTo end: String?
   ) throws(DocumentStoreError) -> [ObjectName: Bool] {
@@ -96,9 +97,9 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Queueing
 
-  /// Finishes an upload: the object exists locally at once, and the change is queued. Slow work happens
-  /// before the lock is taken. `queued` is called in the order of the changes' numbers, while no other
-  /// change is created.
+  /// Finishes an upload: the object exists locally at once, and the change is queued. Slow work is done
+  /// before the lock is taken. `queued` is called in the order of the changes' numbers, while no other change
+  /// is being created.
   package func finish(
     _ upload: ObjectUpload, token: String, queued: @escaping (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
@@ -114,7 +115,7 @@ package struct ObjectOutbox: Sendable {
     return (object, made)
   }
 
-  /// Nil if the object does not exist locally.
+  /// Changes attributes locally and queues the change. Returns nil if the object does not exist locally.
   package func update(
     _ path: ObjectPath, _ changes: AttributeChanges, queued: (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange)? {
@@ -142,8 +143,8 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// Also queues the deletion of an object that does not exist locally, because the remote may have it. Nil
-  /// if pending changes already delete it.
+  /// Deletes an object locally and queues the deletion. Queues it even if the object does not exist locally,
+  /// because the remote may have the object. Returns nil if pending changes already delete the object.
   package func delete(
     _ path: ObjectPath, queued: (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> QueuedChange? {
@@ -165,8 +166,8 @@ package struct ObjectOutbox: Sendable {
     }
   }
 
-  /// The part of a change's transaction that queues it. Contains the transaction's last reads and first
-  /// writes.
+  /// Queues a change as part of the change's transaction. Does the last reads and the first writes of the
+  /// transaction.
   func add(
     _ change: QueuedChange, _ before: StoredDocument?, in transaction: StoreTransaction
   ) throws(DocumentStoreError) {
@@ -201,8 +202,8 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Answers
 
-  /// Records that the remote applied the change, with the metadata it assigned to a content. Returns the
-  /// remote's object; nil if the change is no longer pending.
+  /// Records that the remote applied the change, with the metadata that the remote assigned to the content.
+  /// Returns the remote's object; nil if the change is no longer pending.
   package func acknowledge(
     _ change: QueuedChange, _ remoteMetadata: RemoteObjectMetadata?
   ) throws(DocumentStoreError) -> StoredObject?? {
@@ -218,13 +219,15 @@ package struct ObjectOutbox: Sendable {
     _ = try settle(change) { _, _ in nil }
   }
 
-  /// Undoes a change that did not happen at the remote and will not. False if it is no longer pending.
+  /// Undoes a change that the remote has not applied and will not apply. Returns false if the change is no
+  /// longer pending.
   @discardableResult
   package func rollBackChange(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
     try settle(change) { base, _ in base } != nil
   }
 
-  /// Returns the remote's new object; nil if the change is no longer pending.
+  /// Removes a change from the queue, and updates the object and the record of the remote's state. Returns
+  /// the remote's new object; nil if the change is no longer pending.
   private func settle(
     _ change: QueuedChange, _ body: (_ base: StoredObject?, _ stored: QueuedChange) -> StoredObject?
   ) throws(DocumentStoreError) -> StoredObject?? {
@@ -241,7 +244,7 @@ package struct ObjectOutbox: Sendable {
       let before = try transaction.document(at: path.document).flatMap(StoredObject.init)
       let base = try transaction.document(at: place).flatMap { StoredObject(at: path, $0.fields) }
       contents = [before, base, stored.put].compactMap { $0?.blob }
-      // The stored record has the change's commit times.
+      // Use the stored record, because it has the change's commit times.
       let now = body(base, stored)
       let object = rest.reduce(now) { $1.applied(to: $0) }
       try transaction.write(.delete(OutboxRecord.change(change.number)))
@@ -261,15 +264,16 @@ package struct ObjectOutbox: Sendable {
 
   // MARK: Remote state
 
-  /// Stores a content from the remote. Pending changes stay applied on top of it.
+  /// Stores a content from the remote. Pending changes of the object stay applied on top of the remote's
+  /// state.
   func receive(
     _ blob: FinishedBlob, _ object: StoredObject, endsArrival number: StagedNumber?
   ) throws(DocumentStoreError) {
     try objects.receive(blob, object, endsArrival: number)
   }
 
-  /// Updates the attributes of the content that exists locally. Does nothing if a change is pending, or if
-  /// the content has changed. Returns the resulting object.
+  /// Updates an object's attributes from the remote. Does nothing if a change is pending, or if the local
+  /// content is not the content that the metadata describes. Returns the resulting object.
   package func receive(
     _ attributes: ObjectAttributes, _ remoteMetadata: RemoteObjectMetadata, at path: ObjectPath
   ) throws(DocumentStoreError) -> StoredObject? {
@@ -289,7 +293,8 @@ package struct ObjectOutbox: Sendable {
     return try objects.object(at: path)
   }
 
-  /// Records that the remote has no such object.
+  /// Records that the remote has no object at this path. Deletes the local object, unless changes of it are
+  /// pending.
   package func receiveAbsence(of path: ObjectPath) throws(DocumentStoreError) {
     var contents: Set<BlobID> = []
     _ = try objects.change { transaction throws(DocumentStoreError) in
@@ -320,7 +325,7 @@ package struct ObjectOutbox: Sendable {
     try store.commit([.set(OutboxRecord.remote, StoredMap())])
   }
 
-  /// Local objects from before the store had a remote.
+  /// All local objects. Called when a remote is attached, to find the objects that were stored before.
   package func localObjects() throws(DocumentStoreError) -> [StoredObject] {
     try store.documents(StructuredQuery(.collectionGroup(ReservedPath.objects)))
       .compactMap(StoredObject.init)
@@ -344,11 +349,11 @@ package struct ObjectOutbox: Sendable {
   }
 }
 
-/// The outbox and session of a change that gives an object a content.
+/// The outbox and the upload session for a change that stores a content for an object.
 struct ObjectQueue {
   let outbox: ObjectOutbox
   let session: String
-  /// Called while no other change is created.
+  /// Called while no other change is being created.
   let queued: (QueuedChange) -> Void
 }
 

@@ -14,8 +14,8 @@ package import ByteStore
 package import DocumentStore
 
 extension ObjectStore {
-  /// Creates the object, or replaces its content and attributes. Returns when that is durable. If it fails,
-  /// the object is unchanged, and the content is removed unless another object references it.
+  /// Creates the object, or replaces its content and attributes. Returns when the change is durable. If the
+  /// put fails, the object is unchanged, and the content is removed unless another object references it.
   package func put(
     _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes, token: String
   ) throws(DocumentStoreError) -> StoredObject {
@@ -139,13 +139,13 @@ extension ObjectStore {
 
   // MARK: Contents
 
-  /// A content that cannot be removed until this is released.
+  /// A content that cannot be removed until this hold is released.
   struct Hold {
     let id: BlobID
-    /// The place of a new content, or of a copy that replaces a damaged one. The latch is then held
-    /// exclusively.
+    /// The place of a new content, or of a copy that replaces a damaged one. If this is set, the latch is
+    /// held exclusively.
     var newPlace: BlobLocation?
-    /// The place of a damaged copy, whose record the new one replaces.
+    /// The place of a damaged copy. The record of the new copy replaces the record of the damaged one.
     var damagedPlace: BlobLocation?
   }
 
@@ -184,9 +184,9 @@ extension ObjectStore {
   }
 
   /// Verifies an existing copy of an uploaded content, because the upload must not rely on a damaged copy.
-  /// Each copy is verified once while the store is open. The damage may be anywhere, and another process
-  /// may have found it. A copy that is unreadable for another reason, such as too many open files, counts
-  /// as sound and is not replaced.
+  /// Each copy is verified once while the store is open. The whole copy is read, because the damage may be
+  /// anywhere in it, and may have been found only by another process. A copy that is unreadable for another
+  /// reason, such as too many open files, counts as sound and is not replaced.
   private func isSound(_ id: BlobID, at place: BlobLocation) -> Bool {
     guard !state.isKnownDamaged(id) else { return false }
     guard !state.isKnownIntact(id, at: place) else { return true }
@@ -202,7 +202,7 @@ extension ObjectStore {
     }
   }
 
-  /// Called when the content's record refers to the new copy.
+  /// Called after the content's record was changed to refer to the new copy.
   func noteReplaced(_ hold: Hold) {
     if hold.newPlace != nil { state.forgetDamage(of: hold.id) }
   }
@@ -211,7 +211,8 @@ extension ObjectStore {
   func forget(_ hold: Hold, after error: DocumentStoreError) {
     guard let place = hold.newPlace, !error.isOutcomeUnknown else { return }
     state.garbage.withLock { $0.note(place) }
-    // The file replaced a damaged one and has its name, so the record refers to it.
+    // The new file has replaced a damaged file of the same name, so the existing record refers to the new
+    // file. Keep the file.
     if hold.damagedPlace?.home == .ownFile { return }
     try? blobs.remove(hold.id, at: place)
   }
@@ -222,14 +223,15 @@ extension ObjectStore {
     collectIfNeeded(needsCheck, hold.id)
   }
 
-  /// The last holder of a latch checks whether the content is still needed, if another thread could not.
+  /// Removes a content that is no longer needed. The last holder of a latch calls this if another thread
+  /// could not check the content because the latch was held.
   func collectIfNeeded(_ needsCheck: Bool, _ id: BlobID) {
     if needsCheck { _ = try? collect(id) }
   }
 
-  /// Removes the record of the object's previous content if no other object references it. The content's
-  /// latch is then held exclusively. If the latch is taken, this checks after the commit instead, because the
-  /// latch's holder may check before the commit.
+  /// Removes the record of the object's previous content if no other object references the content. In that
+  /// case, the content's latch stays held exclusively. If another thread holds the latch, the check runs
+  /// after the commit instead, because that thread's own check may run before the commit.
   private func drop(
     _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {
@@ -250,7 +252,8 @@ extension ObjectStore {
     }
   }
 
-  /// Removes an unreferenced content, record and file. False if it is referenced or its latch is held.
+  /// Removes the record and the file of a content that no object references. Returns false if the content is
+  /// referenced or its latch is held.
   @discardableResult
   func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
     guard state.latches.tryTake(id) else { return false }
@@ -283,9 +286,9 @@ extension ObjectStore {
     }
   }
 
-  /// Call before removing a file. A power loss must not restore a record whose file is gone, so buffered
-  /// commits are synced first. Throws if the outcome of an earlier commit is unknown, because its record
-  /// may survive.
+  /// Call this before removing a file. A power loss must not restore a record whose file is gone, so buffered
+  /// commits are synced first. Throws if the outcome of an earlier commit is unknown, because the record may
+  /// survive such a commit.
   func syncBuffered() throws(DocumentStoreError) {
     do throws(ByteStoreError) {
       try store.bytes.checkWritable()
@@ -297,7 +300,7 @@ extension ObjectStore {
 
   // MARK: Commits
 
-  /// A content whose record a transaction removes.
+  /// A content whose record is removed by a transaction.
   struct DroppedContent {
     let id: BlobID
     let place: BlobLocation?

@@ -18,8 +18,8 @@ extension ObjectStore {
     DocumentPath(unchecked: [ReservedPath.downloads, number.description])
   }
 
-  /// A number for a partial file in `folder`. If the store is not writable, the download proceeds without a
-  /// record.
+  /// Returns a number for a partial file in `folder`, and writes a record of the download. If the store is
+  /// not writable, the download proceeds without a record.
   package func beginDownload(in folder: String) -> RandomID {
     let number = blobs.newNumber()
     state.activeDownloads.withLock { _ = $0.insert(number) }
@@ -27,7 +27,7 @@ extension ObjectStore {
     return number
   }
 
-  /// Called when the partial file was removed, or renamed to its target.
+  /// Called after the partial file was removed, or renamed to its target.
   package func endDownload(_ number: RandomID) {
     try? note(.delete(Self.path(number)))
     state.activeDownloads.withLock { _ = $0.remove(number) }

@@ -58,8 +58,8 @@ package enum ObjectEntry {
 extension ObjectStore {
   private static let documentsAtOnceMax = 1000
 
-  /// Up to `limit` items and subfolders, from the `next` of the previous page, or from the front. `folder`
-  /// is a folder name without a trailing slash, or empty for the whole bucket.
+  /// Up to `limit` items and subfolders. The page starts at the `next` of the previous page, or at the first
+  /// entry. `folder` is a folder name without a trailing slash, or empty for the whole bucket.
   package func list(
     bucket: String, folder: String, from start: String? = nil, limit: Int
   ) throws(DocumentStoreError) -> ObjectPage {
@@ -89,19 +89,19 @@ extension ObjectStore {
         }
         page.folders.append(sub)
         id = ShiftedText.endID(ofFolder: sub + "/")
-        // Folders often occur next to each other, so read fewer documents.
+        // Folders are often adjacent, so read fewer documents at once after a folder.
         atOnce = min(atOnce, 16)
         continue walking
       }
       guard names.count == atOnce, let last = names.last else { return page }
-      // The smallest id after the last one.
+      // The smallest id after the id of the last document.
       id = last + "\u{1}"
       atOnce = min(2 * atOnce, Self.documentsAtOnceMax)
     }
   }
 
-  /// Lists the entries after an entry; the page's `next` is then also an entry. `prefix` is empty or ends
-  /// with a slash.
+  /// Lists the entries that follow an entry. The `next` of the returned page is also an entry. `prefix` is
+  /// empty or ends with a slash.
   package func list(
     bucket: String, below prefix: String, after entry: String?, limit: Int
   ) throws(DocumentStoreError) -> ObjectPage {

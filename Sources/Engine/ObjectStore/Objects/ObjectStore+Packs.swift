@@ -46,8 +46,8 @@ extension ObjectStore {
   func sweepPacks(
     _ inventory: BlobStore.Inventory, isThorough: Bool, keepsContents: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
-    // A content may be in one of these packs while its record is not committed yet. Later puts use other
-    // packs.
+    // A content may already be in one of these packs although its record is not committed yet. Later puts use
+    // other packs.
     state.waitForPuts()
     let liveBytes = try liveBytes(isThorough: isThorough && !keepsContents, &swept)
     var left = blobs.currentPack?.bytes ?? 0
@@ -57,10 +57,11 @@ extension ObjectStore {
       let (bytes, live) = (try bytes(ofPack: pack), liveBytes[pack] ?? 0)
       left += bytes
       guard !keepsContents, Self.isMostlyGarbage(bytes, live: live) else { continue }
-      // A pack without live contents is removed unread, because its creation may have been interrupted.
+      // A pack without live contents is removed without being read, because its creation may have been
+      // interrupted.
       if live == 0 { garbage.append(pack) } else { mostlyGarbage.append(pack) }
     }
-    // Removing them first makes room for the moved contents.
+    // Remove the packs without live contents first, to make room for the moved contents.
     let removed = try remove(garbage, &swept)
     var emptied: [UInt64] = []
     for pack in mostlyGarbage where try emptyUnlessFull(pack, &swept) { emptied.append(pack) }
@@ -84,7 +85,7 @@ extension ObjectStore {
     return doomed
   }
 
-  /// Live bytes per pack. A thorough pass also removes contents that no object references.
+  /// The live bytes per pack. If `isThorough` is true, also removes contents that no object references.
   private func liveBytes(
     isThorough: Bool, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> [UInt64: UInt64] {
@@ -134,7 +135,8 @@ extension ObjectStore {
 
   // MARK: Moving
 
-  /// Skips the pack if the disk is full, so that packs without live contents can still be removed.
+  /// Empties a pack, or skips it if the disk is full. After a skip, packs without live contents can still be
+  /// removed.
   private func emptyUnlessFull(
     _ pack: UInt64, _ swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Bool {
@@ -147,13 +149,13 @@ extension ObjectStore {
     }
   }
 
-  /// Moves live contents to another pack. False if some must stay for now.
+  /// Moves the live contents of a pack to another pack. Returns false if some of them must stay for now.
   private func empty(_ pack: UInt64, _ swept: inout ObjectSweep) throws(DocumentStoreError) -> Bool {
     var frames: [(id: BlobID, place: BlobLocation)] = []
     do throws(ByteStoreError) {
       try blobs.forEachFrame(ofPack: pack) { id, place throws(ByteStoreError) in frames.append((id, place)) }
     } catch {
-      // A damaged pack stays; a check reports it.
+      // A damaged pack is kept; a check reports it.
       if error.isDamage { return false }
       throw DocumentStoreError(error)
     }
@@ -169,8 +171,8 @@ extension ObjectStore {
     return isEmpty
   }
 
-  /// Copies a content to the current pack. Nil for a damaged content, which stays and which a check
-  /// reports.
+  /// Copies a content to the current pack. Returns nil if the content is damaged. A damaged content stays in
+  /// its pack, and a check reports it.
   private func copy(_ id: BlobID, from place: BlobLocation) throws(DocumentStoreError) -> BlobLocation? {
     do throws(ByteStoreError) {
       let writer = blobs.writer()
@@ -186,15 +188,15 @@ extension ObjectStore {
 
   private enum Move {
     case moved
-    /// The content is no longer needed, or already elsewhere.
+    /// The content is no longer needed, or was already moved elsewhere.
     case gone
     /// The content is damaged.
     case stays
   }
 
   private func move(_ id: BlobID, from place: BlobLocation) throws(DocumentStoreError) -> Move {
-    // Wait for the latch: if the content were skipped because a delete holds the latch, its pack would
-    // stay, and nothing would check it again.
+    // Wait for the latch. If the content were skipped because a delete holds its latch, this sweep would keep
+    // the pack, even if the delete then removes the last live content of the pack.
     state.latches.take(id)
     defer { collectIfNeeded(state.latches.releaseExclusive(id), id) }
     guard try self.place(of: id) == place else { return .gone }

@@ -24,7 +24,7 @@ enum CompactCommand: Command {
     var contents: Result<ObjectSweep, DocumentStoreError> = .success(ObjectSweep())
     let (before, after) = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
       let before = Sizes(of: store)
-      // Documents are compacted, whatever the outcome for contents.
+      // Documents are compacted even if the sweep of the contents fails.
       contents = Result { () throws(DocumentStoreError) in
         try store.contentByteCount() > 0 ? try store.objects.sweep(.everything) : ObjectSweep()
       }
@@ -65,7 +65,7 @@ enum CompactCommand: Command {
 
   private struct Sizes {
     var store: Statistics
-    /// Nil if the storage has no files, so that their index is not built, or if they cannot be read.
+    /// Nil in two cases: the storage has no files, so no index of them is built; or the files cannot be read.
     var contents: ContentStatistics?
     /// The bytes of documents and of the storage's files.
     var bytes: UInt64 { store.directoryBytes + (contents?.bytes ?? 0) }

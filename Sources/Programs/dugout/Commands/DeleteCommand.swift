@@ -31,7 +31,8 @@ enum DeleteCommand: Command {
         store throws(DocumentStoreError) in
         let found = try store.decodableDocuments(query)
         undecodable.add(found.skipped)
-        // One of the undecodable documents may belong to the result in place of another document.
+        // With a limit, an undecodable document might belong to the result in place of a document that was
+        // found. Nothing is deleted then.
         if isLimited, !found.skipped.isEmpty { return 0 }
         var rest = found.documents.map(\.path)[...]
         let count = rest.count

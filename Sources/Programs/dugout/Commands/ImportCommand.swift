@@ -27,10 +27,10 @@ enum ImportCommand: Command {
     let directory = arguments.positional[0]
     let path = try PathArgument.file(arguments.positional[1])
     let file = DocumentSources.isStandardInput(path) ? "-" : path
-    // Opened before the store, so that a mistyped file name does not create one.
+    // The source is opened before the store, so that a mistyped file name does not create a store.
     let source = try DocumentSources.open(file)
-    // A program that writes to a pipe receives the same Ctrl-C, and its end would look like the end of the
-    // documents. An import from a pipe cannot be resumed either, so there Ctrl-C just ends the process.
+    // Ctrl-C also reaches a program that writes to a pipe. When that program ends, the documents seem to end,
+    // too. An import from a pipe cannot be resumed either, so Ctrl-C just ends this process.
     let interruption = source.isOfFiles ? Interruption(by: [SIGINT]) : nil
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {

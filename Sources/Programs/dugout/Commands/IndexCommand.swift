@@ -40,7 +40,8 @@ enum IndexCommand: Command {
     }
     do {
       var fields = try words[3...].map(field)
-      // "index list" prints a final document id if a query ordered it against the last field's direction.
+      // `index list` prints a final document id for an index that a query created, if the query ordered the
+      // id against the direction of the last field.
       var direction: OrderBy.Direction?
       if fields.count > 1, let last = fields.last, last.path == .documentID {
         direction = last.part == .value(.descending) ? .descending : .ascending

@@ -76,7 +76,7 @@ enum QueryCommand: Command {
     arguments.answer(
       DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
-    // In the shell, the index stays in memory as long as the store is open.
+    // In the shell, no advice is needed: the index stays in memory as long as the store is open.
     guard let made, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
     if let advice = advice(afterSeconds: seconds, making: made, in: arguments.positional[0]) {
       Terminal.complain(advice)
@@ -109,7 +109,7 @@ enum QueryCommand: Command {
     return "there is no collection \(id). \(guess)"
   }
 
-  /// Returns a hint if the collection is empty and another one with its id is not.
+  /// Returns a hint if the collection is empty and another collection with the same id is not empty.
   private static func hintAboutSameID(
     _ query: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> String? {

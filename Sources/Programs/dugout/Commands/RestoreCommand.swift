@@ -23,7 +23,7 @@ enum RestoreCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let (backup, target) = (arguments.positional[0], arguments.positional[1])
-    // Checked before the backup is opened, because that can take long.
+    // Checked before the backup is opened, because opening it can take long.
     if StoreFinder.isStore(target) { throw refusal(target, found: StoreFinder.mark) }
     guard FileManager.default.fileExists(atPath: backup) else {
       throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")

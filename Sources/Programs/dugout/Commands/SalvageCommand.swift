@@ -1,4 +1,4 @@
-// dugout salvage DIR: builds a store that opens from all that is readable in a damaged one.
+// dugout salvage DIR: builds a working store from all data that is readable in a damaged store.
 
 import ByteStore
 import DocumentStore

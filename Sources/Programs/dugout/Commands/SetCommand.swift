@@ -83,8 +83,7 @@ private struct Change {
   private static func fields(_ argument: String, isAlone: Bool) throws -> StoredMap {
     var text = argument
     if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
-    // A user who does not know that an object is expected would not understand an error about the value
-    // itself.
+    // An error about the value itself would not help a user who does not know that an object is expected.
     guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
     else {
       let hint = isAlone ? "" : " Each further field to remove or to add to has an option of its own."

@@ -29,7 +29,8 @@ enum WatchCommand: Command {
         return .failure(refusal)
       }
       let (seen, consumer) = try look(at: store, name, forgets: forgets)
-      // Printing ends the program if it fails, so unprinted commits are printed the next time.
+      // If printing fails, the program ends here, before the acknowledgement. The next run then prints the
+      // same commits again.
       arguments.answer(text(seen, name), object(seen, name))
       if let consumer { try consumer.acknowledge(consumer.position) }
       return .success(())
@@ -37,8 +38,8 @@ enum WatchCommand: Command {
     try outcome.get()
   }
 
-  /// Returns the reason why no reader has this name, if that is an error. A registered reader may have
-  /// any name.
+  /// Returns an error if no reader has this name and the command needs one, or if the name is a query.
+  /// Returns nil otherwise. A registered reader may have any name.
   private static func refusal(
     of name: String, forgets: Bool, isGiven: Bool, _ store: DocumentStore
   ) throws(DocumentStoreError) -> CommandFailure? {

@@ -109,7 +109,8 @@ enum DatastoreEntity {
       }
       var elements: [StoredValue] = []
       if case .array(let before)? = values[name] { elements = before }
-      // Removed during the change, so that the growing array is not copied.
+      // The array is removed from `values` while it grows. Otherwise a second reference to it would force a
+      // copy.
       values[name] = nil
       elements.append(value)
       values[name] = .array(elements)
@@ -176,7 +177,7 @@ enum DatastoreEntity {
     var (project, database) = ("", "")
     for (number, value) in fields {
       switch (number, value) {
-      // The region precedes the tilde.
+      // The value has the form `region~project`, so only the part after the tilde is used.
       case (13, .bytes(let bytes)): project = String(try text(bytes).split(separator: "~").last ?? "")
       case (23, .bytes(let bytes)): database = try text(bytes)
       default: break

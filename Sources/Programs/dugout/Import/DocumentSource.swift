@@ -14,8 +14,8 @@ protocol DocumentSource: AnyObject {
   var start: UInt64 { get }
   /// The start position as text for messages.
   var startText: String { get }
-  /// The number of skipped records that no import can write, because they describe storage files that are
-  /// elsewhere.
+  /// The number of skipped records that no import can write. They describe storage files, and the source does
+  /// not contain the contents of those files.
   var recordsSkipped: Int { get }
   func skip(to offset: UInt64) throws
   /// Returns nil at the end. A `JSONProblem` is about the document at `start`; any other error is about
@@ -37,7 +37,7 @@ enum DocumentSources {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
   }
 
-  /// Opens a directory as a Firestore export, and a file as a part of one or as lines of JSON.
+  /// Opens a directory as a Firestore export. Opens a file as a part of such an export, or as lines of JSON.
   static func open(_ path: String) throws -> any DocumentSource {
     guard path != "-" else { return try JSONLines(path) }
     var isDirectory: ObjCBool = false
@@ -90,7 +90,7 @@ final class JSONLines: DocumentSource {
           problem.hint =
             "The file ends in the midst of this line: write or fetch it anew, and repeat the command."
         } else if !hasRead {
-          // A file of another format fails at its first line.
+          // A file of another format fails at its first line, so the hint guesses the format from that line.
           problem.hint = Self.hint(content, at: reader.lineStart)
         }
         throw problem

@@ -13,8 +13,8 @@ struct FilePrefix {
 
   init(of files: [String]) { self.files = files }
 
-  /// Returns the checksum of all bytes before `offset`, which must not decrease. Returns nil if the files
-  /// are shorter or cannot be read.
+  /// Returns the checksum of all bytes before `offset`, or nil if the files are shorter or cannot be read.
+  /// `offset` must not decrease from one call to the next.
   mutating func checksum(upTo offset: UInt64) -> UInt32? {
     var fileStart: UInt64 = 0
     for path in files where end < offset {

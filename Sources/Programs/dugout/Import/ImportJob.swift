@@ -33,19 +33,19 @@ struct ImportJob {
   /// The progress, stored for the next run.
   private struct Mark: Codable {
     var store: String
-    /// The stamp of the last commit: an older copy of the store has a smaller one.
+    /// The stamp of the last commit. An older copy of the store has a smaller stamp.
     var stamp: UInt64
     var bytesDone: UInt64
-    /// The checksum of the processed bytes, to detect another file. The bytes after them may have been
-    /// corrected.
+    /// The checksum of the processed bytes, which detects a different file. Later bytes are not included,
+    /// because the user may have corrected them.
     var checksum: UInt32
     var documents: Int
   }
 
   private static let batchMax = 500
   private static let batchBytesMax: UInt64 = 4 << 20
-  /// The size as commits count it, which may exceed the size in the file. A batch of this size plus one
-  /// document is within the limit of a commit.
+  /// The maximum size of a batch, measured as commits measure it. This measure may exceed the size in the
+  /// file. A batch of this size plus one document is within the limit of a commit.
   private static let batchSizeMax = 8 << 20
 
   private let store: DocumentStore
@@ -94,7 +94,8 @@ struct ImportJob {
       if isOver() { return ended(isInterrupted: true) }
     }
     try commit(upTo: source.bytesDone)
-    // If the total size is unknown, the writer of a pipe may have been ended by the same signal.
+    // A total size of 0 is unknown, as for a pipe. The same signal may have ended the program that writes to
+    // the pipe, so the documents may be incomplete.
     if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
     // Only an import of files has a mark.
     if source.isOfFiles { unlink(markPath) }
@@ -125,7 +126,8 @@ struct ImportJob {
     }
   }
 
-  /// Checks a document against the limits of a commit here, where its line is known.
+  /// Checks a document against the limits of a commit. The check is here, because the line of the document is
+  /// known here.
   private static func size(of mutation: Mutation) throws(JSONProblem) -> Int {
     do throws(DocumentStoreError) {
       return try DocumentLimits.check(mutation)

@@ -63,7 +63,7 @@ final class LineReader {
   /// The number of buffered bytes.
   var bytesHeld: Int { buffer.bytesHeld }
 
-  /// Returns the next line. A line that a `JSONProblem` is about counts as returned.
+  /// Returns the next line. If a `JSONProblem` about a line is thrown, that line counts as returned.
   func next() throws -> Data? {
     while true {
       switch buffer.next() {

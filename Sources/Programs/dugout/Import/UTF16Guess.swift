@@ -11,9 +11,9 @@ import Foundation
 enum UTF16Guess {
   private static let lookedAtMax = 4096
 
-  /// Returns the encoding's name for `iconv`, or nil if the bytes do not look like UTF-16. A letter has
-  /// two bytes, counted from the start of the file. A line may start in the middle of a letter, because
-  /// the newline byte is half of one.
+  /// Returns the encoding's name for `iconv`, or nil if the bytes do not look like UTF-16. Each letter has
+  /// two bytes and starts at an even offset of the file. A line may start in the middle of a letter, because
+  /// the newline byte is only one half of a letter.
   static func encoding(of line: Data, at start: UInt64) -> String? {
     let looked = [UInt8](line.prefix(lookedAtMax))
     var bytes = [0, 0]
@@ -26,7 +26,7 @@ enum UTF16Guess {
     let high = zeros[1] > zeros[0] ? 1 : 0
     let low = 1 - high
     guard zeros[high] >= 2, 10 * zeros[low] < zeros[high] else { return nil }
-    // Texts in other scripts have letters without a zero byte, but never only such letters.
+    // Letters of other scripts have no zero byte in UTF-16, but no text consists of such letters alone.
     let isMost =
       isText(looked.filter { $0 != 0 }) ? 10 * zeros[high] >= 9 * bytes[high] : 4 * zeros[high] >= bytes[high]
     guard isMost else { return nil }

@@ -42,7 +42,8 @@ enum Wording {
 }
 
 extension Wording {
-  /// Whether the words differ by one typing error: a letter added, missing, replaced, or two swapped.
+  /// Whether the words differ by one typing error: one letter is added, missing or replaced, or two letters
+  /// are swapped.
   static func areOneTypoApart(_ word: String, _ other: String) -> Bool {
     let (left, right) = (Array(word), Array(other))
     let start = zip(left, right).prefix { $0 == $1 }.count

@@ -4,8 +4,8 @@ import DocumentStore
 import Foundation
 
 enum CSV {
-  /// Quotes cells that contain a comma, a quote or a line break (RFC 4180). Compares scalars, because a
-  /// quote with a combining mark is one character, but CSV readers see a quote.
+  /// Quotes cells that contain a comma, a quote or a line break (RFC 4180). Compares Unicode scalars, because
+  /// a quote with a combining mark is one `Character` in Swift, but a CSV reader sees a quote.
   static func row(_ cells: [String]) -> String {
     cells.map { cell in
       guard cell.unicodeScalars.contains(where: { [",", "\"", "\n", "\r"].contains($0) }) else { return cell }

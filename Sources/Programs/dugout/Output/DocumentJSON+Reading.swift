@@ -7,7 +7,7 @@ import Foundation
 struct JSONProblem: Error, CustomStringConvertible {
   var message: String
   var field: [String] = []
-  /// A guess at what was meant.
+  /// A guess at what the user meant.
   var hint: String?
 
   var description: String {
@@ -20,9 +20,9 @@ struct JSONProblem: Error, CustomStringConvertible {
 }
 
 extension DocumentJSON {
-  /// Reads `{"path": …, "fields": {…}}` and ignores other members, such as times. Accepts Firestore's
-  /// `"name": "projects/…/documents/…"` as the path, and its maps for vectors. Returns nil for the
-  /// store's own documents, which earlier exports contain.
+  /// Reads `{"path": …, "fields": {…}}` and ignores other members, such as times. Also accepts two forms of
+  /// Firestore: the path as `"name": "projects/…/documents/…"`, and vectors encoded as maps. Returns nil for
+  /// the store's own documents, which earlier exports contain.
   static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap)? {
     let object: JSON
     do { object = try JSONReader.read(line) } catch {
@@ -36,7 +36,8 @@ extension DocumentJSON {
     guard segments.count % 2 == 1 || !DocumentPath(unchecked: segments).isReserved else { return nil }
     let path: DocumentPath
     do { path = try DocumentPath(segments) } catch { throw JSONProblem(message: "\(error)") }
-    // A document without fields is valid, but an unknown member in their place is a mistake.
+    // A document without fields is valid. But if the line has an unknown member instead of `fields`, the line
+    // is a mistake.
     if object["fields"] == nil, let other = object.members?.first(where: { !known.contains($0.name) }) {
       throw JSONProblem(
         message: "there are no \"fields\", and \"\(other.name)\" says nothing: fields look like "
@@ -135,8 +136,8 @@ extension DocumentJSON {
     return .pendingTimestamp(time, previous: value)
   }
 
-  /// Checks the previous values of pending timestamps, which are stored, too. Each was once part of the
-  /// document, so each has to be within the limits of a document.
+  /// Checks the previous values of pending timestamps, because the store keeps these values, too. Each was
+  /// once part of the document, so each has to be within the limits of a document.
   private static func checkPrevious(in fields: StoredMap, of path: DocumentPath) throws(JSONProblem) {
     guard let time = StoredTimestamp(microseconds: 0) else { return }
     for case .map(let previous) in previousValues(.map(fields)) {
@@ -149,8 +150,8 @@ extension DocumentJSON {
     }
   }
 
-  /// Returns each previous value, including nested ones, at its depth and under its name, without the
-  /// other fields.
+  /// Returns all previous values, including nested ones. Each is wrapped in maps that keep its name and its
+  /// nesting depth, but no other fields.
   private static func previousValues(_ value: StoredValue) -> [StoredValue] {
     switch value {
     case .pendingTimestamp(_, let previous): previous.map { [$0] + previousValues($0) } ?? []

@@ -28,7 +28,7 @@ enum DocumentJSON {
     case .double(let value): ["doubleValue": value]
     case .timestamp(let value): ["timestampValue": DocumentText.text(of: value)]
     case .pendingTimestamp(let value, nil): ["pendingTimestampValue": DocumentText.text(of: value)]
-    // The previous value is a part of the field that readers can request.
+    // Readers can request the previous value, so it is exported with the field.
     case .pendingTimestamp(let value, let previous?):
       [
         "pendingTimestampValue": DocumentText.text(of: value), "previousValue": object(of: previous),
@@ -44,7 +44,7 @@ enum DocumentJSON {
     }
   }
 
-  /// Returns a reference as an app without its own project writes it.
+  /// Returns a reference in the form that an app without its own project writes.
   static func ownReference(_ path: DocumentPath) -> StoredReference {
     StoredReference(inDefaultDatabase: path)
   }

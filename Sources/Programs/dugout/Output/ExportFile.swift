@@ -19,7 +19,8 @@ import Foundation
 final class ExportFile {
   private static let linksMax = 40
   private static let bufferBytes = 1 << 20
-  /// A fixed number of hexadecimal digits follows, so that no other file is mistaken for a temporary one.
+  /// The marker in the name of a temporary file. A fixed number of hexadecimal digits follows it, so that no
+  /// other file is mistaken for a temporary file.
   static let partMark = ".dugout-export-"
   private static let partDigits = 16
   private static let digits = Set("0123456789abcdef")
@@ -32,7 +33,7 @@ final class ExportFile {
   private let part: (path: String, target: String)?
   /// The permissions of the file that is replaced.
   private let mode: mode_t?
-  /// Active while there is a temporary file to remove.
+  /// Catches signals while there is a temporary file to remove; nil if the destination is written directly.
   private let interruption: Interruption?
   private var isFinished = false
   private var buffer: [UInt8] = []
@@ -60,7 +61,7 @@ final class ExportFile {
     }
     let target = Self.destination(of: path)
     Self.removeParts(of: target)
-    // Catches signals already here, because a query may first build an index, which can take long.
+    // Signals are caught from here on, because the query may first build an index, which can take long.
     interruption = Interruption(by: [SIGINT, SIGTERM, SIGHUP], waits: false)
     // Only the owner can read the file until it is complete. Then it gets the permissions of the replaced
     // file.
@@ -74,7 +75,8 @@ final class ExportFile {
     if !isFinished { removePart() }
   }
 
-  /// Called between two steps. If it throws, this object is released, which removes the temporary file.
+  /// Throws if a signal has been received. The caller then releases this object, which removes the temporary
+  /// file. Called between two steps of an export.
   func checkNotInterrupted() throws(DocumentStoreError) {
     guard interruption?.isSignaled == true else { return }
     throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
@@ -104,7 +106,7 @@ final class ExportFile {
     flush()
     guard let part else { return }
     if let mode { _ = fchmod(handle.fileDescriptor, mode) }
-    // A file that is not completely on disk must not get the name.
+    // The file must be completely on disk before it gets the name of the destination.
     guard fsync(handle.fileDescriptor) == 0, rename(part.path, part.target) == 0 else {
       throw Self.failure(path)
     }
@@ -150,12 +152,12 @@ final class ExportFile {
   }
 
   private static func removePart(_ path: String) {
-    // Opening something else than a regular file could block.
+    // `O_NONBLOCK` is set because opening anything other than a regular file could block.
     let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
     var status = stat()
-    // A file of another user, or one with a second link, was not left by an export of this user.
+    // A file that another user owns, or that has a second hard link, was not left by an export of this user.
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
       status.st_nlink == 1, flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor)
     else { return }

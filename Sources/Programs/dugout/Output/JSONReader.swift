@@ -15,7 +15,7 @@ struct JSONReader {
   /// The nesting limit of objects and arrays, at least three times the limit of documents.
   private static let depthMax = 256
 
-  /// Some programs start a text with it; it is ignored.
+  /// The byte order mark, with which some programs start a text. The reader ignores it.
   static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
   private let bytes: UnsafeRawBufferPointer
@@ -110,11 +110,11 @@ struct JSONReader {
     return value
   }
 
-  /// Returns the first member with the name of an earlier one.
+  /// Returns the index of the first member that repeats the name of an earlier member.
   private static func repeated(_ members: [JSON.Member]) -> Int? {
     // Fast path for sorted members, which most objects have.
     if JSON.areInOrder(members) { return nil }
-    // The sort is stable, so of equal names the first one comes first.
+    // The sort is stable, so members with equal names keep their order.
     let sorted = members.indices.sorted { members[$0].name.precedesInUTF8(members[$1].name) }
     return zip(sorted, sorted.dropFirst()).filter { members[$0].name.isSameUTF8(as: members[$1].name) }
       .map { $0.1 }.min()
@@ -218,7 +218,7 @@ struct JSONReader {
     UInt8(ascii: "f"): "\u{c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
   ]
 
-  /// Parses `\uXXXX`, or a surrogate pair of two.
+  /// Parses `\uXXXX`, or two of them that form a surrogate pair.
   private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
     let first = try unit()
     if let scalar = Unicode.Scalar(first) { return scalar }

@@ -4,8 +4,8 @@ import ByteStore
 import Foundation
 import StoreTools
 
-/// Draws progress in one row of a terminal, and nothing to a file or a pipe. A longer line would wrap,
-/// and only its last row could be erased.
+/// Draws progress in one row of a terminal, and writes nothing to a file or a pipe. The text must fit in the
+/// row: a longer text would wrap, and only its last row could be erased.
 final class ProgressLine {
   private static let barCells = 24
   /// A shorter bar would not be readable.
@@ -28,8 +28,8 @@ final class ProgressLine {
     self.write = write
   }
 
-  /// Runs `body` and erases the line afterwards, however `body` ends. `isWanted` is false if results go
-  /// to the same terminal.
+  /// Runs `body`. Erases the line afterwards, even if `body` throws. `isWanted` must be false if the results
+  /// are printed to the same terminal.
   static func during<Result>(
     isWanted: Bool = true, _ body: (ProgressLine) throws -> Result
   ) rethrows -> Result {
@@ -58,7 +58,7 @@ final class ProgressLine {
     let moment = now()
     if let shown {
       let isNew = shown.percent != percent || shown.what != what
-      // The last state is always drawn.
+      // The drawing of 100 percent is never skipped, even if the previous one was a moment ago.
       let isEnd = percent == 100 && shown.percent != 100
       guard isNew, isEnd || moment - shown.since >= Self.pause else { return }
     }

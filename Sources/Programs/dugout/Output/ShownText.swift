@@ -7,12 +7,13 @@ enum ShownText {
   /// Escapes all control characters, so that stored text cannot add lines.
   static func escaped(_ text: String) -> String { written(text) { isControl($0) } }
 
-  /// Escapes control characters in composed text, except line breaks, tabs and our own emphasis. Stored
-  /// text is escaped by `escaped` before; this covers text that error messages quote.
+  /// Escapes control characters in text that this program composed, except line breaks, tabs and the
+  /// program's own emphasis. `escaped` has already escaped stored text; this function covers text that error
+  /// messages quote.
   static func harmless(_ text: String) -> String {
     guard text.utf8.contains(0x1B) else { return withoutControls(text) }
     var (rest, result) = (text[...], "")
-    // Each byte is examined once, whatever the number and kind of marks.
+    // Each byte is examined once, regardless of the number and kind of marks.
     while let start = rest.utf8.firstIndex(of: 0x1B) {
       let mark = [emphasis, plain].first { rest.utf8[start...].starts(with: $0.utf8) }
       let end = rest.utf8.index(start, offsetBy: mark?.utf8.count ?? 1)

@@ -25,7 +25,8 @@ enum StoreCopy {
         do throws(DocumentStoreError) {
           return .success(try store.backup(to: target, progress: line.show))
         } catch {
-          // A directory that is unsuitable because of its file system does not contain the file.
+          // If only the file system is unsuitable, the directory does not contain a file named `found`, and
+          // the error is passed on.
           guard case .unsuitableDirectory(let evidence) = error, let found = evidence.found,
             FileManager.default.fileExists(atPath: "\(target)/\(found)"), let refusal = refusal(found)
           else { throw error }
@@ -64,7 +65,8 @@ enum StoreCopy {
       : "all bytes verified; \(report.undecodable.count) of the records cannot be decoded"
   }
 
-  /// Returns a failure if documents are undecodable: the copy is exact, so they are undecodable there, too.
+  /// Returns a failure if documents are undecodable. The copy is exact, so they are undecodable in the copy,
+  /// too.
   static func failure(_ outcome: Outcome) -> CommandFailure? {
     let undecodable = outcome.report.undecodable
     guard !undecodable.isEmpty else { return nil }

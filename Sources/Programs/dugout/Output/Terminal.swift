@@ -27,7 +27,7 @@ enum Terminal {
   /// The width if a terminal does not report its own.
   static let usualWidth = 80
 
-  /// Returns the current width in columns; nil if it is not a terminal.
+  /// Returns the current width in columns; nil if the descriptor is not a terminal.
   static func width(of descriptor: Int32) -> Int? {
     guard isatty(descriptor) == 1 else { return nil }
     var size = winsize()

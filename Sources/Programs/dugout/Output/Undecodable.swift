@@ -16,7 +16,8 @@ struct Undecodable {
 
   var names: [String] { paths.map(\.description) }
 
-  /// Returns a failure, or nil if there are no such records. `what` describes the treatment of the others.
+  /// Returns a failure that lists the undecodable records, or nil if there are none. `what` is a sentence
+  /// about the other records.
   func failure(_ what: String) -> CommandFailure? {
     guard !paths.isEmpty else { return nil }
     return CommandFailure(

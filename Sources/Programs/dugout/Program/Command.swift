@@ -6,8 +6,9 @@ protocol Command: SendableMetatype {
   static var summary: String { get }
   /// The text after the name in the usage line.
   static var usage: String { get }
-  /// The options, each with its description. An option with a value ends with a word for it, as in
-  /// `--limit N`. The word of a repeatable option ends with dots, as in `--delete FIELD…`.
+  /// The options, each with its description. An option that takes a value ends with a placeholder for the
+  /// value, as in `--limit N`. The placeholder of a repeatable option ends with dots, as in `--delete
+  /// FIELD…`.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
   /// Additional help text.
@@ -91,7 +92,7 @@ struct Arguments {
         options[known.name] = []
         continue
       }
-      // "--" ends the options, also where a value is missing; the shell inserts it, too.
+      // "--" ends the options, even where an option still needs its value. The shell, too, inserts "--".
       guard let value = known.value ?? (rest.first == "--" ? nil : rest.popFirst()) else {
         throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
       }

@@ -15,7 +15,8 @@ enum FileOwner {
       + "or make it yours (sudo chown \(login(user) ?? "\(user)") \(shown))."
   }
 
-  /// Returns the path, or its nearest ancestor that is visible, with the owner.
+  /// Returns the path and its owner. If the path is not visible, returns its nearest visible ancestor and
+  /// that ancestor's owner.
   private static func owned(_ path: String) -> (place: String, owner: uid_t)? {
     var place = path
     while true {

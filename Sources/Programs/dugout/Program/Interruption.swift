@@ -1,10 +1,11 @@
-// Signals that end a command in good order: a flag that is checked between two steps.
+// Signals that end a command cleanly: a handler sets a flag, and the command checks the flag between two
+// steps.
 
 import Foundation
 import Synchronization
 
-/// Catches signals while it exists. Signals belong to the process, so at most one object may catch each
-/// signal; objects for different signals are independent.
+/// Catches signals during the lifetime of the object. Signals belong to the process, so at most one object
+/// may catch each signal; objects for different signals are independent.
 final class Interruption: Sendable {
   /// The signals that have been received, one bit each.
   private static let come = Atomic<UInt64>(0)
@@ -16,12 +17,13 @@ final class Interruption: Sendable {
   /// The signals of this object, one bit each.
   private let mask: UInt64
 
-  /// Installs the handlers. With `waits`, further signals have no effect. Otherwise a second signal of any of
-  /// the kinds ends the process at once. A signal that the parent ignores, as under nohup, stays ignored.
+  /// Installs the handlers. With `waits`, further signals have no effect. Without `waits`, a second signal of
+  /// any of the given kinds ends the process at once. A signal that the parent process ignores, as under
+  /// nohup, stays ignored.
   init(by signals: [Int32], waits: Bool = true) {
     previous = signals.map { ($0, Self.current($0)) }.filter { $0.1 != Self.bits(SIG_IGN) }
     mask = previous.reduce(0) { $0 | Self.bit($1.number) }
-    // Touched here first, because the handler must not initialize anything.
+    // The static variables are accessed here first, because a signal handler must not initialize them.
     Self.come.bitwiseAnd(~mask, ordering: .relaxed)
     Self.endingSignals.bitwiseAnd(~mask, ordering: .relaxed)
     if !waits { Self.endingSignals.bitwiseOr(mask, ordering: .relaxed) }
@@ -48,11 +50,12 @@ final class Interruption: Sendable {
 
   private static func bit(_ number: Int32) -> UInt64 { 1 << UInt64(number) }
 
-  /// Returns the current handler. Read without a change, so that a concurrent signal is not lost.
+  /// Returns the current handler. Reads the handler without replacing it, so that a concurrent signal is not
+  /// lost.
   private static func current(_ number: Int32) -> Int {
     var action = sigaction()
     guard sigaction(number, nil, &action) == 0 else { return bits(SIG_IGN) }
-    // The handler is the first member; its name differs between systems.
+    // The handler is the first member of the structure; the member's name differs between systems.
     return withUnsafeBytes(of: &action) { $0.load(as: Int.self) }
   }
 

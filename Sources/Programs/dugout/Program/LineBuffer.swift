@@ -2,7 +2,7 @@
 
 struct LineBuffer {
   enum Step {
-    /// A line without its final newline; `byteCount` includes it.
+    /// A line without its final newline; `byteCount` includes the newline.
     case line(ArraySlice<UInt8>, byteCount: Int)
     /// No complete line is available.
     case needsMore

@@ -7,11 +7,13 @@ import OfflineSync
 import StoreTools
 
 enum StoreAccess {
-  /// The open store of the shell that runs the command, which stays open.
+  /// The store that `dugout shell` has open, if the shell runs the command; otherwise nil. Commands leave
+  /// this store open.
   @TaskLocal static var session: DocumentStore?
 
-  /// Opens the existing store in `directory`, runs `body`, and closes the store in any case. With
-  /// `readOnly`, no file changes. With `writesDocuments`, a cache of a remote is refused.
+  /// Opens the store in `directory`, runs `body`, and closes the store even if `body` throws. In the shell,
+  /// uses the store that is already open. With `readOnly`, no file changes. With `writesDocuments`, a cache
+  /// of a remote is refused.
   static func withStore<Result>(
     _ directory: String, readOnly: Bool = false, creates: Bool = false, writesDocuments: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
@@ -43,8 +45,8 @@ enum StoreAccess {
     try store.isClientCache()
   }
 
-  /// Refuses direct writes to a cache. They bypass the queue, so the remote would never receive them, and
-  /// the cache would take them for the remote's state.
+  /// Refuses direct writes to a cache. They bypass the queue, so the remote would never receive them, and the
+  /// cache would treat the written documents as the remote's state.
   private static func refuseCache(_ store: DocumentStore) throws(DocumentStoreError) {
     guard try isCache(store) else { return }
     throw .failedPrecondition(
@@ -94,7 +96,7 @@ enum StoreAccess {
       let isDenied = evidence.code == EACCES || evidence.code == EPERM
       let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
       return ended(error.description) + (advice.map { " " + $0 } ?? "")
-    // The name is occupied by another file.
+    // Another file has the name that the store needs.
     case .unsuitableDirectory(let evidence) where evidence.expected != nil:
       return "\(error) \"dugout check\" lists all that is in the way, and \"dugout salvage\" sets it aside."
     // An error about the store's own limits contains its advice.

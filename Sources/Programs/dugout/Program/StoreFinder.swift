@@ -12,14 +12,15 @@ enum StoreFinder {
 
   /// The file that every store has.
   static let mark = "MANIFEST"
-  /// The file of an interrupted backup, whose error message contains the advice.
+  /// The file that marks an interrupted backup. The error about such a directory already contains advice.
   private static let backupMark = "BACKUP"
 
   static func isStore(_ directory: String) -> Bool {
     FileManager.default.fileExists(atPath: "\(directory)/\(mark)")
   }
 
-  /// Whether the directory contains an interrupted backup or restore, which the next one clears.
+  /// Whether the directory contains an interrupted backup or restore, which the next backup or restore
+  /// clears.
   static func isCutOffCopy(_ directory: String) -> Bool {
     !isStore(directory) && FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)")
   }
@@ -51,7 +52,8 @@ enum StoreFinder {
     return found.sorted()
   }
 
-  /// Returns the stores in the parent folder whose name differs by one typing error.
+  /// Returns the stores in the parent folder whose name differs from this directory's name by one typing
+  /// error.
   private static func stores(near directory: String) -> [String] {
     let path = directory.count > 1 && directory.hasSuffix("/") ? String(directory.dropLast()) : directory
     let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
@@ -77,8 +79,8 @@ enum StoreFinder {
     return nil
   }
 
-  /// Returns advice about a directory that is not a store, or nil if the error contains it. `creates`
-  /// says whether the command creates a store.
+  /// Returns advice about a directory that is not a store, or nil if the error already contains advice.
+  /// `creates` says whether the command creates a store.
   static func advice(_ directory: String, creates: Bool) -> String? {
     guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
     if let (store, rest) = storeAbove(directory) {

@@ -7,13 +7,13 @@ import Foundation
 struct StoreStatus {
   var directory: String
   var storeID: RandomID
-  /// Nil if the records that count them cannot be read.
+  /// Nil if the records that contain the number of documents cannot be read.
   var documents: Int?
   var statistics: Statistics
   var recovery: RecoveryReport
   /// For each collection id with a time to live, the number of expired documents that cannot be read.
   var unreadableExpired: [String: Int?]
-  /// The storage's files, which have their own folder; nil if they cannot be read.
+  /// The statistics of the storage's files, which have their own folder; nil if the files cannot be read.
   var contents: ContentStatistics?
   var isCache: Bool
 

@@ -17,8 +17,8 @@ struct DocumentPages {
     }
   }
 
-  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`. `goOn` is
-  /// called before each page and can end the iteration by throwing.
+  /// Passes the pages to `body` in order, and each page's undecodable documents to `skipped`.
+  /// `checkNotInterrupted` is called before each page and can end the iteration by throwing.
   func forEach(
     checkNotInterrupted: () throws(DocumentStoreError) -> Void, skipped: ([DocumentPath]) -> Void,
     _ body: ([StoredDocument]) -> Void
@@ -50,7 +50,7 @@ struct DocumentPages {
       do throws(DocumentStoreError) {
         rest = try rest.starting(.after, last)
       } catch {
-        // A page cannot start at a pending timestamp, so the rest is read at once.
+        // A page cannot start at a pending timestamp, so all remaining documents are read at once.
         let all = rest.limit == nil ? rest : try rest.limited(to: .first(count + left))
         let (documents, undecodable) = try store.decodableDocuments(all)
         skipped(undecodable)

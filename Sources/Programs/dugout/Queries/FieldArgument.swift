@@ -38,12 +38,12 @@ enum FieldArgument {
 }
 
 extension Arguments {
-  /// Returns the fields of an option; empty if it is absent.
+  /// Returns the fields of an option; an empty array if the option is absent.
   func fields(of option: String) throws -> [StoredFieldPath] {
     try values(of: option).map { try FieldArgument.field($0, of: option) }
   }
 
-  /// Returns the increments of an option; empty if it is absent.
+  /// Returns the increments of an option; an empty array if the option is absent.
   func increments(of option: String) throws -> [FieldTransform] {
     try values(of: option).map { try FieldArgument.increment($0, of: option) }
   }

@@ -78,7 +78,8 @@ enum QueryText {
     return "  \(String(letters))\n  \(String(repeating: " ", count: place))^"
   }
 
-  /// Parses the source of a query, whose paths have letters that other tokens do not have.
+  /// Parses the source of a query. The source is parsed separately, because its paths may contain letters
+  /// that no other token may contain.
   private struct Source {
     private let letters: [Character]
     private(set) var place = 0
@@ -97,7 +98,8 @@ enum QueryText {
         guard names.count == 1 else {
           throw TextProblem(message: "the id of a group is one name, such as posts", place: start)
         }
-        // The store's own documents are in groups with reserved ids.
+        // `CollectionPath` rejects reserved ids, because the groups with these ids contain the store's own
+        // documents.
         return try valid(at: start) { .collectionGroup(try CollectionPath(names).id) }
       }
       let segments = try segments(first, at: start)
@@ -192,7 +194,8 @@ enum QueryText {
       guard take(symbol: symbol) else { throw expected(symbol) }
     }
 
-    /// Parses the content of a bracket at `place`. Bounded, because the parser is recursive.
+    /// Parses the content of a bracket at `place`. The depth of brackets is bounded, because the parser is
+    /// recursive.
     private mutating func nested<Result>(
       at place: Int, isValue: Bool = false, _ body: (inout Parser) throws -> Result
     ) throws -> Result {
@@ -223,7 +226,7 @@ enum QueryText {
         repeat {
           let place = next.place
           let order = try order()
-          // Checked first, because each order copies the query.
+          // The limit is checked before the order is added, because each addition copies the query.
           guard query.explicitOrders.count < Self.ordersMax else {
             throw TextProblem(message: Self.orderLimit, place: place)
           }
@@ -362,7 +365,7 @@ enum QueryText {
       case "-nan", "+nan": return nil
       default: break
       }
-      // As in JSON: `Double` would also accept 0x10 and turn 1e400 into infinity.
+      // Numbers are as in JSON: `Double` alone would also accept 0x10, and would turn 1e400 into infinity.
       guard text.allSatisfy({ !$0.isLetter || $0 == "e" || $0 == "E" }), let number = Double(text),
         number.isFinite
       else { return nil }
@@ -457,8 +460,8 @@ enum QueryText {
       return StoredMap(entries)
     }
 
-    /// Returns the name of the next field without consuming it. Backticks have their meaning as in a
-    /// query; in a quoted string they are letters.
+    /// Returns the name of the next field without consuming it. Backticks in the name quote it, as in a
+    /// query; backticks in a quoted string are letters.
     private func name() throws -> String {
       switch next.kind {
       case .string(let name): return name

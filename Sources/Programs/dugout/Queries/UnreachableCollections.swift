@@ -74,8 +74,8 @@ struct UnreachableCollections {
     return path
   }
 
-  /// Whether collections with this id exist below its documents; their documents are interleaved in path
-  /// order.
+  /// Whether collections with the same id exist below the documents of this collection. Their documents are
+  /// interleaved with the documents of this collection in path order.
   private static func isNested(
     _ collection: CollectionPath, _ group: StructuredQuery, _ store: DocumentStore
   ) throws(DocumentStoreError) -> Bool {

@@ -31,7 +31,8 @@ struct QuickstartTour {
     printLine("Or stay:    \(program) shell \(ShellWord.quoted(directory))")
   }
 
-  /// The command to call this program from any folder: its plain name only if the user called it that way.
+  /// The command that calls this program from any folder. It is the plain name only if the user called the
+  /// program by its plain name.
   private static var program: String {
     let called = CommandLine.arguments[0]
     return called.contains("/") ? ShellWord.quoted(Bundle.main.executablePath ?? called) : called
@@ -97,7 +98,7 @@ struct QuickstartTour {
   private func listen() async throws {
     Self.headline("4. A listener is told what is there, and then every change, as it is committed.")
     var isFirst = true
-    // The loop ends with the second snapshot, and that removes the listener.
+    // The loop ends with the second snapshot, and the end of the loop removes the listener.
     for try await snapshot in users.whereField("age", isGreaterThan: 80).snapshots {
       for change in snapshot.documentChanges {
         Self.printLine(

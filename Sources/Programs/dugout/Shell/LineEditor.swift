@@ -67,7 +67,8 @@ struct LineEditor {
     let isPlain = new.allSatisfy(Self.neverCombines) && letters[around].allSatisfy(Self.neverCombines)
     letters.insert(contentsOf: new, at: cursor)
     cursor += new.count
-    // Skipped for plain letters, because rescanning a long pasted line for each letter takes quadratic time.
+    // The rescan is skipped for plain letters, because rescanning a long pasted line for each letter takes
+    // quadratic time.
     if isPlain { return }
     // A combining mark may have merged with the letter before it.
     let joined = Array(String(letters))
@@ -75,7 +76,7 @@ struct LineEditor {
     letters = joined
   }
 
-  /// Whether the letter never merges with a neighbour of this kind.
+  /// Whether the letter never merges with a neighbour for which this function is true, too.
   private static func neverCombines(_ letter: Character) -> Bool { letter.isASCII && !letter.isNewline }
 
   private mutating func delete(_ range: Range<Int>) {

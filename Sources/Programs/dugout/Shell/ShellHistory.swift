@@ -1,12 +1,13 @@
 // The lines of earlier sessions, in a file that only its owner can read, because lines contain data.
 //
-// Concurrent shells share the file: each appends its lines, and only opening it removes old ones.
+// Concurrent shells share the file. Each shell appends its own lines, and removes old lines only when it
+// opens the file.
 
 import Foundation
 
 struct ShellHistory {
   static let linesMax = 1000
-  /// The environment variable with the path of the file; empty for none.
+  /// The environment variable with the path of the file. An empty value turns the history off.
   static let variable = "DUGOUT_HISTORY"
 
   private(set) var lines: [String]
@@ -43,7 +44,7 @@ struct ShellHistory {
   private static func cut(_ path: String) {
     guard let file = locked(path, O_RDWR, LOCK_EX), let data = try? file.readToEnd() else { return }
     let newest = Data(lines(of: data).suffix(linesMax).map { $0 + "\n" }.joined().utf8)
-    // An interruption between the two steps leaves some lines twice and loses none.
+    // If the process is interrupted between the two steps, some lines are duplicated, but none is lost.
     guard (try? file.seek(toOffset: 0)) != nil, (try? file.write(contentsOf: newest)) != nil else { return }
     try? file.truncate(atOffset: UInt64(newest.count))
   }

@@ -37,7 +37,8 @@ struct ShellLine: Equatable {
     self.words = words
   }
 
-  /// Returns the words after the command's name, as they would be on a command line with the directory.
+  /// Returns the words after the command's name as a command line would have them, including the directory.
+  /// Returns nil if the command is not available in the shell.
   func arguments(of command: any Command.Type, in directory: String) -> [String]? {
     switch command.shellForm {
     case .none: return nil
@@ -55,8 +56,8 @@ struct ShellLine: Equatable {
     }
   }
 
-  /// Returns a query or fields. Quotes around all of it are removed, because users of the command line
-  /// add them and no query starts with one.
+  /// Returns the text of a query or of fields. Quotes around the whole text are removed: users of the command
+  /// line add them, and no query starts with a quote.
   static func text(of words: [Word]) -> String {
     if words.count == 1, words[0].isQuoted { return words[0].value }
     return words.map(\.raw).joined(separator: " ")
@@ -92,7 +93,7 @@ struct ShellLine: Equatable {
         word = nil
         continue
       }
-      // Removed from the variable during the change, so that the texts grow in place.
+      // The word is removed from the variable while it changes, so that its texts grow in place.
       var current = word.take() ?? Word(raw: "", value: "")
       current.raw.append(letter)
       if letter == quote {

@@ -10,7 +10,8 @@
 package import DocumentStore
 
 enum RemoteLimits {
-  /// Tokens are stored with their targets and rewritten with each change of these.
+  /// The maximum size of a resume token. A token is stored with its target and rewritten at each change of
+  /// the target.
   static let tokenBytesMax = 64 << 10
 
   // MARK: Documents
@@ -21,8 +22,8 @@ enum RemoteLimits {
     let time = SnapshotVersion.none.timestamp
     try DocumentLimits.checkForeign(
       StoredDocument(path: path, createTime: time, updateTime: time, fields: fields ?? StoredMap()))
-    // The longest cache key that contains the path (CacheKeys.swift). A path may fit in its own key, but
-    // not, escaped, in this one.
+    // Checks the longest cache key that contains the path (CacheKeys.swift). A path that fits in its own key
+    // may be too long for this key, which contains the path in escaped form.
     try DocumentLimits.checkKey(
       of: DocumentPath(
         unchecked: ["__targets__", "\(Int32.min)", "__keys__", EscapedName.encode(path.description)]))
@@ -52,9 +53,10 @@ enum RemoteLimits {
 
   // MARK: Answers to writes
 
-  /// The parts of an answer that can be stored, and the refusals of all others.
+  /// The parts of an answer that can be stored, and the refusals of all other parts.
   struct Answer {
-    /// `none` if the remote gave no valid time. The document then gets the version just after its known one.
+    /// The commit time, or `none` if the remote gave no valid time. With `none`, the document gets the
+    /// version just after the one that the client knows.
     var version: SnapshotVersion
     var results: [WriteResult]
     var token: [UInt8]
@@ -124,7 +126,7 @@ extension RemoteDocument {
 }
 
 extension SnapshotVersion {
-  /// A time that no document has. As a `versionBefore` it means that the base is unknown.
+  /// A time that no document has. As a `versionBefore` it means that the version before the write is unknown.
   static let unknownBase = SnapshotVersion(microseconds: -1)
 
   /// Whether a document can have this time: after 1970 and up to the year 9999.

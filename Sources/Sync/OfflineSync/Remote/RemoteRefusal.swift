@@ -2,28 +2,29 @@
 
 public import DocumentStore
 
-/// A piece of remote data that exceeds the limits of a database. It never reaches the store.
+/// The refusal of a piece of remote data that exceeds the limits of a database. The refused data never
+/// reaches the store.
 ///
-/// The affected listeners receive it as an error and stay registered. All other data of the message is
-/// processed.
+/// The affected listeners receive the refusal as an error and stay registered. All other data of the message
+/// is processed.
 public struct RemoteRefusal: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kinds of data that can be refused.
   public enum Subject: Hashable, Sendable {
     /// A document. Its previous version stays, and the client requests it again with the next connection.
     case document(DocumentPath)
-    /// A resume token of a query. The last valid one stays.
+    /// A resume token of a query. The last valid token stays in use.
     case resumeToken
-    /// The time of a snapshot. The snapshot's changes are shown with the next one that has a valid time.
+    /// The time of a snapshot. The snapshot's changes are shown with the next snapshot that has a valid time.
     case snapshotTime
     /// The document count of an existence filter. The filter is ignored.
     case existenceFilter
-    /// The answer to a call outside the streams.
+    /// The answer to a call that does not belong to a stream.
     case answer
   }
 
   /// The refused data.
   public let subject: Subject
-  /// The exceeded limit, as a description for people.
+  /// The limit that was exceeded, as human-readable text.
   public let reason: String
 
   /// Creates a refusal. A long reason is truncated.

@@ -8,12 +8,12 @@ public struct RemoteWrite: Sendable, Equatable {
   public var id: WriteID
   /// The mutations in order.
   public var mutations: [Mutation]
-  /// The client will not send earlier batches of this queue again, so the remote may drop the outcomes it
-  /// keeps of them.
+  /// The first batch of this queue whose answer the client has not received. The client will not send earlier
+  /// batches of the queue again, so the remote may drop the stored outcomes of those batches.
   public var firstOpen: BatchID
-  /// The client's assumptions about documents. If one does not hold and the batch was not accepted
-  /// before, the answer is `overtaken`, and the client looks the documents up. Empty unless the client
-  /// has a conflict resolver.
+  /// The client's assumptions about documents. If an assumption does not hold and the batch was not accepted
+  /// before, the remote answers `overtaken`, and the client looks the documents up. The dictionary is empty
+  /// unless the client has a conflict resolver.
   public var guards: [DocumentPath: Precondition]
 
   /// Creates a batch to send.
@@ -29,14 +29,15 @@ public struct RemoteWrite: Sendable, Equatable {
 
 /// The result of one mutation.
 public struct WriteResult: Sendable, Equatable {
-  /// The update time of the document; `none`, meaning the time of the commit, if the document was deleted
-  /// or not changed.
+  /// The update time of the document. If the document was deleted or not changed, it is `none`, which stands
+  /// for the time of the commit.
   public var version: SnapshotVersion
-  /// One value for each transform, in order: the new value, or null for an array.
+  /// One value for each transform, in order: the new value of the field, or null for an array transform.
   public var transformResults: [StoredValue]
-  /// The document's update time before the batch: `none` if it did not exist, nil if the authority does
-  /// not report it. With nil the client assumes that a patch changed the version that the client knew,
-  /// also for its writes that depend on the result.
+  /// The document's update time before the batch: `none` if the document did not exist, nil if the authority
+  /// does not report the time. If it is nil, the client assumes that a patch was applied to the version that
+  /// the client knew. The client also assumes this for its later writes that depend on the result of the
+  /// patch.
   public var versionBefore: SnapshotVersion?
 
   /// Creates the result of a mutation.

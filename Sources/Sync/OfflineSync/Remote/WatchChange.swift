@@ -13,7 +13,7 @@ public struct RemoteDocument: Sendable, Equatable {
   /// The time of creation.
   public var createTime: SnapshotVersion
 
-  /// Creates a document; without fields it does not exist.
+  /// Creates a document. If `fields` is nil, the document does not exist.
   public init(
     _ path: DocumentPath, _ fields: StoredMap?, version: SnapshotVersion, createTime: SnapshotVersion = .none
   ) {
@@ -43,15 +43,15 @@ public enum WatchChange: Sendable, Equatable {
     case removed
     /// All documents that matched when the target was added have been sent.
     case current
-    /// Everything sent for the target so far is void.
+    /// Everything that was sent for the target so far is void.
     case reset
   }
 
   /// A message about targets; an empty list means all active ones. `cause` is the error of a removal that
   /// the remote initiated.
   case target(TargetState, [TargetID], resumeToken: [UInt8] = [], cause: RemoteError? = nil)
-  /// A document entered, changed in, or left targets. If the document is nil, it left the targets, and
-  /// its state is unknown.
+  /// A document entered targets, changed in targets, or left targets. If the document is nil, it left the
+  /// targets, and its content is unknown.
   case document(DocumentPath, RemoteDocument?, updated: [TargetID], removed: [TargetID])
   /// The number of documents in the target, optionally with a Bloom filter of their names.
   case existenceFilter(TargetID, count: Int, BloomFilter.Parts?)

@@ -2,7 +2,7 @@
 
 public import DocumentStore
 
-/// A query to watch, with the state of its result that the client already has.
+/// A query to watch, and how much of its result the client already has.
 public struct WatchTarget: Sendable, Equatable {
   /// The reason for the request, for a remote's statistics.
   public enum Purpose: Sendable, Hashable {
@@ -25,10 +25,10 @@ public struct WatchTarget: Sendable, Equatable {
   public var purpose: Purpose
   /// The token with which to resume; empty to start from the beginning.
   public var resumeToken: [UInt8]
-  /// The time up to which the client has all changes; used without a token.
+  /// The time up to which the client has all changes; used if there is no token.
   public var readTime: SnapshotVersion
-  /// The number of documents that the client has; used with a token. A remote that counts differently
-  /// sends an existence filter.
+  /// The number of documents that the client has; used together with a token. If the remote's own count
+  /// differs, the remote sends an existence filter.
   public var expectedCount: Int?
 
   /// Creates a request to watch a query.

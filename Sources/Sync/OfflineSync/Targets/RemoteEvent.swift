@@ -22,7 +22,8 @@ package struct TargetChange: Sendable, Equatable {
 package struct RemoteEvent: Sendable {
   package var version: SnapshotVersion
   package var targetChanges: [TargetID: TargetChange] = [:]
-  /// Targets whose local documents differ from the remote's, with the purpose of the new request.
+  /// The targets whose local documents differ from the documents of the remote. The value is the purpose of
+  /// the new watch request.
   package var mismatches: [TargetID: WatchTarget.Purpose] = [:]
   package var documents: [DocumentPath: SyncedDocument] = [:]
   /// The refusals of this event, by target.

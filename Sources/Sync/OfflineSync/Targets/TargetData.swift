@@ -2,19 +2,19 @@
 
 package import DocumentStore
 
-/// The persistent state of a target, for the next listener of its query.
+/// The persistent state of a target, which the next listener of the same query reuses.
 package struct StoredTarget: Sendable, Equatable {
   package let id: TargetID
   /// The canonical text of the query as it is sent.
   package let text: String
-  /// The sequence number of the last use; the lowest is evicted first.
+  /// The sequence number of the last use; the target with the lowest number is evicted first.
   package var sequence: Int64
-  /// The version up to which the result is complete.
+  /// The version up to which the query's result is complete.
   package var version: SnapshotVersion = .none
   /// The version at which the remote last confirmed all documents of the target.
   package var limboFreeVersion: SnapshotVersion = .none
   package var resumeToken: [UInt8] = []
-  /// The time up to which a bundle contained all changes; used without a token.
+  /// The time up to which a bundle contained all changes; used if there is no token.
   package var readTime: SnapshotVersion = .none
 }
 

@@ -5,19 +5,22 @@ internal import DocumentStore
 struct TargetState {
   enum DocumentChange { case added, modified, removed }
 
-  /// Requests without an answer. Until the answer, messages refer to an earlier watch of the target.
+  /// The number of requests that the remote has not answered. Until it answers them, messages about the
+  /// target refer to an earlier watch of the target.
   private(set) var pendingResponses = 0
   private(set) var documents: [DocumentPath: DocumentChange] = [:]
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
-  /// Whether an event has included the complete target, and with it its views.
+  /// Whether an event has contained the complete target, so that the views of the target are complete as
+  /// well.
   private(set) var isDelivered = false
   private(set) var hasChanges = true
   /// Documents of the target that were refused and not sent again within the limits. While there are any,
   /// the target is not current, and its resume token does not advance.
   private(set) var refused: Set<DocumentPath> = []
   private var refusals: [RemoteRefusal.Subject: RemoteRefusal] = [:]
-  /// Subjects in the order of refusal, possibly of refusals that have ended.
+  /// The subjects of refusals that listeners have not received, in the order of the refusals. Some of these
+  /// refusals may have ended.
   private var undeliveredSubjects: [RemoteRefusal.Subject] = []
   private var deliveredSubjects: [RemoteRefusal.Subject] = []
 
@@ -56,7 +59,7 @@ struct TargetState {
 
   // MARK: Refusals
 
-  /// Records a refusal. Listeners receive each one once.
+  /// Records a refusal. Listeners receive each refusal once.
   mutating func note(_ refusal: RemoteRefusal) {
     if case .document(let path) = refusal.subject, refused.insert(path).inserted { hasChanges = true }
     guard refusals.updateValue(refusal, forKey: refusal.subject) == nil else { return }

@@ -1,4 +1,4 @@
-// Combines the messages of a watch stream into events, each up to a version.
+// Combines the messages of a watch stream into events. Each event contains all changes up to one version.
 
 internal import DocumentStore
 
@@ -15,7 +15,7 @@ struct WatchAggregator {
   private var states: [TargetID: TargetState] = [:]
   private var updates: [DocumentPath: SyncedDocument] = [:]
   private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
-  /// For each document, the targets for which the remote has sent its content or its deletion.
+  /// For each document, the targets for which the remote has sent the document's content or its deletion.
   private var updaters: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
 
@@ -38,7 +38,7 @@ struct WatchAggregator {
         handle(path, admitted, updated: updated, removed: removed, context)
       } catch {
         for id in updated where isActive(id, context) { states[id, default: TargetState()].note(error) }
-        // The document has left these targets, whatever its content.
+        // The document has left the targets in `removed`, whatever its content is.
         handle(path, nil, updated: [], removed: removed, context)
       }
     case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context)
@@ -112,7 +112,7 @@ struct WatchAggregator {
     targetsOfDocuments[document.path, default: []].insert(id)
   }
 
-  /// Without a document, the cached version stays.
+  /// Removes a document from a target. If `document` is nil, the cached version stays.
   private mutating func remove(
     _ path: DocumentPath, _ document: SyncedDocument?, from id: TargetID, _ context: WatchContext
   ) {
@@ -155,7 +155,7 @@ struct WatchAggregator {
   private func count(of id: TargetID, _ context: WatchContext) -> Int {
     let changes = (states[id]?.documents ?? [:]).values
     let known = context.remoteKeys(id)
-    // The remote's count includes documents that were refused here.
+    // The remote's count includes documents that this client has refused.
     let refused = (states[id]?.refused ?? []).subtracting(known)
     return known.count + refused.count + changes.count { $0 == .added } - changes.count { $0 == .removed }
   }
@@ -186,8 +186,9 @@ struct WatchAggregator {
     var event = RemoteEvent(version: version)
     for id in states.keys.sorted() {
       guard let target = context.targets[id], isActive(id, context) else { continue }
-      // The remote has sent the complete target without its document, so the document does not exist.
-      // Messages for other targets do not count, because they say nothing about this one.
+      // The remote has sent the complete target without the target's document, so the document does not
+      // exist. Messages for other targets do not count, because they do not show whether the remote found the
+      // document for this target.
       if states[id]?.isComplete == true, let path = target.document,
         updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)

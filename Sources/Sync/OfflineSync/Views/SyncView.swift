@@ -33,7 +33,7 @@ package struct SyncView {
   private var limbo: Set<DocumentPath> = []
   /// The version of the accepted write for each document.
   private var acceptedVersions: [DocumentPath: SnapshotVersion] = [:]
-  /// The version up to which the remote has sent everything that was watched.
+  /// The version up to which the remote has sent the changes of all watched targets.
   private var completeVersion = SnapshotVersion.none
   private(set) var isCurrent = false
   private var state = SyncState.none
@@ -73,7 +73,7 @@ package struct SyncView {
     return changes
   }
 
-  /// Completes changes in preparation with all matching documents.
+  /// Completes a set of changes in preparation from all documents that match the query.
   mutating func refill(_ documents: [SyncedDocument], _ changes: inout Changes) {
     changes.needsRefill = false
     compute(documents, &changes)
@@ -120,7 +120,7 @@ package struct SyncView {
     case (_?, nil): return .removed
     case (let old?, let new?):
       if old.document.fields != new.document.fields {
-        // The remote has accepted the write and will send its result.
+        // The remote has accepted the write and will send its result, so the change is not shown yet.
         let waits = old.document.pending == .local && new.document.pending == .committed
         return waits ? nil : .modified
       }
@@ -131,7 +131,7 @@ package struct SyncView {
     }
   }
 
-  /// Records the acceptance of a write without a visible change of the document.
+  /// Records that the remote has accepted a write of a document that does not visibly change.
   private mutating func noteAccepted(_ old: SyncedDocument?, _ new: SyncedDocument?) {
     guard let old, let new, old.pending == .local else { return }
     acceptedVersions[new.path] = new.pending == .committed ? new.version : nil
@@ -142,8 +142,8 @@ package struct SyncView {
     acceptedVersions[path].map { $0 < completeVersion } ?? false
   }
 
-  /// Whether an accepted write is overdue: the remote has sent everything up to `version`, but not the
-  /// result of a write that it accepted before.
+  /// Whether an accepted write is overdue: the remote has sent everything up to `version`, but not the result
+  /// of a write that it accepted at an earlier version.
   func hasOverdue(at version: SnapshotVersion) -> Bool {
     isCurrent && version > completeVersion
       && acceptedVersions.contains { path, made in
@@ -252,8 +252,8 @@ package struct SyncView {
     return apply(Changes(old: results), resolvesLimbo: false).snapshot
   }
 
-  /// Stops expecting messages of the remote, also for limbo documents. The remaining listeners learn this
-  /// with the next snapshot.
+  /// Stops expecting messages from the remote, also about limbo documents. The next snapshot shows the
+  /// remaining listeners that the result is from the cache.
   mutating func stopWatchingRemote() {
     limbo = []
     isCurrent = false

@@ -41,7 +41,8 @@ struct ViewChangeSet {
     }
   }
 
-  /// Sorts removals first, then additions, then the others, each in the order of the query.
+  /// Returns the removals, then the additions, then all other changes. Each of these groups is in the order
+  /// of the query.
   func sorted(by query: StructuredQuery) -> [ViewChange] {
     func rank(_ kind: ViewChange.Kind) -> Int { kind == .removed ? 0 : kind == .added ? 1 : 2 }
     return changes.values.map { ($0, $0.document.stored.flatMap { query.sortKey($0) } ?? []) }

@@ -24,7 +24,7 @@ package struct ViewSnapshot: Sendable {
       hasCachedResults: hasCachedResults)
   }
 
-  /// This snapshot as a listener's first one: all documents count as added.
+  /// This snapshot as the first snapshot of a listener: all documents count as added.
   package var asFirst: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, old: LiveResults(),
@@ -37,7 +37,8 @@ package struct ViewSnapshot: Sendable {
 }
 
 extension ViewSnapshot {
-  /// The changes with their indexes: applied in order to the previous result, they give the current one.
+  /// The changes with their indexes. Applied in order to the previous result, the changes give the current
+  /// result.
   package var placedChanges: [PlacedChange] {
     var list = old
     return changes.map { change in
@@ -56,7 +57,7 @@ extension ViewSnapshot {
   }
 
   private func beforeKey(of change: ViewChange, in old: LiveResults) -> [UInt8]? {
-    // Most documents have not moved. If one has, its earlier position has to be searched for.
+    // Most documents have not moved. If a document has moved, its earlier position has to be searched for.
     if let stored = change.document.stored, let key = query.sortKey(stored), old.entry(sortKey: key) != nil {
       return key
     }
@@ -67,7 +68,8 @@ extension ViewSnapshot {
 /// A change with its position.
 package struct PlacedChange: Sendable {
   package let change: ViewChange
-  /// The index before the change, after all earlier changes were applied; nil for an addition.
+  /// The index of the document just before this change, when all earlier changes have been applied; nil for
+  /// an addition.
   package let oldIndex: Int?
   /// The index after the change; nil for a removal.
   package let newIndex: Int?
