@@ -1,7 +1,9 @@
 // The matches of each operator.
 
-import DocumentStore
+import ByteStore
 import Testing
+
+@testable import DocumentStore
 
 @Suite struct FieldFilterTests {
   /// One document for each value, with the value's text as its id, and one document without the field.
@@ -88,6 +90,31 @@ import Testing
     #expect(found(.arrayContains, .double(.nan)) == ["[nan]"])
     #expect(found(.arrayContainsAny, [1, 2]) == ["[1]", "[1.0]"])
     #expect(found(.arrayContainsAny, [.null, .double(.nan)]) == [])
+  }
+
+  /// The verdict on encoded values is the same, or the document has to be decoded because the value or an
+  /// element has parts.
+  @Test(arguments: FieldFilter.Operator.allCases)
+  func encodedValuesGetTheSameVerdict(`operator`: FieldFilter.Operator) throws {
+    let values = Self.values.map(\.value)
+    let operands =
+      `operator`.takesList ? values.map { .array([$0]) } + [.array(values), []] : values
+    var decided = 0
+    for operand in operands {
+      let filter = FieldFilter("f", `operator`, operand)
+      var query = StructuredQuery.ofC
+      query.filters = [.field(filter)]
+      let matcher = EntryMatcher(query)
+      for document in Self.documents {
+        let (key, record) = (DocumentKey.encode(document.path), document.record)
+        let verdict = try matcher.verdict(QueryRun.Entry(key.rawSpan, record.rawSpan), .empty)
+        let matches = filter.matches(document)
+        let isSame = verdict == (matches ? .yes : .no)
+        #expect(isSame || verdict == .undecided, "\(operand), \(document.path.id)")
+        decided += isSame ? 1 : 0
+      }
+    }
+    #expect(decided > operands.count * Self.documents.count * 9 / 10)
   }
 
   @Test func fieldsOfMapsAreFoundByPath() {

@@ -9,28 +9,6 @@
 import ByteStore
 
 final class EntryMatcher {
-  enum Verdict {
-    case no, yes
-    /// The caller must decode the document.
-    case undecided
-
-    fileprivate func and(_ other: Verdict) -> Verdict {
-      switch (self, other) {
-      case (.no, _), (_, .no): .no
-      case (.yes, .yes): .yes
-      default: .undecided
-      }
-    }
-
-    fileprivate func or(_ other: Verdict) -> Verdict {
-      switch (self, other) {
-      case (.yes, _), (_, .yes): .yes
-      case (.no, .no): .no
-      default: .undecided
-      }
-    }
-  }
-
   private indirect enum Node {
     case field(StoredFilter)
     case all([Node])
@@ -62,7 +40,7 @@ final class EntryMatcher {
   }
 
   /// Returns whether a document matches, regardless of the limit.
-  func verdict(_ entry: borrowing QueryRun.Entry, _ shapes: ShapeTable) throws(RecordError) -> Verdict {
+  func verdict(_ entry: borrowing QueryRun.Entry, _ shapes: ShapeTable) throws(RecordError) -> FilterVerdict {
     var verdict = scope.verdict(entry.key)
     guard verdict != .no else { return .no }
     guard let start = RecordCodec.fieldsStart(entry.record) else {
@@ -82,26 +60,20 @@ final class EntryMatcher {
 
   private static func verdict(
     _ node: Node, _ decoder: RecordDecoder, _ fields: Range<Int>
-  ) throws(RecordError) -> Verdict {
+  ) throws(RecordError) -> FilterVerdict {
     switch node {
     case .undecided: return .undecided
     case .field(let filter):
       guard let value = try filter.field.find(in: fields, decoder) else { return .no }
       return try filter.verdict(value, decoder)
     case .all(let parts):
-      var verdict = Verdict.yes
-      for part in parts {
-        verdict = verdict.and(try Self.verdict(part, decoder, fields))
-        if verdict == .no { break }
+      return try FilterVerdict.all(parts) { part throws(RecordError) in
+        try Self.verdict(part, decoder, fields)
       }
-      return verdict
     case .any(let parts):
-      var verdict = Verdict.no
-      for part in parts {
-        verdict = verdict.or(try Self.verdict(part, decoder, fields))
-        if verdict == .yes { break }
+      return try FilterVerdict.any(parts) { part throws(RecordError) in
+        try Self.verdict(part, decoder, fields)
       }
-      return verdict
     }
   }
 }
@@ -128,7 +100,7 @@ private enum StoredScope {
     }
   }
 
-  func verdict(_ key: RawSpan) -> EntryMatcher.Verdict {
+  func verdict(_ key: RawSpan) -> FilterVerdict {
     switch self {
     case .collection(let prefix):
       guard key.byteCount > prefix.count, key.extracting(first: prefix.count).isSame(as: prefix.rawSpan)
@@ -188,7 +160,23 @@ private struct StoredField {
 
 /// A filter on a field, with its operands prepared for comparison with encoded values.
 private struct StoredFilter {
-  private struct Operand {
+  let field: StoredField
+  private let `operator`: FieldFilter.Operator
+  private let operands: EncodedOperands
+
+  init(_ filter: FieldFilter) {
+    field = StoredField(filter.field)
+    self.operator = filter.operator
+    operands = EncodedOperands(filter)
+  }
+
+  func verdict(_ value: Range<Int>, _ decoder: RecordDecoder) throws(RecordError) -> FilterVerdict {
+    try self.operator.verdict(of: EncodedValue(value, in: decoder.record), operands)
+  }
+}
+
+private struct EncodedOperands: FilterOperands {
+  struct Operand {
     let typeClass: TypeClass
     /// Nil for texts, byte strings and values with parts.
     let scalar: StoredValue?
@@ -206,62 +194,78 @@ private struct StoredFilter {
     }
   }
 
-  let field: StoredField
-  private let `operator`: FieldFilter.Operator
-  private let operands: [Operand]
+  let all: [Operand]
 
-  init(_ filter: FieldFilter) {
-    field = StoredField(filter.field)
-    self.operator = filter.operator
-    switch filter.operator {
-    case .isIn, .arrayContainsAny: operands = filter.candidates.map(Operand.init)
-    case .notIn: operands = (filter.list ?? []).map(Operand.init)
-    default: operands = [Operand(filter.operand)]
+  init(_ filter: FieldFilter) { all = (filter.list ?? [filter.operand]).map(Operand.init) }
+
+  var typeClass: TypeClass { all[0].typeClass }
+
+  var haveNull: Bool { all.contains { $0.typeClass == .null } }
+}
+
+/// A value in a record.
+private struct EncodedValue: FilteredValue, ~Escapable {
+  typealias Failure = RecordError
+
+  private let record: RawSpan
+  /// The place of the tag and the payload.
+  private let place: Range<Int>
+  private let tag: RecordCodec.Tag
+
+  @_lifetime(copy record)
+  init(_ place: Range<Int>, in record: RawSpan) throws(RecordError) {
+    guard let tag = RecordCodec.Tag(rawValue: record.byte(at: place.lowerBound)) else {
+      throw RecordError(offset: place.lowerBound, expected: "a value's tag")
+    }
+    self.record = record
+    self.place = place
+    self.tag = tag
+  }
+
+  var typeClass: TypeClass { tag.typeClass }
+
+  var canBeListed: Bool {
+    switch tag {
+    case .null: return false
+    case .double:
+      guard case .double(let number)? = RecordScalar.decode(tag, payload) else { return true }
+      return !number.isNaN
+    default: return true
     }
   }
 
-  func verdict(
-    _ value: Range<Int>, _ decoder: RecordDecoder
-  ) throws(RecordError) -> EntryMatcher.Verdict {
-    let tag = try Self.tag(value, decoder)
-    switch self.operator {
-    case .equal, .isIn: return try isAny(value, tag, decoder)
-    case .notEqual: return tag == .null ? .no : Self.not(try isAny(value, tag, decoder))
-    case .notIn:
-      guard tag != .null, !operands.contains(where: { $0.typeClass == .null }) else { return .no }
-      return Self.not(try isAny(value, tag, decoder))
-    case .arrayContains, .arrayContainsAny: return tag == .array ? try hasAny(value, decoder) : .no
-    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
-      guard tag.typeClass == operands[0].typeClass else { return .no }
-      guard let order = try Self.compare(value, tag, operands[0], decoder) else { return .undecided }
-      return accepts(order) ? .yes : .no
-    }
+  private var payload: RawSpan {
+    @_lifetime(copy self)
+    get { record.extracting(place.lowerBound + 1..<place.upperBound) }
   }
 
-  private func accepts(_ order: Ordering) -> Bool {
-    switch self.operator {
-    case .lessThan: order == .before
-    case .lessThanOrEqual: order != .after
-    case .greaterThan: order == .after
-    default: order != .before
-    }
+  func compare(with operands: EncodedOperands) throws(RecordError) -> Ordering? {
+    try compare(with: operands.all[0])
   }
 
-  private static func not(_ verdict: EntryMatcher.Verdict) -> EntryMatcher.Verdict {
-    switch verdict {
-    case .no: .yes
-    case .yes: .no
-    case .undecided: .undecided
+  /// Compares the value with an operand of the same type class. Returns nil for values with parts. Inlined,
+  /// so that no operand is copied.
+  @inline(__always)
+  private func compare(with operand: EncodedOperands.Operand) throws(RecordError) -> Ordering? {
+    let payload = payload
+    if tag == .string || tag == .bytes {
+      guard tag == .bytes || UTF8Check.isValid(payload) else {
+        throw RecordError(offset: place.lowerBound, expected: "a text in UTF-8")
+      }
+      let order = payload.compare(with: operand.bytes.rawSpan)
+      return order < 0 ? .before : order == 0 ? .same : .after
     }
+    guard let scalar = operand.scalar else { return nil }
+    guard let own = RecordScalar.decode(tag, payload) else {
+      throw RecordError(offset: place.lowerBound, expected: "a value with tag \(tag)")
+    }
+    return ValueOrder.compare(own, scalar)
   }
 
-  /// Returns whether the value equals one of the operands.
-  private func isAny(
-    _ value: Range<Int>, _ tag: RecordCodec.Tag, _ decoder: RecordDecoder
-  ) throws(RecordError) -> EntryMatcher.Verdict {
-    var verdict = EntryMatcher.Verdict.no
-    for operand in operands where operand.typeClass == tag.typeClass {
-      switch try Self.compare(value, tag, operand, decoder) {
+  func isAny(of operands: EncodedOperands) throws(RecordError) -> FilterVerdict {
+    var verdict = FilterVerdict.no
+    for operand in operands.all where operand.typeClass == tag.typeClass {
+      switch try compare(with: operand) {
       case .same: return .yes
       case nil: verdict = .undecided
       case .before, .after: continue
@@ -270,56 +274,23 @@ private struct StoredFilter {
     return verdict
   }
 
-  /// Returns whether an element of the array equals one of the operands.
-  private func hasAny(
-    _ array: Range<Int>, _ decoder: RecordDecoder
-  ) throws(RecordError) -> EntryMatcher.Verdict {
-    guard
-      let layout = RecordLayout(arrayIn: decoder.record, from: array.lowerBound + 1, to: array.upperBound)
-    else { throw RecordError(offset: array.lowerBound, expected: "an array") }
-    var verdict = EntryMatcher.Verdict.no
+  func hasAny(of operands: EncodedOperands, inList: Bool) throws(RecordError) -> FilterVerdict {
+    guard tag == .array else { return .no }
+    guard let layout = RecordLayout(arrayIn: record, from: place.lowerBound + 1, to: place.upperBound) else {
+      throw RecordError(offset: place.lowerBound, expected: "an array")
+    }
+    var verdict = FilterVerdict.no
     var start = layout.first
     for index in 0..<layout.count {
-      guard let end = layout.end(ofValue: index, from: start, in: decoder.record) else {
+      guard let end = layout.end(ofValue: index, from: start, in: record) else {
         throw RecordError(offset: start, expected: "a table that leads to elements")
       }
-      let element = start..<end
-      switch try isAny(element, try Self.tag(element, decoder), decoder) {
-      case .yes: return .yes
-      case .undecided: verdict = .undecided
-      case .no: break
-      }
+      let element = try EncodedValue(start..<end, in: record)
+      if element.canBeListed || !inList { verdict = verdict.or(try element.isAny(of: operands)) }
+      if verdict == .yes { return .yes }
       start = end
     }
     return verdict
-  }
-
-  private static func tag(
-    _ value: Range<Int>, _ decoder: RecordDecoder
-  ) throws(RecordError) -> RecordCodec.Tag {
-    guard let tag = RecordCodec.Tag(rawValue: decoder.record.byte(at: value.lowerBound)) else {
-      throw RecordError(offset: value.lowerBound, expected: "a value's tag")
-    }
-    return tag
-  }
-
-  /// Compares a value with an operand of the same type class. Returns nil for values with parts.
-  private static func compare(
-    _ value: Range<Int>, _ tag: RecordCodec.Tag, _ operand: Operand, _ decoder: RecordDecoder
-  ) throws(RecordError) -> Ordering? {
-    let payload = decoder.record.extracting(value.lowerBound + 1..<value.upperBound)
-    if tag == .string || tag == .bytes {
-      guard tag == .bytes || UTF8Check.isValid(payload) else {
-        throw RecordError(offset: value.lowerBound, expected: "a text in UTF-8")
-      }
-      let order = payload.compare(with: operand.bytes.rawSpan)
-      return order < 0 ? .before : order == 0 ? .same : .after
-    }
-    guard let scalar = operand.scalar else { return nil }
-    guard let own = RecordScalar.decode(tag, payload) else {
-      throw RecordError(offset: value.lowerBound, expected: "a value with tag \(tag)")
-    }
-    return ValueOrder.compare(own, scalar)
   }
 }
 

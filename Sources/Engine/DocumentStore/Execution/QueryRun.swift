@@ -205,7 +205,7 @@ final class QueryRun {
     }
   }
 
-  private func verdict(_ entry: borrowing Entry) throws(DocumentStoreError) -> EntryMatcher.Verdict {
+  private func verdict(_ entry: borrowing Entry) throws(DocumentStoreError) -> FilterVerdict {
     do throws(RecordError) { return try matcher.verdict(entry, shapes) } catch {
       throw DocumentStoreError(error, at: try path(of: entry), in: storePath)
     }

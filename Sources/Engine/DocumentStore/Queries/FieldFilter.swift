@@ -59,26 +59,7 @@ public struct FieldFilter: Sendable, Equatable {
   /// `value` is the document's value of the field, or nil if the document lacks the field.
   func matches(_ value: StoredValue?) -> Bool {
     guard let value else { return false }
-    return switch self.operator {
-    case .equal: ValueOrder.areEqual(value, operand)
-    case .notEqual: !value.isNull && !ValueOrder.areEqual(value, operand)
-    case .lessThan: isInRange(value) { $0 == .before }
-    case .lessThanOrEqual: isInRange(value) { $0 != .after }
-    case .greaterThan: isInRange(value) { $0 == .after }
-    case .greaterThanOrEqual: isInRange(value) { $0 != .before }
-    case .isIn: isListed(value)
-    case .notIn: !value.isNull && !(list ?? []).contains { $0.isNull || ValueOrder.areEqual($0, value) }
-    case .arrayContains: value.elements.contains { ValueOrder.areEqual($0, operand) }
-    case .arrayContainsAny: value.elements.contains(where: isListed)
-    }
-  }
-
-  private func isListed(_ value: StoredValue) -> Bool {
-    value.canBeListed && (list ?? []).contains { ValueOrder.areEqual($0, value) }
-  }
-
-  private func isInRange(_ value: StoredValue, _ accepts: (Ordering) -> Bool) -> Bool {
-    value.typeClass == operand.typeClass && accepts(ValueOrder.compare(value, operand))
+    return self.operator.verdict(of: value, self) == .yes
   }
 }
 
@@ -96,15 +77,32 @@ extension StoredValue {
     .reference(StoredReference(projectID: "", databaseID: "", path: path))
   }
 
-  fileprivate var isNull: Bool { if case .null = self { true } else { false } }
-
-  fileprivate var canBeListed: Bool {
+  /// False for null and NaN, which `in` and `arrayContainsAny` never match.
+  var canBeListed: Bool {
     switch self {
     case .null: false
     case .double(let number): !number.isNaN
     default: true
     }
   }
+}
 
-  fileprivate var elements: [StoredValue] { if case .array(let elements) = self { elements } else { [] } }
+extension FieldFilter: FilterOperands {
+  var typeClass: TypeClass { operand.typeClass }
+
+  var haveNull: Bool { (list ?? []).contains { $0.typeClass == .null } }
+}
+
+extension StoredValue: FilteredValue {
+  func compare(with filter: FieldFilter) -> Ordering? { ValueOrder.compare(self, filter.operand) }
+
+  func isAny(of filter: FieldFilter) -> FilterVerdict {
+    guard let list = filter.list else { return ValueOrder.areEqual(self, filter.operand) ? .yes : .no }
+    return list.contains { ValueOrder.areEqual(self, $0) } ? .yes : .no
+  }
+
+  func hasAny(of filter: FieldFilter, inList: Bool) -> FilterVerdict {
+    guard case .array(let elements) = self else { return .no }
+    return elements.contains { ($0.canBeListed || !inList) && $0.isAny(of: filter) == .yes } ? .yes : .no
+  }
 }
