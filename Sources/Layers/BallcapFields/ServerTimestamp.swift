@@ -1,4 +1,4 @@
-// A field that the commit sets to its own time. `Ballcap` re-exports the type by name (Ballcap's
+// A field that the commit sets to the commit time. `Ballcap` re-exports the type by name (Ballcap's
 // ServerTimestamp+Export.swift).
 
 public import FirebaseFirestore
@@ -6,7 +6,7 @@ public import FirebaseFirestore
 /// A timestamp that the commit sets, or a known timestamp.
 ///
 /// `FirebaseFirestore` has a property wrapper with the same name. In a file that imports `Ballcap`, the bare
-/// name is this type, even if the file also imports Firestore. There the wrapper is
+/// name is this type, even if the file also imports Firestore. In such a file, the wrapper is
 /// `@FirebaseFirestore.ServerTimestamp`.
 public enum ServerTimestamp: Codable, RawRepresentable, Sendable {
   public typealias RawValue = Timestamp

@@ -3,11 +3,12 @@
 // This includes files that a crash left, records without objects, packs that are mostly garbage, and
 // abandoned uploads and arrivals.
 //
-// Before removing an upload or arrival, and before resuming one, a thread claims it and then checks its
-// state again, because it may have changed.
+// Before a thread removes or resumes an upload or arrival, it claims the upload or arrival. Then it checks
+// the state of the upload or arrival again, because another thread may have changed that state.
 //
 // While the original files of a salvage are in the directory, no content is removed, because a quarantined
-// record may reference it. After the originals are removed, the next sweep removes unreferenced contents.
+// record may reference the content. After the originals are removed, the next sweep removes unreferenced
+// contents.
 
 package import ByteStore
 package import DocumentStore
@@ -34,11 +35,11 @@ extension ObjectStore {
     case names
     /// Also checks for packs that are mostly garbage, by reading all content records.
     case packs
-    /// Also searches each content's references, to find unreferenced contents.
+    /// Also looks up the references to each content, to find unreferenced contents.
     case everything
   }
 
-  /// Can run at any time, concurrently with all other operations.
+  /// Removes unreferenced data. This call is safe at any time, concurrently with all other operations.
   @discardableResult
   package func sweep(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     try state.sweeping.withLock { _ throws(DocumentStoreError) in
@@ -51,7 +52,7 @@ extension ObjectStore {
   private func runSweep(_ depth: SweepDepth) throws(DocumentStoreError) -> ObjectSweep {
     var swept = ObjectSweep()
     if depth != .names {
-      // Garbage from here on may be noticed too late for this sweep, so it counts for the next one.
+      // This sweep may miss garbage that is created from here on, so count that garbage for the next sweep.
       state.garbage.withLock { $0.beginSweep() }
       closeGarbagePack()
     }
@@ -108,7 +109,8 @@ extension ObjectStore {
     return Set(uploads.map(\.number))
   }
 
-  /// The wall clock was ahead when the upload began, so its seven days start now.
+  /// Sets the start time of an upload to the present time, because the wall clock was ahead when the upload
+  /// began. The upload's seven days start now.
   private func redate(_ upload: StoredUpload, _ now: StoredTimestamp) throws(DocumentStoreError) {
     _ = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
       guard try store.document(at: UploadRecord.path(upload.number)) != nil else { return }

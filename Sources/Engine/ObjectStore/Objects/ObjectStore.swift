@@ -1,9 +1,9 @@
-// Objects in buckets: named contents, in one store with the documents.
+// Objects in buckets: named contents that are stored in the same store as the documents.
 //
 // A content is stored once, even if several objects reference it. The references are the object records
-// themselves, found by an index on the content id. So a reference is added or removed in the commit that
-// changes the object. The content record says where the bytes are. It is removed with the last object that
-// references the content.
+// themselves. An index on the content id finds them. So a reference is added or removed in the commit that
+// changes the object. The content record says where the bytes are. It is removed together with the last
+// object that references the content.
 //
 //   object record  →  content record  →  bytes in a pack or a file       made durable from right to left
 
@@ -24,7 +24,7 @@ package struct ObjectStore: Sendable {
 
   // MARK: Reading
 
-  /// Nil if the object does not exist.
+  /// Returns the object, or nil if the object does not exist.
   package func object(at path: ObjectPath) throws(DocumentStoreError) -> StoredObject? {
     guard let document = try store.document(at: path.document) else { return nil }
     return try object(of: document)
@@ -49,7 +49,7 @@ package struct ObjectStore: Sendable {
         guard let place else { throw missingContent(of: object) }
         return (object, try open(object.blob, at: place))
       } catch {
-        // The object may have a new content, or its content may have moved. Then try again.
+        // If the object has a new content by now, or if its content has moved, try again.
         guard try self.object(at: path)?.blob == object.blob else { continue }
         if try self.place(of: object.blob) == place { throw noted(error, of: object.blob) }
       }
@@ -57,8 +57,8 @@ package struct ObjectStore: Sendable {
     return nil
   }
 
-  /// A reader for the content of an object whose record keeps the content alive. The content may still
-  /// move.
+  /// Opens a reader for the content of `object`. The object's record must still exist, because it keeps the
+  /// content from being removed. If the content moves meanwhile, tries again at the new location.
   package func reader(of object: StoredObject) throws(DocumentStoreError) -> BlobReader {
     while true {
       let place = try place(of: object.blob)
@@ -71,7 +71,8 @@ package struct ObjectStore: Sendable {
     }
   }
 
-  /// Fills `bytes` from `offset` of a content on. The content must not end earlier.
+  /// Fills `bytes` with the bytes of a content, starting at `offset`. The content must have at least that
+  /// many bytes after `offset`.
   package static func fill(
     _ bytes: inout [UInt8], from reader: BlobReader, at offset: UInt64
   ) throws(DocumentStoreError) {
@@ -82,8 +83,8 @@ package struct ObjectStore: Sendable {
     }
   }
 
-  /// Whether a read found the content damaged since the store was opened, and no sound copy was stored
-  /// since.
+  /// Whether a read has found the content damaged since the store was opened, and no intact copy has been
+  /// stored after that.
   package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }
 
   private func open(_ id: BlobID, at place: BlobLocation) throws(DocumentStoreError) -> BlobReader {

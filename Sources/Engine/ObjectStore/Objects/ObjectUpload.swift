@@ -8,7 +8,8 @@
 package import ByteStore
 package import DocumentStore
 
-/// For one thread at a time. Ends with `finish`, `cancel` or `leave`.
+/// The upload of one content to an object, for use by one thread at a time. The upload ends with a call of
+/// `finish`, `cancel` or `leave`.
 package final class ObjectUpload {
   package let path: ObjectPath
   package let source: UploadSource
@@ -17,9 +18,9 @@ package final class ObjectUpload {
   private let objects: ObjectStore
   private let writer: BlobWriter
   private let md5: MD5Worker
-  /// The start time in its record; nil while it has no record.
+  /// The start time in the upload's record; nil while the upload has no record.
   private var began: StoredTimestamp?
-  /// True if the record has the current attributes.
+  /// Whether the upload's record contains the current attributes.
   private var isUpToDate: Bool
 
   fileprivate init(
@@ -43,8 +44,9 @@ package final class ObjectUpload {
   /// Number of bytes that would survive a power loss.
   package var bytesSynced: UInt64 { writer.bytesSynced }
 
-  /// Reads back the next piece of the previously staged bytes; nil at their end, or at the first damaged
-  /// piece. If this throws, the only valid next calls are `cancel` and `leave`.
+  /// Reads back the next piece of the bytes that were staged before the upload was resumed. Returns nil at
+  /// the end of these bytes, or at the first damaged piece. If this call throws, the only valid next calls
+  /// are `cancel` and `leave`.
   package func rereadStaged() throws(DocumentStoreError) -> [UInt8]? {
     var piece: [UInt8]?
     try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
@@ -52,15 +54,15 @@ package final class ObjectUpload {
     return piece
   }
 
-  /// May write, sync and commit. If this throws, the only valid next call is `cancel`.
+  /// Adds bytes to the content. May write, sync and commit. If this call throws, the only valid next call is
+  /// `cancel`.
   package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
     md5.update(bytes)
     try wrapped { writer throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
     try record()
   }
 
-  /// Makes the received bytes durable, except an incomplete chunk at the end, and writes the record of the
-  /// upload.
+  /// Makes the received bytes durable, except an incomplete chunk at the end, and writes the upload's record.
   package func persist() throws(DocumentStoreError) {
     try wrapped { writer throws(ByteStoreError) in try writer.persist() }
     try record()
@@ -86,8 +88,8 @@ package final class ObjectUpload {
   /// A unique name for the upload.
   var session: String { writer.number.description }
 
-  /// Completes the upload. Returns the object once it is durable with this content. `token` is for its
-  /// download URL.
+  /// Completes the upload. Returns the object once the object is durable with this content. `token` becomes
+  /// the token in the object's download URL.
   package func finish(token: String) throws(DocumentStoreError) -> StoredObject {
     try finish(token: token, for: nil)
   }
@@ -110,7 +112,8 @@ package final class ObjectUpload {
     leave()
   }
 
-  /// Keeps the staged bytes for a later resume, until they expire.
+  /// Ends the use of this instance, but keeps the staged bytes until they expire, so that the upload can be
+  /// resumed.
   package func leave() { objects.state.uploads.end(writer.number) }
 
   private func wrapped(
@@ -121,10 +124,10 @@ package final class ObjectUpload {
 }
 
 extension ObjectStore {
-  /// Older uploads are removed by a sweep.
+  /// The maximum age of an upload in seconds. A sweep removes older uploads.
   package static let uploadSecondsMax: Int64 = 7 * 24 * 60 * 60
 
-  /// A clock that does not jump while the store is open.
+  /// The present time of a clock that does not jump while the store is open.
   var now: StoredTimestamp {
     StoredTimestamp(microseconds: state.microseconds(store.clock)) ?? .epoch
   }
@@ -133,12 +136,13 @@ extension ObjectStore {
     to path: ObjectPath, from source: UploadSource, _ attributes: ObjectAttributes
   ) -> ObjectUpload {
     let writer = blobs.writer()
-    // The number is new, so this cannot fail.
+    // The number is new, so this call cannot fail.
     _ = state.uploads.begin(writer.number)
     return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
   }
 
-  /// The partly staged uploads to an object, including active ones. Reads no other uploads.
+  /// The partly staged uploads to an object, including active ones. Reads only the uploads to objects of the
+  /// same name, in any bucket.
   package func uploads(to path: ObjectPath) throws(DocumentStoreError) -> [StoredUpload] {
     try store.documents(
       StructuredQuery(.collection(ReservedPath.allUploads))
@@ -155,13 +159,14 @@ extension ObjectStore {
       .filter { upload in bucket.map { $0.isSameUTF8(as: upload.path.bucket) } ?? true }
   }
 
-  /// Whether a thread works on the upload.
+  /// Whether a thread is working on the upload.
   package func isActive(_ number: StagedNumber) -> Bool {
     state.uploads.isActive(number)
   }
 
-  /// Resumes an upload that was left or interrupted. The staged bytes must be read back by `rereadStaged`
-  /// before anything is appended. Nil if nothing is left of it, or if another thread works on it.
+  /// Resumes an upload that was left or interrupted. The caller must read back the staged bytes with
+  /// `rereadStaged` before it appends anything. Returns nil if the staged data no longer exists, or if
+  /// another thread is working on the upload.
   package func resume(with stored: StoredUpload) throws(DocumentStoreError) -> ObjectUpload? {
     guard state.uploads.begin(stored.number) else { return nil }
     do throws(ByteStoreError) {
@@ -177,7 +182,8 @@ extension ObjectStore {
     return nil
   }
 
-  /// Resumes an upload and reads back all staged bytes at once. `body` receives them, to compare or count.
+  /// Resumes an upload and reads back all staged bytes at once. Passes the bytes to `body`, which can compare
+  /// or count them.
   package func resume(
     _ stored: StoredUpload, _ body: ([UInt8]) -> Void
   ) throws(DocumentStoreError) -> ObjectUpload? {
@@ -191,7 +197,7 @@ extension ObjectStore {
     }
   }
 
-  /// Removes an upload. Returns false if a thread works on it.
+  /// Removes an upload. Returns false if a thread is working on the upload.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
     let isGone = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in

@@ -1,13 +1,11 @@
 // The target directory of a backup, and the mark of an incomplete backup.
 //
 // Invariants:
-//   - The mark is durable before any other file except the lock is created. It is deleted after the
+//   - The mark is durable before any other file except the lock is created. The mark is deleted after the
 //     manifest is durable.
-//   - After an interrupted backup, the mark stays in place without a gap until the next backup is
-//     complete. If one of the earlier syncs failed, a power loss may bring back deleted files, whatever
-//     later syncs report (F4).
-//   - A directory with the mark and without a manifest is therefore an interrupted backup, never a
-//     store.
+//   - After an interrupted backup, the mark stays in place without a gap until the next backup is complete.
+//     If an earlier sync failed, a power loss may bring back deleted files, even if later syncs succeed (F4).
+//   - A directory with the mark and without a manifest is therefore an interrupted backup, never a store.
 //   - The manifest is created only after every file that it names is durable and verified.
 
 import ByteStore
@@ -18,14 +16,15 @@ package struct BackupTarget {
   let durability: DurabilityReport
   private let lock: any DirectoryLock
   private let platform: Platform
-  /// Whether an interrupted backup was here.
+  /// Whether the directory contained the mark of an interrupted backup before this backup.
   private var wasMarked = false
 
-  /// Creates the directory if necessary, and deletes an interrupted backup in it. Any other content is
-  /// an error and is left alone.
+  /// Creates the directory if necessary, and deletes an interrupted backup in it. If the directory contains
+  /// anything else, throws and leaves the directory unchanged.
   static func prepare(_ path: String, _ platform: Platform) throws(ByteStoreError) -> BackupTarget {
     let directory = try openOrCreateDirectory(path, platform)
-    // Also checked before the lock, so that not even a lock file is left in a foreign directory.
+    // Check the directory before locking it as well, so that no lock file is left in a directory that does
+    // not belong to a backup.
     try check(directory, platform)
     let durability = try system { () throws(SystemFailure) in try directory.durability() }
     let lock: any DirectoryLock
@@ -56,7 +55,8 @@ package struct BackupTarget {
   private static func openOrCreateDirectory(
     _ path: String, _ platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
-    // An existing directory may have been created by a process that died before its name was durable.
+    // Call this even for an existing directory. The process that created the directory may have died before
+    // the directory's name was durable.
     try system { () throws(SystemFailure) in
       try platform.fileSystem.createDirectory(path)
       return try platform.fileSystem.openDirectory(path)
@@ -70,15 +70,16 @@ package struct BackupTarget {
     }
     let isStore = names.contains(StoreFile.manifest)
     let isInterrupted = names.contains(StoreFile.backupMark) && !isStore
-    // A rename that was never durable may leave a new manifest, which is harmless by itself.
+    // If the rename of a new manifest was never durable, the file may still have its temporary name. Such a
+    // file is harmless by itself.
     let foreignNames = names.filter { name in
       name != StoreFile.lock && !(isInterrupted && belongsToBackup(name))
         && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
     if let found = foreignNames.min() { throw .notEmpty(directory: directory.path, found: found) }
     guard names.contains(BlobName.folder) else { return }
-    // An aborted backup may leave an empty folder, because folders are never deleted. A link could lead
-    // to the contents of another store.
+    // An aborted backup may leave an empty contents folder, because folders are never deleted. A link in the
+    // folder's place could lead to the contents of another store.
     guard try system({ () throws(SystemFailure) in try directory.kind(of: BlobName.folder) }) == .directory
     else { throw .notEmpty(directory: directory.path, found: BlobName.folder) }
     let contents = try system { () throws(SystemFailure) in
@@ -102,8 +103,8 @@ package struct BackupTarget {
       try removeFiles(names)
       guard platform.keeps(.markBackup) else { return }
       if wasMarked {
-        // Created again although it exists. A failed sync may have dropped it while it is still visible
-        // (F4).
+        // Create the mark again although it exists. A failed sync may have lost the mark on disk while it is
+        // still visible (F4).
         try directory.createFile(StoreFile.newManifest).close()
         try directory.rename(StoreFile.newManifest, to: StoreFile.backupMark)
       } else {
@@ -115,8 +116,8 @@ package struct BackupTarget {
     }
   }
 
-  /// Deletes the mark. The backup is a store with or without it, and the first open deletes the mark if
-  /// this fails.
+  /// Deletes the mark. If the deletion fails, the first open deletes the mark. The backup is a store in both
+  /// cases.
   func removeMark() {
     try? system { () throws(SystemFailure) in
       try directory.remove(StoreFile.backupMark)
@@ -128,17 +129,18 @@ package struct BackupTarget {
 
   // MARK: Aborting
 
-  /// Deletes the files of a failed backup. If that fails, a later backup deletes them.
+  /// Deletes the files of a failed backup. If the deletion fails, a later backup deletes the files.
   func clear() {
     try? system { () throws(SystemFailure) in
       let names = try directory.names()
-      // The manifest must be gone for good before the files that it names.
+      // The deletion of the manifest must be durable before the files that it names are deleted.
       if names.contains(StoreFile.manifest) {
         try directory.remove(StoreFile.manifest)
         try directory.sync()
       }
       try removeFiles(names)
-      // The mark is deleted last, when no power loss can bring back a deleted file.
+      // Delete the mark last, after a sync, so that a power loss cannot bring back any other deleted file
+      // without the mark.
       guard names.contains(StoreFile.backupMark), !wasMarked else { return }
       try directory.sync()
       try directory.remove(StoreFile.backupMark)

@@ -24,7 +24,7 @@ package struct BackupProgress: Sendable, Equatable {
   }
 
   package var step: Step
-  /// Bytes written so far, and then bytes verified so far, out of `bytesTotal`.
+  /// The number of bytes that the current step has written or verified so far, out of `bytesTotal`.
   package var bytesDone: UInt64
   package var bytesTotal: UInt64
 }
@@ -32,12 +32,12 @@ package struct BackupProgress: Sendable, Equatable {
 /// The result of a backup.
 package struct BackupReport: Sendable, Equatable {
   package var directory: String
-  /// The backup's own id, so that a store and its copy are never confused.
+  /// The id of the backup, which differs from the id of the source store, so that the two are never confused.
   package var storeID: RandomID
   /// The last commit in the backup.
   package var sequence: SequenceNumber
   package var keys: Int
-  /// The size of all its files.
+  /// The total size of the backup's files.
   package var bytes: UInt64
   /// How durable a sync is in the target directory.
   package var durability: DurabilityReport
@@ -50,10 +50,10 @@ package typealias ContentLocator = (_ key: RawSpan, _ value: RawSpan) -> (id: Bl
 
 extension ByteStore {
   /// Writes the store at one commit to `target`, a new or empty directory, while all other operations
-  /// continue. On return, the backup is a store on stable storage, and all its live data was read back.
-  /// If the backup fails, the target holds no store, and the files are removed. Files of a backup that
-  /// died with its process are removed by the next backup to that directory. A poisoned store can be
-  /// backed up: the backup contains the acknowledged commits. Closing the store ends a backup with
+  /// continue. On return, the backup is a store on stable storage, and all its live data has been read back.
+  /// If the backup fails, the target holds no store, and the files are removed. If the process dies during a
+  /// backup, the next backup to the same directory removes the files. A poisoned store can be backed up: the
+  /// backup contains the acknowledged commits. If the store is closed during a backup, the backup fails with
   /// `closed`.
   ///
   /// Each content that `contentLocator` finds is verified against its digest. Without `contentLocator`,
@@ -95,7 +95,7 @@ extension ByteStore {
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
-    // Contents that records name are read back after the records.
+    // With a `contentLocator`, contents are read back later, after the records that name them.
     let blobBytes = try blobs.copyAll(to: target.directory.path, readsBack: contentLocator == nil) {
       isClosing
     }
@@ -135,15 +135,15 @@ extension ByteStore {
       for case let use? in frozen.table.segments where use.liveEntries > 0 {
         guard !isClosing else { throw ByteStoreError.closed(directory: path) }
         try job.rewrite(use.segment)
-        // A flush leaves unreadable entries in place. A backup without them would not be a state of the
-        // store.
+        // A flush leaves unreadable entries in their old segment. A backup cannot do so, and without these
+        // entries it would not match any state of the store. The backup therefore fails.
         if let damaged = job.damaged.first { throw damaged.error }
         done += use.liveBytes
         progress(done)
       }
       try job.endSegments()
-      // The backup has no log. The position is that of an imaginary log without an id that ends at this
-      // commit.
+      // The backup has no log. Its checkpoint records the end of an imaginary log, which has no id and whose
+      // last commit is the last commit in the backup.
       let position = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: frozen.table.published)
       manifest.checkpoint = try job.writeCheckpoint(position: position, frozen.pages)
       manifest.segments = job.segmentsLeft.map(\.entry).sorted { $0.number < $1.number }
@@ -155,9 +155,9 @@ extension ByteStore {
     }
   }
 
-  /// Checks that the checkpoint finds every entry by its key and that no entry is missing. The entries
-  /// themselves were read back when their segment was completed. Returns the contents that the entries
-  /// name.
+  /// Checks that every entry can be found by its key through the checkpoint, and that no entry is missing.
+  /// The entries themselves were read back when their segment was completed. Returns the contents that the
+  /// entries name.
   private func verify(
     _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ contentLocator: ContentLocator,
     _ progress: (_ part: Double) -> Void
@@ -187,8 +187,8 @@ extension ByteStore {
     return named
   }
 
-  /// Verifies the copied contents. If the store's own file is damaged as well, the error names that
-  /// file.
+  /// Verifies the copied contents. If the original file in the store is damaged as well, the error names the
+  /// original file.
   private func verify(
     _ named: [(id: BlobID, place: BlobLocation)], in target: BackupTarget
   ) throws(ByteStoreError) {

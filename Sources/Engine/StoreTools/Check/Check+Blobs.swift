@@ -2,8 +2,9 @@
 
 package import ByteStore
 
-/// Returns the contents that records name, with their locations. The upper layer knows the record
-/// format. It is called after all entries were inspected, and may look up values at the last commit.
+/// Returns the contents that records name, with their locations. The upper layer implements this closure,
+/// because it knows the record format. The closure is called after all entries were inspected, and may look
+/// up values at the last commit.
 package typealias BlobFinder = (
   _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
 ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)]

@@ -45,7 +45,8 @@ extension Check {
     }
   }
 
-  /// Returns nil and reports the version number if only that is wrong.
+  /// Opens the checkpoint. If only the version number is wrong, reports the version number as damage and
+  /// returns nil.
   private mutating func openCheckpoint(
     _ entry: Manifest.Checkpoint, _ file: TolerantFile
   ) throws(ByteStoreError) -> CheckpointFile? {

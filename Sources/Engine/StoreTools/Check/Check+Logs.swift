@@ -4,8 +4,8 @@ import ByteStore
 
 extension Check {
   mutating func checkLogs(appliesCommits: Bool) throws(ByteStoreError) {
-    // After damage, the position where the next log should continue is unknown. The log's own header is
-    // trusted.
+    // After damage, the end of the previous log is unknown. In that case, the end that the next log's own
+    // header records is trusted.
     var followsDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
     for log in opened.manifest.logs {
       let isWhole = try checkLog(log, followsDamage, applies: appliesCommits)
@@ -106,7 +106,7 @@ extension Check {
     return !isDamaged
   }
 
-  /// Finds the keys for `keysInLogs`; nil if a log is damaged, which `checkLogs` reports.
+  /// Returns the hashes for `keysInLogs`, or nil if a log is damaged. `checkLogs` reports that damage.
   func findKeysInLogs() throws(ByteStoreError) -> Set<UInt64>? {
     var keys: Set<UInt64> = []
     for log in opened.manifest.logs {
@@ -132,7 +132,7 @@ extension Check {
 
   func hash(of key: RawSpan) -> UInt64 { KeyHash(seed: opened.manifest.storeID).hash(key) }
 
-  /// Checks the commits after the checkpoint, as the key directory has them.
+  /// Checks the entries that the key directory holds for the commits after the checkpoint.
   mutating func checkMemtable() throws(ByteStoreError) {
     let table = opened.table.frozen()
     checkInvariants(table)

@@ -39,7 +39,8 @@ extension Check {
     guard let entry, !matchesManifestEntry(entry, source, file) else {
       return try checkEntries(source, entry, &table)
     }
-    // Another file has this segment's name. Its entries are unrelated to the key directory.
+    // The file with this segment's name is a different file, so its entries are unrelated to the key
+    // directory.
     table?.skip(0..<entry.pages, slot: entry.slot)
     var noTable: KeyDirectoryCheck?
     try checkEntries(source, nil, &noTable)
@@ -78,7 +79,7 @@ extension Check {
   private struct Seen {
     var entries: UInt64 = 0
     var liveBytes: UInt64 = 0
-    /// No page is damaged, so the totals cover the whole segment.
+    /// Whether the header and all pages are intact, so that the totals cover the whole segment.
     var isWhole: Bool
   }
 
@@ -114,7 +115,8 @@ extension Check {
     if entry.offset == 0 { advance(UInt64(pages(of: location) * SegmentFormat.pageBytes), source.file.name) }
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
       table?.skip(page..<page + 1, slot: location.slot ?? 0)
-      // Without the dictionary no compressed entry can be decoded, which has been reported already.
+      // Without the dictionary, no compressed entry can be decoded. The missing dictionary has been reported
+      // already.
       if !entry.isCompressed || source.dictionary != nil {
         report.add(source.undecodableEntry(page, entry.offset))
       }

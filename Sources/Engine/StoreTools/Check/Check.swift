@@ -19,8 +19,9 @@ import Libc
 extension ByteStore {
   /// Checks a store that is not open. Nothing on disk changes except the lock.
   ///
-  /// `restore` is the closure that a salvage uses. Entries that the upper layer keeps in a checkpoint
-  /// are passed to `inspect` before all others, because other entries may not be decodable without them.
+  /// `restore` is the same closure that is passed to a salvage. It returns entries that the upper layer keeps
+  /// in a checkpoint. These entries are passed to `inspect` before all others, because other entries may not
+  /// be decodable without them.
   package static func check(
     _ path: String, platform: Platform = .real, inspect: EntryInspector? = nil,
     findBlobs: BlobFinder? = nil, restore: @escaping SalvageRestore = { _ in [] },
@@ -77,22 +78,23 @@ struct Check {
   let directory: any OpenDirectory
   let platform: Platform
   let inspect: EntryInspector?
-  /// The closure that gets entries from a checkpoint.
+  /// The closure that extracts entries from a checkpoint.
   var restore: SalvageRestore = { _ in [] }
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
-  /// The state that an open would have at this point.
+  /// The state that an open would have reached after the same steps.
   var opened: Opened
-  /// Everything that the key directory needs is intact, so checks against it make sense.
+  /// Whether everything that the key directory needs is intact, so that checks against the key directory make
+  /// sense.
   var hasTable = true
-  /// The directory is an interrupted backup. Missing files are then not damage, and an open reports the
-  /// same.
+  /// Whether the directory is an interrupted backup. In that case, missing files are not damage, and an open
+  /// also reports an interrupted backup.
   private(set) var isInterruptedBackup = false
   var dictionaries: [EntryDictionary] = []
-  /// Names of store files that entries of another kind have.
+  /// Names of store files that are taken by directory entries of another kind, such as links.
   private(set) var taken: [TakenName] = []
-  /// Hashes of the keys that commits after the checkpoint changed; their entries in segments are
-  /// outdated. Empty if a log is damaged or entries are not inspected.
+  /// Hashes of the keys that commits after the checkpoint changed. The entries of these keys in segments are
+  /// outdated. The set is empty if a log is damaged or if entries are not inspected.
   var keysInLogs: Set<UInt64> = []
 
   init(
@@ -129,7 +131,8 @@ struct Check {
     } else {
       try checkWithoutManifest(names)
     }
-    // A power loss may bring back the manifest of an aborted backup, but not its files.
+    // A power loss may bring back the manifest of an aborted backup, but not the files that the manifest
+    // names.
     isInterruptedBackup = !hasTable && names.contains(StoreFile.backupMark)
     report.quarantined = names.filter { StoreFile.quarantineParts(of: $0) != nil }
   }
@@ -160,8 +163,8 @@ struct Check {
 
   // MARK: Findings
 
-  /// Calls `body`, which reads at `offset` of a file. Records damage that it throws and returns nil; any
-  /// other error ends the check.
+  /// Calls `body`, which reads at `offset` of a file. If `body` throws damage, records the damage and returns
+  /// nil. Any other error ends the check.
   @discardableResult
   mutating func recordingDamage<Result>(
     at offset: UInt64 = 0, _ body: (inout Check) throws(ByteStoreError) -> Result
@@ -233,7 +236,7 @@ struct Check {
 
   private mutating func checkNames(_ names: [String]) throws(ByteStoreError) {
     let others = Set(taken.map(\.name))
-    // A name that the manifest lists is reported as damage like any other.
+    // If the manifest lists the name, a file of the store is missing. That is reported only as damage.
     for name in others.sorted() where !opened.manifest.names(name) {
       report.namesTaken.append("\(directory.path)/\(name)")
     }

@@ -5,8 +5,8 @@ package import ByteStore
 /// Returns the problem with a key and its value, or nil. The upper layer decides what is valid.
 package typealias EntryInspector = (_ key: RawSpan, _ value: RawSpan) -> String?
 
-/// Returns entries that must exist, from the payloads of a checkpoint's regions; nil stands for a
-/// damaged page.
+/// Returns the entries that must exist according to a checkpoint. `pages` returns the payload of each page of
+/// a region, with nil for a damaged page.
 package typealias SalvageRestore = (
   _ pages: (CheckpointRegion) -> [[UInt8]?]
 ) -> [(key: [UInt8], value: [UInt8])]
@@ -21,15 +21,16 @@ package struct CheckProgress: Sendable, Equatable {
 }
 
 package struct CheckReport: Sendable, Equatable {
-  /// Further findings are only counted, to keep the list readable and small.
+  /// The maximum number of findings in the list. Further findings are only counted, to keep the list readable
+  /// and small.
   package static let findingsMax = 1000
 
-  /// All damage, in the order of discovery.
+  /// The damage found, in the order of discovery; at most `findingsMax` findings.
   package private(set) var findings: [Damage] = []
   /// The number of findings that are not in the list.
   package private(set) var findingsOmitted = 0
-  /// Paths with the name of a store file that belong to entries of another kind. They are also among the
-  /// findings.
+  /// Paths at which a directory entry of another kind, such as a link, has the name of a store file that the
+  /// manifest does not list. The paths are also among the findings.
   package var namesTaken: [String] = []
   /// Torn tails: commit groups that were cut off before they were acknowledged. They are not damage, and
   /// the next open drops them.
@@ -45,7 +46,8 @@ package struct CheckReport: Sendable, Equatable {
   package var keys = 0
   /// The number of entries in segments, live and dead.
   package var entries: UInt64 = 0
-  /// The bytes in segments that are no key's current value, including free space in pages.
+  /// The number of bytes in segments that do not belong to the current value of any key, including free space
+  /// in pages.
   package var deadBytes: UInt64 = 0
   package var lastCommit = SequenceNumber.none
   /// Entries that the upper layer cannot decode. They are also among the findings.
@@ -53,14 +55,14 @@ package struct CheckReport: Sendable, Equatable {
 
   package var isSound: Bool { findings.isEmpty }
 
-  /// Adds a finding, once per position.
+  /// Adds a finding, unless another finding has the same position.
   mutating func add(_ damage: Damage) {
     guard !findings.contains(where: { $0.offset == damage.offset && $0.file == damage.file }) else { return }
     append(damage)
   }
 
-  /// Adds a finding about an entry. Entries of several commits may have equal offsets in their bodies,
-  /// so positions may repeat.
+  /// Adds a finding about an entry. Positions may repeat, because entries of different commits may have equal
+  /// offsets in their commit bodies.
   mutating func addEntry(_ damage: Damage) { append(damage) }
 
   private mutating func append(_ damage: Damage) {

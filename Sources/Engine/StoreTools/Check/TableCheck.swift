@@ -1,8 +1,8 @@
 // Compares a checkpoint's key directory with the segments.
 //
-// Each slot's ordinal has a location, the entry there has that ordinal, and its key has the slot's
-// fingerprint. The comparison takes one pass over the slots and one over the segments. Memory: four
-// bytes and a bit per ordinal.
+// The ordinal in each slot must have a location, and the entry at this location must have the same ordinal.
+// The key of the entry must have the fingerprint in the slot. The comparison takes one pass over the slots
+// and one over the segments. It needs four bytes and one bit of memory per ordinal.
 
 import ByteStore
 
@@ -12,10 +12,10 @@ struct KeyDirectoryCheck {
   private var fingerprints: [UInt32]
   /// One bit per ordinal: whether its entry was found.
   private var isFound: [UInt64]
-  /// The unreadable pages of each slot.
+  /// The unreadable pages of each segment, by the segment's slot.
   private var damagedPages: [Int: [Range<Int>]] = [:]
 
-  /// The start of the pages in each slot's segment.
+  /// The offset of the first page in each segment's file, by the segment's slot.
   var dataStarts: [Int: UInt64] = [:]
 
   /// All pages of `table` must be loaded.

@@ -1,7 +1,7 @@
 // Reads a checkpoint that may be damaged: every valid page can be read.
 //
-// A page's checksum starts with the file's id and the page's offset, and its trailer names the region.
-// If the header is damaged, the pages therefore determine the layout.
+// A page's checksum starts with the file's id and the page's offset, and its trailer names the region. If the
+// header is damaged, the layout can therefore be determined from the pages.
 
 import ByteStore
 
@@ -12,7 +12,8 @@ struct CheckpointSource {
   private(set) var isHeaderSound = true
   private let broken: Rule?
 
-  /// Returns nil if nothing is readable. `entry` is the manifest's entry.
+  /// Reads the checkpoint in `file`, or returns nil if nothing is readable. `entry` is the manifest's entry
+  /// for the checkpoint.
   static func read(
     _ file: TolerantFile, _ entry: Manifest.Checkpoint?, _ platform: Platform
   ) throws(ByteStoreError) -> CheckpointSource? {
@@ -67,8 +68,8 @@ struct CheckpointSource {
     return trailer.uint32().map { CheckpointRegion(rawValue: $0) }
   }
 
-  /// The words of each page of a region; nil for a damaged page, and one nil for all pages beyond the
-  /// end of the file.
+  /// The words of each page of a region, with nil for a damaged page. A single nil stands for all pages
+  /// beyond the end of the file.
   func words(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt64]?] {
     try payloads(region).map { payload in
       payload.map { payload in

@@ -17,7 +17,8 @@ struct LogScan {
 
     var end: UInt64 { offset + UInt64(header.paddedBytes) }
 
-    /// The puts in a watermark's body. Nil for a body that no writer produces.
+    /// The put operations in the body of a watermark; empty for other frames. Nil for a body that no writer
+    /// produces.
     func context(in bytes: RawSpan) -> [(key: [UInt8], value: [UInt8])]? {
       guard header.kind == .watermark, header.bodyBytes > 0 else { return [] }
       let start = Int(offset) + LogFormat.frameHeaderBytes
@@ -43,9 +44,10 @@ struct LogScan {
   private let fileID: RandomID
   private let broken: Rule?
   private var candidates: [Frame] = []
-  /// For each candidate: the largest `durableThrough` of it and all later ones.
+  /// For each candidate, the largest `durableThrough` of that candidate and all later candidates.
   private var durableFromHere: [UInt64] = []
-  /// Limits the work for a crafted file whose bodies overlap.
+  /// The number of body bytes that the scan may still read. It limits the work for a crafted file whose frame
+  /// bodies overlap.
   private var bytesLeftToRead: Int
   private let limit: UInt64
 
@@ -78,7 +80,7 @@ struct LogScan {
     }
   }
 
-  /// The id with which the bytes contain valid frames, or nil.
+  /// The first of `ids` for which the bytes contain a valid frame header, or nil.
   static func provenID(_ ids: [RandomID], _ bytes: RawSpan, broken: Rule?) -> RandomID? {
     ids.first { id in
       stride(from: LogFormat.pageBytes, to: bytes.byteCount, by: LogFormat.frameAlignment).contains {
@@ -121,7 +123,7 @@ struct LogScan {
     if let recordedEnd, end < recordedEnd { addGap(to: recordedEnd) }
   }
 
-  /// The frame directly after the end, or on the next page.
+  /// The index of the valid candidate that starts at `end` or on the next page, or nil.
   private mutating func following(from index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Int? {
     let nextPage = end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
     for candidate in candidates.indices[index...] {
@@ -164,7 +166,8 @@ struct LogScan {
     end = max(end, offset)
   }
 
-  /// No later frame is valid, but a header records a sync up to this offset.
+  /// Adds a gap up to the last offset that a frame header records as synced. Used when no later frame is
+  /// valid.
   private mutating func addGapToEvidence(from index: Int) {
     addGap(to: durableFromHere[index])
   }

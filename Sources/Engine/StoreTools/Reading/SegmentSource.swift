@@ -12,7 +12,7 @@ struct SegmentSource {
   /// page.
   private(set) var header: SegmentHeader
   private(set) var isHeaderSound = true
-  /// Nil if it is damaged. Compressed entries cannot be read then.
+  /// The dictionary; nil if it is damaged, in which case compressed entries cannot be read.
   private(set) var dictionary: EntryDictionary?
   /// The page count of each run; nil if runs must be found by their entries.
   private(set) var runs: [Int]?
@@ -22,8 +22,8 @@ struct SegmentSource {
   let file: TolerantFile
   private let platform: Platform
 
-  /// Returns nil as the source if nothing is readable. `entry` is the manifest's entry, `number` the
-  /// number in the file name.
+  /// Reads the segment in `file`. The returned source is nil if nothing is readable. `entry` is the
+  /// manifest's entry for the segment, and `number` is the number in the file name.
   static func read(
     _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary],
     _ platform: Platform
@@ -132,7 +132,8 @@ struct SegmentSource {
     case run(Int, pages: Int)
   }
 
-  /// Passes every valid page and run to `body`, and the pages of damaged pages and runs to `damaged`.
+  /// Passes every valid page and run to `body`. Passes the page numbers of damaged pages and runs to
+  /// `damaged`.
   func forEachPiece(
     _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -168,8 +169,8 @@ struct SegmentSource {
     }
   }
 
-  /// Goes page by page without a run table. Each page is either complete by itself or the first of a
-  /// run.
+  /// Goes through the segment page by page, because there is no run table. Each page is either complete by
+  /// itself or the first page of a run.
   private func find(
     _ first: Int, _ body: (Piece, RawSpan) throws(ByteStoreError) -> Void,
     _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -227,8 +228,8 @@ struct SegmentSource {
 
   // MARK: Entries
 
-  /// Passes every valid entry to `body`, with its location if the segment has `slot`. Passes damaged
-  /// pages, and entries in valid pages that do not decode, to `damaged`.
+  /// Passes every valid entry to `body`, with its location if the segment has `slot`. Passes damaged pages to
+  /// `damaged`, and also undecodable entries in valid pages.
   func forEachEntry(
     slot: Int, _ body: (StoredEntry, Location, RawSpan) throws(ByteStoreError) -> Void,
     damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
@@ -309,7 +310,7 @@ extension SegmentSource {
     return nil
   }
 
-  /// Determines where the pages begin, and thereby the dictionary.
+  /// Determines where the pages begin and which bytes before them are the dictionary.
   private mutating func place(
     _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, _ blocks: Int,
     _ dictionaries: [EntryDictionary]
@@ -330,7 +331,8 @@ extension SegmentSource {
     header.smallPages = max(0, min(entry?.pages ?? left, left, Manifest.Segment.pagesMax))
   }
 
-  /// Finds a dictionary of another segment that equals the bytes here.
+  /// Returns the dictionary of another segment that equals the bytes in this segment's dictionary blocks, or
+  /// nil.
   private func match(
     _ dictionaries: [EntryDictionary], blocks: Int
   ) throws(ByteStoreError) -> EntryDictionary? {

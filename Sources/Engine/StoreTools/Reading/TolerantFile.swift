@@ -3,7 +3,7 @@
 import ByteStore
 import Libc
 
-/// A file, open for reading whatever there is.
+/// A file that may be damaged and is open for reading.
 struct TolerantFile {
   let file: any OpenFile
   let name: String
@@ -30,7 +30,7 @@ struct TolerantFile {
 
   func close() { file.close() }
 
-  /// Reads bytes at `offset`, fewer at the end of the file; nil after a device error.
+  /// Reads `count` bytes at `offset`, or fewer if the file ends earlier. Returns nil after a device error.
   func read(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
     let left = offset < size ? size - offset : 0
     // Tries twice, because a device error may be transient.
@@ -44,8 +44,8 @@ struct TolerantFile {
     return nil
   }
 
-  /// Passes `count` pages from `start` on to `body`, numbered from 0; nil for a page that is unreadable
-  /// or beyond the end of the file.
+  /// Reads `count` pages from `start` on and passes each page to `body`, numbered from 0. Passes nil for a
+  /// page that is unreadable or beyond the end of the file.
   func forEachPage(
     of pageBytes: Int, at start: UInt64, count: Int,
     _ body: (Int, RawSpan?) throws(ByteStoreError) -> Void

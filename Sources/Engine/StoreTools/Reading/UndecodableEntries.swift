@@ -2,10 +2,11 @@
 
 import ByteStore
 
-/// The number of such entries, and the upper layer's names for them. A check, a salvage and a backup use
-/// equal names.
+/// The number and the names of the entries that the upper layer cannot decode. The upper layer chooses the
+/// names. A check, a salvage and a backup use the same names.
 package struct UndecodableEntries: Sendable, Equatable {
-  /// Further names are only counted, to keep the list readable and small.
+  /// The maximum number of names in the list. Further names are only counted, to keep the list readable and
+  /// small.
   package static let namesMax = 1000
 
   package private(set) var count = 0

@@ -21,11 +21,11 @@ package import ByteStore
 import Libc
 
 extension ByteStore {
-  /// Builds a store that opens from all that is readable. A healthy store is left alone.
+  /// Builds a store that can be opened, from all readable data. A healthy store is left alone.
   ///
-  /// `restore` returns entries that must exist, from the data that the upper layer keeps in a
-  /// checkpoint. Entries whose keys are missing are added. `judge` decides which entries cannot be
-  /// decoded. They are left out, and a store with any of them is not healthy.
+  /// `restore` returns entries that must exist, from the data that the upper layer keeps in a checkpoint.
+  /// Those entries whose keys are missing are added. `judge` decides which entries cannot be decoded.
+  /// Undecodable entries are left out, and a store that contains any of them is not healthy.
   package static func salvage(
     _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
     judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
@@ -40,13 +40,13 @@ extension ByteStore {
 
 /// Decides which entries of a salvaged store can be decoded. The upper layer implements it.
 package protocol EntryJudge: AnyObject {
-  /// Returns the report of `check`, which is called with an inspector. It is called again if the
-  /// inspector has learnt definitions in the first run.
+  /// Calls `check` with an inspector and returns the resulting report. Calls `check` again if the inspector
+  /// has learnt definitions in the first run.
   func report(
     _ check: (@escaping EntryInspector) throws(ByteStoreError) -> CheckReport
   ) throws(ByteStoreError) -> CheckReport
 
-  /// The name of an entry if other entries need it for decoding and it cannot be decoded itself;
+  /// The name of an entry that other entries need for decoding, if the entry itself cannot be decoded;
   /// otherwise nil.
   func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String?
 
@@ -179,7 +179,8 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
-    // Before missing entries are added, so that a valid definition elsewhere can replace a broken one.
+    // Remove broken definitions before missing entries are added, so that a valid definition elsewhere can
+    // replace a broken one.
     if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
@@ -206,7 +207,7 @@ struct Salvage {
     try job.writeMemtable()
     for (slot, source) in segments.enumerated() { try job.rescue(source, slot: slot) }
     try job.endSegments()
-    // An entry that was readable before and is missing now is a device error.
+    // If an entry was readable before and is missing now, the cause is a device error.
     guard job.moves.count == table.keys else {
       job.discard()
       throw .system(SystemFailure(operation: "pread", path: directory.path, code: EIO))
@@ -237,7 +238,8 @@ private final class FileNumbers {
   private var value: UInt64
 
   init(_ manifest: Manifest?, _ names: [String]) {
-    // Numbers near the maximum cannot belong to a store, and no numbers would be left after them.
+    // Ignore numbers near the maximum. They cannot belong to a store, and no unused numbers would be left
+    // above them.
     func next(_ numbers: [UInt64]) -> UInt64 { (numbers.filter { $0 < .max / 2 }.max() ?? 0) + 1 }
     let originals = names.map { StoreFile.quarantineParts(of: $0)?.original ?? $0 }
     let logs = originals.compactMap { StoreFile.logNumber(of: $0)?.value }
@@ -256,10 +258,10 @@ private final class FileNumbers {
 
 /// Chooses the checkpoint that a salvage is based on.
 ///
-/// The reach of a checkpoint is the last commit up to which the logs continue from it without a gap. If
-/// its reach covers the last commit of every segment and checkpoint, it explains everything. Among such
-/// checkpoints, the one that the manifest names is preferred, then the newest. If none explains
-/// everything, the newest is used.
+/// The reach of a checkpoint is the last commit up to which the logs continue from the checkpoint without a
+/// gap. An intact checkpoint whose reach covers the last commit of every segment and checkpoint explains
+/// everything. Such a checkpoint is preferred, above all if none of its segments is missing. Otherwise the
+/// checkpoint that the manifest names is preferred, and then the newest.
 enum SalvageBase {
   static func choose(_ sources: SalvageSources) throws(ByteStoreError) -> CheckpointJudge? {
     let judges = try sources.checkpoints.map { source throws(ByteStoreError) in
@@ -279,11 +281,12 @@ enum SalvageBase {
     guard let best, !(rank(best).explains && rank(best).isComplete), logsAreComplete(sources) else {
       return best
     }
-    // The logs contain everything.
+    // The logs contain everything, so no checkpoint is needed.
     return nil
   }
 
-  /// The segments of the checkpoint. Without a checkpoint, those of the manifest, or all.
+  /// The segments to read: the segments that the checkpoint lists, or else those that the manifest lists, or
+  /// else all. Empty if there is no checkpoint and the logs contain everything.
   static func segments(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> [SegmentSource] {
     if judge == nil, logsAreComplete(sources) { return [] }
     let numbers = judge?.segmentNumbers ?? []
@@ -312,13 +315,13 @@ enum SalvageBase {
   /// contain.
   static func logsAreComplete(_ sources: SalvageSources) -> Bool {
     guard !sources.segments.isEmpty || !sources.checkpoints.isEmpty else { return true }
-    // Without a valid header, a file may contain later commits.
+    // A file without a valid header may contain later commits.
     let isKnown =
       sources.segments.allSatisfy(\.isHeaderSound) && sources.checkpoints.allSatisfy(\.isHeaderSound)
     return isKnown && needed(sources) > .none && reach(from: .none, sources) >= needed(sources)
   }
 
-  /// The last commit of every segment and checkpoint.
+  /// The last commit that any segment or checkpoint covers.
   private static func needed(_ sources: SalvageSources) -> SequenceNumber {
     let segments = sources.segments.filter(\.isHeaderSound).map(\.header.asOf)
     let checkpoints = sources.checkpoints.filter(\.isHeaderSound).map(\.header.position.sequence)
@@ -333,7 +336,8 @@ enum SalvageBase {
     return SequenceNumber(reach)
   }
 
-  /// The logs before the manifest's first log are covered by the checkpoint that it names.
+  /// The first log to replay. If the checkpoint is the one that the manifest names, it covers all logs before
+  /// the manifest's first log.
   static func firstLog(_ sources: SalvageSources, _ judge: CheckpointJudge?) -> LogNumber {
     guard let manifest = sources.manifest, let judge,
       manifest.checkpoint?.fileID == judge.source.header.fileID

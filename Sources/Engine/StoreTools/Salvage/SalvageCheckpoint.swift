@@ -1,13 +1,14 @@
-// Judges the entries of segments by a checkpoint that may be damaged: which entry is the value of its key.
+// Decides which entries of segments are the current values of their keys, according to a checkpoint that may
+// be damaged.
 
 import ByteStore
 
-/// Decides by a checkpoint which entries are current values.
+/// Decides which entries are current values, according to a checkpoint.
 struct CheckpointJudge {
   enum Verdict {
     case live
     case dead
-    /// The page that would decide is damaged.
+    /// The checkpoint page that would decide is damaged.
     case unknown
   }
 
@@ -47,7 +48,7 @@ struct CheckpointJudge {
     _ entry: StoredEntry, _ location: Location, in number: FileNumber, key: RawSpan
   ) -> Verdict {
     guard let slots else { return .unknown }
-    // A segment that the checkpoint does not list is older or newer than it.
+    // A segment that the checkpoint does not list is older or newer than the checkpoint.
     guard let slot = slots[number.value] else { return .dead }
     let (page, word) = Int(entry.ordinal).quotientAndRemainder(dividingBy: PagedWords.wordsPerPage)
     guard page < source.header.pages(of: .locations) else { return source.isHeaderSound ? .dead : .unknown }
@@ -75,7 +76,7 @@ struct CheckpointJudge {
   private static func fingerprints(
     _ pages: [[UInt64]?], _ overflow: [[UInt64]?]
   ) -> [UInt32: UInt32] {
-    // Keyed by the ordinals in the slots, because the header may claim any number of ordinals.
+    // Use the ordinals in the slots as keys, because the header may claim any number of ordinals.
     var fingerprints: [UInt32: UInt32] = [:]
     func add(_ slot: UInt64) {
       let word = UInt32(truncatingIfNeeded: slot)
@@ -88,7 +89,7 @@ struct CheckpointJudge {
 }
 
 extension Location {
-  /// This location for a segment with another slot.
+  /// Returns the same location in the segment with slot `slot`.
   fileprivate func inSlot(_ slot: Int) -> Location {
     switch place {
     case .none, .memtable: self

@@ -1,16 +1,16 @@
-// Quarantines entries of another kind with the name of a store file.
+// Quarantines directory entries of another kind that have the name of a store file.
 
 import ByteStore
 
-/// A directory, link, pipe, socket or device in the place of a store file.
+/// Quarantines every directory, link, pipe, socket or device in the place of a store file.
 struct SalvageClearing {
-  /// The new names of the entries, which contain `number`.
+  /// The new names of the quarantined entries. Each name contains `number`.
   private(set) var quarantined: [String] = []
-  /// Nil if there was nothing to do.
+  /// The number in the quarantine names; nil if no entry had to be renamed.
   private(set) var number: UInt64?
 
-  /// `names` are the names in the directory. The renamed entries are not part of the store, so a crash
-  /// in between only leaves less to do.
+  /// Renames the entries. `names` are the names in the directory. The renamed entries are not part of the
+  /// store, so after a crash the next salvage only has fewer entries to rename.
   init(
     _ names: [String], _ directory: any OpenDirectory, _ platform: Platform
   ) throws(ByteStoreError) {
@@ -29,7 +29,7 @@ struct SalvageClearing {
   private struct Contents {
     var directory: any OpenDirectory
     var all: [String]
-    /// Names of contents that entries of another kind have.
+    /// Names of content files that are taken by directory entries of another kind.
     var names: [String] = []
   }
 

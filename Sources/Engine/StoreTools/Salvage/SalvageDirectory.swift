@@ -18,7 +18,7 @@
 
 import ByteStore
 
-/// The directory with salvaged names, for the writers of the new store.
+/// A directory that replaces each file name with its salvaged name. The writers of the new store use it.
 struct SalvageDirectory: OpenDirectory {
   let directory: any OpenDirectory
 
@@ -55,10 +55,11 @@ struct SalvageDirectory: OpenDirectory {
 struct SalvageSwitch {
   let directory: any OpenDirectory
   let platform: Platform
-  /// The manifest of the new store. Its files have salvaged names, or already their final ones.
+  /// The manifest of the new store. The files that it lists have salvaged names, or already have their final
+  /// names.
   let manifest: Manifest
   private(set) var quarantined: [String] = []
-  /// The number of the quarantine names, once it is chosen.
+  /// The number in the quarantine names; nil until it is chosen.
   private var number: UInt64?
 
   init(
@@ -85,7 +86,7 @@ struct SalvageSwitch {
     return manifest
   }
 
-  /// Runs the switch. `isResuming` resumes an interrupted one.
+  /// Runs the switch. If `isResuming` is true, resumes an interrupted switch.
   mutating func run(isResuming: Bool) throws(ByteStoreError) {
     if isResuming { try revertRenames() }
     try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
@@ -97,8 +98,8 @@ struct SalvageSwitch {
     try Self.removeUnfinished(directory)
   }
 
-  /// Deletes files of an incomplete salvage, or files that are no longer needed. All their data is
-  /// elsewhere.
+  /// Deletes files of an incomplete salvage, or files that are no longer needed. All data in these files
+  /// exists elsewhere.
   static func removeUnfinished(_ directory: any OpenDirectory) throws(ByteStoreError) {
     try system { () throws(SystemFailure) in
       for name in try directory.names() where StoreFile.isSalvaged(name) { try directory.remove(name) }
@@ -127,15 +128,16 @@ struct SalvageSwitch {
     names.compactMap { StoreFile.quarantineParts(of: $0)?.number }.filter { $0 < .max / 2 }.max() ?? 0
   }
 
-  /// Reverts the renames of the interrupted switch. The manifest is the exception, because the old store
-  /// must not become usable again. The manifest in quarantine gets the next number instead.
+  /// Reverts the renames of the interrupted switch, except the rename of the manifest, because the old store
+  /// must not become usable again. The quarantined manifest gets the next number instead.
   private mutating func revertRenames() throws(ByteStoreError) {
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     var files: [String] = []
     for name in names where StoreFile.quarantineParts(of: name) != nil {
       if try isFile(name) { files.append(name) }
     }
-    // An entry of another kind was quarantined separately, possibly just now.
+    // Count only regular files. Entries of another kind are quarantined separately, possibly earlier in this
+    // salvage.
     let last = Self.lastQuarantineNumber(files)
     let next = Self.lastQuarantineNumber(Array(names)) + 1
     number = next

@@ -16,7 +16,7 @@ struct SalvageKeyDirectory {
   private let judge: CheckpointJudge?
   private let directory: any OpenDirectory
   private let progress: (String, UInt64) -> Void
-  /// The segments by slot in the new key directory.
+  /// The segments, indexed by their slot in the new key directory.
   private(set) var segments: [SegmentSource] = []
   /// For each new ordinal: whether the checkpoint confirms its location.
   private var isProven: [Bool] = []
@@ -126,8 +126,8 @@ struct SalvageKeyDirectory {
     guard sequence.value <= CheckpointFormat.sequenceMax else { return }
     let newest = segments.map(\.header.asOf).max() ?? .none
     if judge?.position == nil, sequence <= newest {
-      // A checkpoint would show whether the segments contain the commit. Without a checkpoint, each key is
-      // decided by the commit number of its segment.
+      // A checkpoint would show whether the segments contain the commit. Without a checkpoint, compare the
+      // commit's number, key by key, with that of the segment that holds the key's entry.
       try applyInPart(commit, sequence)
       return
     }
@@ -139,7 +139,7 @@ struct SalvageKeyDirectory {
     report.commitsApplied += 1
   }
 
-  /// Applies the operations of a commit whose keys have no later entry.
+  /// Applies only those operations of a commit for whose keys no later entry exists.
   private mutating func applyInPart(
     _ commit: CommitBody, _ sequence: SequenceNumber
   ) throws(ByteStoreError) {
@@ -181,7 +181,7 @@ struct SalvageKeyDirectory {
     var batch = Batch()
     for entry in entries {
       guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
-      // Entries that exceed the limits of a batch were never put.
+      // An entry that exceeds the limits of a batch cannot have been written by a put.
       guard entry.key.count <= Batch.keyBytesMax, entry.value.count <= Batch.valueBytesMax else { continue }
       if !batch.hasRoom(forPutOf: entry.value, for: entry.key) {
         try addMissing(batch)
@@ -205,7 +205,8 @@ struct SalvageKeyDirectory {
 
   private static let removalsAtOnce = 1000
 
-  /// Removes definitions that cannot be decoded. They are counted even if valid ones replace them later.
+  /// Removes definitions that cannot be decoded. Each removed definition is counted, even if a valid one
+  /// replaces it later.
   mutating func removeBrokenDefinitions(_ judge: any EntryJudge) throws(ByteStoreError) {
     var broken: [(key: [UInt8], name: String)] = []
     try forEachEntry { key, value in
@@ -255,8 +256,8 @@ struct SalvageKeyDirectory {
 
   // MARK: The end
 
-  /// Returns the key directory. Its commit number is the last one that any file mentions, so that no
-  /// number is reused.
+  /// Returns the key directory. Its commit number is the highest that any file mentions, so that no number is
+  /// reused.
   mutating func finish() -> KeyDirectory {
     var evidence = segments.map(\.header.asOf.value) + sources.logs.flatMap { $0.commits.map(\.upperBound) }
     // The log after a missing log records where the missing log ended.
@@ -288,11 +289,11 @@ extension CheckpointJudge {
 }
 
 extension SegmentSource {
-  /// Creates a segment for reads at locations.
+  /// Creates a segment that can read entries by their locations.
   fileprivate func segment(
     _ slot: Int, _ directory: any OpenDirectory, _ platform: Platform
   ) -> Segment {
-    // A unique number, because the page cache identifies pages by it.
+    // Use a unique segment number, because the page cache identifies pages by this number.
     let entry = Manifest.Segment(
       number: FileNumber(UInt64(slot)), fileID: fileID, slot: slot, pages: pages, bytes: file.size)
     let opened = Segment.Opened(

@@ -1,4 +1,4 @@
-// The result of a salvage, and what it could not recover.
+// The result of a salvage, and the data that it could not recover.
 
 package import ByteStore
 
@@ -6,10 +6,11 @@ package struct SalvageReport: Sendable, Equatable {
   package enum Outcome: String, Sendable {
     /// Nothing was damaged, and nothing was changed.
     case healthy
-    /// Nothing was damaged. Entries of another kind with the names of store files were quarantined.
+    /// Nothing was damaged. Directory entries of another kind that had the names of store files were
+    /// quarantined.
     case cleared
     case salvaged
-    /// An earlier salvage was interrupted during its switch, which is complete now.
+    /// This salvage completed the switch of an earlier, interrupted salvage.
     case completed
   }
 
@@ -23,7 +24,7 @@ package struct SalvageReport: Sendable, Equatable {
   }
 
   package var outcome = Outcome.healthy
-  /// The id of the store as it is now. A salvaged store gets a new id.
+  /// The id of the store after the salvage. A salvaged store gets a new id.
   package var storeID = RandomID.zero
   /// The damage that the initial check found.
   package var damage: [Damage] = []
@@ -35,16 +36,16 @@ package struct SalvageReport: Sendable, Equatable {
   package var filesRead = 0
 
   package var keys = 0
-  /// Entries that the upper layer cannot decode. They are only in the quarantined files.
+  /// Entries that the upper layer cannot decode. Only the quarantined files contain them.
   package var undecodable = UndecodableEntries()
-  /// An upper bound for the number of keys that had been deleted, or whose later value is lost.
+  /// An upper bound for the number of keys in the store that had been deleted or whose later value is lost.
   package var keysPossiblyStale = 0
   /// The number of lost entries according to the checkpoint; nil if the checkpoint does not show it.
   package var entriesLost: Int?
   package var checkpoint = CheckpointUse.none
   package var commitsApplied = 0
-  /// Ranges of missing commits between those that were found. They are not in the store, unless the
-  /// segments contain them.
+  /// Ranges of commits that are missing between commits that were found. Their changes are not in the store,
+  /// unless the segments contain these changes.
   package var commitsMissing: [ClosedRange<UInt64>] = []
   /// Parts of logs that should contain commits, or may have contained commits, and that could not be
   /// read.

@@ -10,9 +10,9 @@
 import ByteStore
 
 struct SalvageSources {
-  /// Nil if no file names a store.
+  /// The id of the store to salvage; nil if no file names a store.
   private(set) var storeID: RandomID?
-  /// The manifest of that store.
+  /// The manifest of the store with the id `storeID`.
   private(set) var manifest: Manifest?
   private(set) var segments: [SegmentSource] = []
   private(set) var checkpoints: [CheckpointSource] = []
@@ -25,13 +25,13 @@ struct SalvageSources {
 
   private let directory: any OpenDirectory
   private let platform: Platform
-  /// The names of logs that were at least partly readable, including those with a better copy.
+  /// The names of logs that were at least partly readable, including logs of which a better copy exists.
   private var logsRead: Set<String> = []
 
-  /// A file before it is known whether it is used.
+  /// A file about which the salvage has not decided yet whether to use it.
   private struct Head {
     var name: String
-    /// The name before the quarantine.
+    /// The name that the file had before it was quarantined.
     var original: String
     var isQuarantined: Bool
     var kind: FileKind
@@ -64,8 +64,8 @@ struct SalvageSources {
   /// The number of files that were at least partly readable.
   var filesRead: Int { segments.count + checkpoints.count + logs.count + (manifest == nil ? 0 : 1) }
 
-  /// Whether the store never had a checkpoint: the manifest says so, or without one, the logs begin with
-  /// the first commit.
+  /// Whether the store never had a checkpoint. The manifest shows this. Without a manifest, it is true if the
+  /// logs begin with the first commit.
   var isKnownToHaveNoCheckpoint: Bool {
     manifest.map { $0.checkpoint == nil } ?? (logs.flatMap(\.commits).map(\.lowerBound).min() == 1)
   }
@@ -153,8 +153,8 @@ struct SalvageSources {
     return try majority(heads.filter { StoreFile.quarantineParts(of: $0.name)?.number == last }, directory)
   }
 
-  /// The store that most files name. A tie between two stores is an error that only a person can
-  /// resolve.
+  /// The store that most files name. If two stores have the same number of files, throws an error that only a
+  /// person can resolve.
   private static func majority(
     _ heads: [Head], _ directory: any OpenDirectory
   ) throws(ByteStoreError) -> RandomID? {
@@ -213,8 +213,8 @@ struct SalvageSources {
     segments.sort { $0.header.number < $1.header.number }
     var asOf = SequenceNumber.none
     for index in segments.indices {
-      // Segments are created in the order of their numbers, so an unknown commit number is at least that
-      // of the segment before.
+      // Segments are created in the order of their numbers. So if the commit number of a segment is unknown,
+      // use the previous segment's commit number as a lower bound.
       if !segments[index].isHeaderSound { segments[index].assume(asOf: asOf) }
       asOf = max(asOf, segments[index].header.asOf)
     }
@@ -252,8 +252,8 @@ struct SalvageSources {
     for log in found where !logs.contains(where: { $0.fileID == log.fileID }) { logs.append(log) }
     var ends: [RandomID: UInt64] = [:]
     for log in manifest?.logs ?? [] { ends[log.fileID] = log.end?.length }
-    // From last to first, because a log's commits decide whether its record of the previous log's end is
-    // trusted.
+    // Go from the last log to the first. Each log records the end of the previous log, and the log's own
+    // commits decide whether this record is trusted.
     for index in logs.indices.reversed() {
       logs[index].recordedEnd = ends[logs[index].fileID]
       try logs[index].findCommits(directory)
@@ -265,8 +265,9 @@ struct SalvageSources {
     }
   }
 
-  /// Whether the log's header is right about the previous log. After a failed rotation the store may have
-  /// continued the previous log, and a crash may bring back the other log, which is empty.
+  /// Whether the end of the previous log that this log's header records can be trusted. After a failed
+  /// rotation, the store may have continued to write to the previous log. A crash may then bring back the
+  /// file of the failed rotation, which is empty.
   private func isTrustedAboutPreviousLog(_ log: LogSource) -> Bool {
     guard log.header != nil else { return false }
     guard let manifest, !log.hasFrames else { return true }
@@ -281,7 +282,8 @@ struct SalvageSources {
     var reason: String
   }
 
-  /// No manifest records the end of the current log, so missing commits would go unnoticed.
+  /// Finds the parts of the current log that may have held commits. No manifest records the end of the
+  /// current log, so missing commits would otherwise go unnoticed.
   private mutating func findOpenLogLosses(_ used: [Head]) throws(ByteStoreError) {
     guard manifest != nil else { return try findUnreadLogs(used) }
     guard let entry = openLog(used), !isEndRecordedElsewhere(of: entry) else { return }
@@ -308,7 +310,8 @@ struct SalvageSources {
     ]
   }
 
-  /// No file shows whether these logs were closed or current, or whether their commits exist elsewhere.
+  /// Adds every log of which nothing is readable. No file shows whether such a log was closed or current, or
+  /// whether its commits exist elsewhere.
   private mutating func findUnreadLogs(_ used: [Head]) throws(ByteStoreError) {
     let start = UInt64(LogFormat.pageBytes)
     for head in used where head.kind == .log && head.original != StoreFile.recycledLog {
@@ -323,8 +326,9 @@ struct SalvageSources {
     }
   }
 
-  /// The log that an open would replay to its own end. A log that only `MANIFEST.new` names is excluded,
-  /// because a crash may leave that file without the log. So is a log whose end `MANIFEST.new` records.
+  /// The log whose end no manifest records, so that an open would replay it as far as its frames go. A log
+  /// that only `MANIFEST.new` names is excluded, because a crash may leave that file without the log. A log
+  /// whose end `MANIFEST.new` records is excluded as well.
   private func openLog(_ used: [Head]) -> Manifest.Log? {
     let named = used.filter { $0.original == StoreFile.manifest }.compactMap(\.manifest)
       .max { $0.generation < $1.generation }
@@ -334,16 +338,17 @@ struct SalvageSources {
     return log
   }
 
-  /// Whether a later log or a checkpoint names the log's last commit. An older manifest does not know this
-  /// commit.
+  /// Whether a later log or a checkpoint records the log's end. An older manifest does not contain this
+  /// record.
   private func isEndRecordedElsewhere(of log: Manifest.Log) -> Bool {
     logs.contains { $0.number > log.number && isTrustedAboutPreviousLog($0) }
       || checkpoints.contains { $0.isHeaderSound && $0.header.position.fileID == log.fileID }
   }
 
-  /// Whether a log with a damaged header is otherwise unused: the store had rotated to it and written
-  /// nothing. The header was on disk before a manifest named the log (docs/reliability.md, C3). If no
-  /// trace of it exists, more may be lost.
+  /// Whether a log with a damaged header contains nothing after the header, because the store had rotated to
+  /// the log and written nothing yet. The header was on disk before a manifest named the log
+  /// (docs/reliability.md, C3). If the header page contains only zeros, more than the header may be lost, so
+  /// this is false.
   private func isUnusedLog(_ name: String, _ log: Manifest.Log) throws(ByteStoreError) -> Bool {
     guard log.capacity <= LogFormat.capacityMax, let file = try TolerantFile(name, in: directory) else {
       return false
@@ -369,20 +374,20 @@ struct LogSource {
   let name: String
   let number: LogNumber
   let fileID: RandomID
-  /// Nil if it is damaged.
+  /// The header; nil if it is damaged.
   let header: LogHeader?
   /// The end that the manifest or the next log records.
   var recordedEnd: UInt64?
   /// The sequence numbers of the readable commits, in ranges without gaps.
   private(set) var commits: [ClosedRange<UInt64>] = []
-  /// Whether it contains a commit or a close marker.
+  /// Whether the log contains a commit or a close marker.
   private(set) var hasFrames = false
-  /// Ranges after the last frame that may have held commits. They are unreadable or beyond the end of
-  /// the file, so they cannot be told from unused space.
+  /// Ranges after the last frame that may have held commits. These ranges are unreadable or beyond the end of
+  /// the file, so they cannot be distinguished from unused space.
   private(set) var unknown: [(range: Range<UInt64>, reason: String)] = []
   private let platform: Platform
 
-  /// Nil if no frame is readable.
+  /// Reads the log; nil if no frame is readable.
   init?(
     _ name: String, _ number: LogNumber?, _ entry: Manifest.Log?, _ directory: any OpenDirectory,
     _ platform: Platform

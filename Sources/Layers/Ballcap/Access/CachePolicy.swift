@@ -8,7 +8,7 @@ public enum CachePolicy: Sendable {
   case cacheOnly
   /// The server alone.
   case serverOnly
-  /// The cache, then the server if the cache has no document that decodes.
+  /// The cache, then the server if the cache has no document or the cached document does not decode.
   case cacheElseServer
   /// The server, then the cache if the server cannot be reached.
   case serverElseCache

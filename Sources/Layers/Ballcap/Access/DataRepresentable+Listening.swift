@@ -1,4 +1,4 @@
-// Listeners on the documents of objects, which end with their disposers.
+// Listeners on the documents of objects. Each listener ends when its disposer is freed.
 
 public import FirebaseFirestore
 
@@ -29,8 +29,8 @@ extension DataRepresentable where Self: Object {
   }
 
   /// Sets the data of this object after each change of its document, and then calls `completion` with the
-  /// object. While the document does not exist, `completion` gets `(nil, nil)` and the data stays. The
-  /// disposer keeps the object alive.
+  /// object. While the document does not exist, `completion` gets `(nil, nil)` and the object keeps its data.
+  /// The disposer keeps the object alive.
   public func listen(
     includeMetadataChanges: Bool = true, completion: @escaping ((Self?, (any Error)?) -> Void)
   ) -> Disposer {

@@ -33,9 +33,9 @@ extension DataRepresentable where Self: Object {
   // MARK: This object
 
   /// Reads the document, and then sets `data`, the times and `snapshot` of this object. If the document does
-  /// not exist, `data` becomes nil. If the read fails, `data` stays.
+  /// not exist, `data` becomes nil. If the read fails, `data` does not change.
   ///
-  /// `completion` does not get this object. It gets a new object, as from `Self.get`.
+  /// `completion` does not get this object. It gets a new object, as with `Self.get`.
   @discardableResult
   public func get(
     _ cachePolicy: CachePolicy = .cacheElseServer, completion: ((Self?, (any Error)?) -> Void)? = nil
@@ -59,14 +59,15 @@ extension DataRepresentable where Self: Object {
     return self
   }
 
-  /// Whether to read the server after the cache: the cache has no document, or the document does not decode.
+  /// Whether to read the server after the cache, because the cache has no document or the cached document
+  /// does not decode.
   private static func isMiss(_ error: (any Error)?) -> Bool {
     guard let error else { return true }
     return error is DecodingError || FirestoreErrorCode.Code.unavailable ~= error
   }
 
-  /// Reads from within a completion, where the database may have been terminated. The termination is an error
-  /// here, as for a read under way.
+  /// Reads again from within a completion. If the database has been terminated by then, reports the
+  /// termination as an error, as a read in progress does.
   private func readAgain(_ source: FirestoreSource, _ completion: @escaping (Self?, (any Error)?) -> Void) {
     do { try documentReference.firestore.checkLiving() } catch { return completion(nil, error) }
     read(source, completion)
@@ -90,8 +91,8 @@ extension DataRepresentable where Self: Object {
 
   // MARK: Async
 
-  /// Returns nil if the document does not exist. Throws if the document cannot be read or does not decode.
-  /// Reads on the caller's thread, unless writes that were issued earlier are still under way.
+  /// Returns the object, or nil if the document does not exist. Throws if the document cannot be read or does
+  /// not decode. Reads on the caller's thread, unless earlier writes are still in progress.
   nonisolated(nonsending) public static func get(
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {

@@ -1,4 +1,5 @@
-// Writes an object. Each write is a batch of one, which keeps the data and the path but not the object.
+// Writes an object. Each write is a batch with a single write. The batch keeps the data and the path, but not
+// the object.
 
 public import FirebaseFirestore
 
@@ -29,8 +30,8 @@ extension DataRepresentable where Self: Object {
     batch.save(self, reference: reference).commit(completion)
   }
 
-  /// Writes every field of the model to the document, or to the document at `reference`. Fails if it does not
-  /// exist.
+  /// Writes every field of the model to the document, or to the document at `reference`. Fails if that
+  /// document does not exist.
   public func update(reference: DocumentReference? = nil, completion: (((any Error)?) -> Void)? = nil) {
     batch.update(self, reference: reference).commit(completion)
   }
@@ -56,8 +57,8 @@ extension DataRepresentable where Self: Object {
     try await batch.save(self, reference: reference).commit()
   }
 
-  /// Writes every field of the model to the document, or to the document at `reference`. Throws if it does
-  /// not exist.
+  /// Writes every field of the model to the document, or to the document at `reference`. Throws if that
+  /// document does not exist.
   nonisolated(nonsending) public func update(reference: DocumentReference? = nil) async throws {
     try await batch.update(self, reference: reference).commit()
   }
@@ -67,7 +68,8 @@ extension DataRepresentable where Self: Object {
     try await batch.delete(self, reference: reference).commit()
   }
 
-  /// Sets these fields in the document, or in the document at `reference`, and keeps its other fields.
+  /// Sets these fields in the document, or in the document at `reference`. Keeps the other fields of that
+  /// document.
   nonisolated(nonsending) public func merge(
     reference: DocumentReference? = nil, data: [String: Any]
   ) async throws {

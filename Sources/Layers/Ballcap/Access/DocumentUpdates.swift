@@ -2,15 +2,15 @@
 
 public import FirebaseFirestore
 
-/// An object for the present state of a document and for each later state; nil while the document does not
-/// exist. Each iterator has its own listener, until the iterator is freed or its task is cancelled. A state
-/// that does not decode ends the sequence with its error.
+/// A sequence that returns an object for the present state of a document and for each later state. An element
+/// is nil if the document does not exist. Each iterator has its own listener, until the iterator is freed or
+/// its task is cancelled. A state that does not decode ends the sequence with the decoding error.
 public struct DocumentUpdates<Object: Ballcap.Object & DataRepresentable>: AsyncSequence {
   public typealias Element = Object?
   public typealias Failure = any Error
 
   private let snapshots: DocumentReference.DocumentSnapshotsSequence
-  /// Returns the object of a state.
+  /// Returns the object for a state.
   private let make: (DocumentSnapshot) throws -> Object?
 
   init(_ reference: DocumentReference, _ make: @escaping (DocumentSnapshot) throws -> Object?) {
@@ -56,7 +56,7 @@ extension DataRepresentable where Self: Object {
     updates(documentReference: home.document(id))
   }
 
-  /// A sequence that updates this object for each state of its document, and returns it.
+  /// A sequence that, for each state of the document, updates this object and returns it.
   public var updates: DocumentUpdates<Self> {
     DocumentUpdates(documentReference) { [self] snapshot in
       guard Self.finds(snapshot) else { return nil }

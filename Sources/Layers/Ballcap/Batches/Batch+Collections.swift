@@ -1,4 +1,4 @@
-// Batch writes to other collections, of several objects, and under their earlier names.
+// Batch writes to other collections, batch writes of several objects, and earlier names of the batch writes.
 
 public import FirebaseFirestore
 

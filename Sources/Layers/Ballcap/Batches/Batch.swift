@@ -3,12 +3,12 @@
 // 1. Each write is encoded when it is added. If a write does not encode, the commit fails and nothing is
 //    written.
 // 2. The commit sets the times of the objects to this machine's time, as an estimate.
-// 3. When the commit is durable, the cache takes the committed documents. Then, on the callback queue, the
-//    objects get the times of the commit, and the completion is called.
+// 3. When the commit is durable, the committed documents are put in the cache. Then, on the callback queue,
+//    the objects get the times of the commit, and the completion is called.
 // 4. If the commit failed, the cache does not change, and the objects get their earlier times back.
 //
-// A batch keeps data and paths, and no objects. An object that is released during the commit does not get the
-// times.
+// A batch keeps data and paths, but no objects. If an object is released during the commit, its times are not
+// set.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -63,7 +63,8 @@ public final class Batch {
   }
 
   /// Writes every field of the model, and the update time if the object stores times. The commit fails if the
-  /// document does not exist. Maps are replaced as a whole; other fields stay.
+  /// document does not exist. Maps are replaced as a whole. Fields that the model does not have stay
+  /// unchanged.
   @discardableResult
   public func update<T: Documentable>(
     _ document: T, reference: DocumentReference? = nil
@@ -131,7 +132,7 @@ public final class Batch {
     let queue = firestore.callbackQueue
     send(writes.value) { result in
       queue.async {
-        // The objects get the outcome even without a completion.
+        // Apply the outcome to the objects even if there is no completion.
         let error = Self.end(writes.value, result)
         completion.value?(error)
       }

@@ -6,7 +6,8 @@ import LayerKit
 
 struct BatchWrite {
   let reference: DocumentReference
-  /// Nil if the write goes to another document or sets no times. Becomes nil when the object is released.
+  /// The object whose times the write sets. Nil if the write goes to another document or sets no times.
+  /// Becomes nil when the object is released.
   private weak var object: Object?
   private let times: [ReferenceWritableKeyPath<Object, Timestamp>]
   private var estimate: Timestamp?

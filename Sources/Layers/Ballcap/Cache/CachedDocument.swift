@@ -6,7 +6,8 @@ import LayerKit
 
 /// The state of a document that was read or committed, or its absence.
 struct CachedDocument: @unchecked Sendable {
-  // Unchecked, because of the values in dictionaries. They no longer change once they are in an entry.
+  // Unchecked, because dictionaries contain values that are not `Sendable`. These values do not change once
+  // they are in an entry.
   private enum Content {
     case snapshot(DocumentSnapshot)
     case dictionary([String: Any])
@@ -27,8 +28,8 @@ struct CachedDocument: @unchecked Sendable {
   /// Whether the state is unknown. Then `version` is the time when the document became unknown.
   private var isUnknown = false
 
-  /// Creates an entry for a snapshot that was read at some time. An absent document has no version, so its
-  /// entry is provisional.
+  /// Creates an entry for a snapshot that was read earlier, at an unknown time. The snapshot of an absent
+  /// document has no version, so its entry is provisional.
   init(read snapshot: DocumentSnapshot) {
     self.init(snapshot, version: snapshot.version ?? 0)
     isProvisional = !snapshot.exists || snapshot.metadata.hasPendingWrites
@@ -38,7 +39,7 @@ struct CachedDocument: @unchecked Sendable {
   init(current snapshot: DocumentSnapshot, at time: Int64) {
     self.init(snapshot, version: snapshot.version ?? time)
     lookedUp = time
-    // With a remote, an absent document may be due to a deletion that the remote rejects later.
+    // With a remote, a document may be absent because of a deletion that the remote will reject.
     isProvisional =
       snapshot.exists ? snapshot.metadata.hasPendingWrites : snapshot.reference.firestore.hasRemote
   }
@@ -52,7 +53,7 @@ struct CachedDocument: @unchecked Sendable {
   init(_ dictionary: [String: Any], _ reference: DocumentReference?) {
     content = .dictionary(dictionary)
     self.reference = reference
-    // Any later read replaces the entry, even if the clock of the commits is slow.
+    // With version 0, any later read replaces the entry, even if the clock that dates the commits is slow.
     version = 0
   }
 
@@ -66,7 +67,8 @@ struct CachedDocument: @unchecked Sendable {
 
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
-  /// Returns an entry for a document that has changed to an unknown state. It must be read from the database.
+  /// Returns an entry for a document that has changed to an unknown state. The document must be read from the
+  /// database before the entry is used.
   static func unknown(_ reference: DocumentReference) -> CachedDocument {
     CachedDocument(unknown: reference)
   }
@@ -86,7 +88,7 @@ struct CachedDocument: @unchecked Sendable {
     if case .absent = content { true } else { false }
   }
 
-  /// A copy that must be read from the database before it is used.
+  /// A copy of this entry that must be looked up in the database before it is used.
   var provisional: CachedDocument {
     var new = self
     new.isProvisional = true
@@ -96,20 +98,22 @@ struct CachedDocument: @unchecked Sendable {
   /// Whether this state, which was looked up in the database, may replace the entry that is `present` now.
   func settles(_ present: CachedDocument?) -> Bool {
     guard let present, present.isProvisional, belongs(to: present.reference) else { return false }
-    // The document may be older than an unknown entry, but its lookup must be newer.
+    // The document's version may be older than the unknown entry, but the lookup must be newer than that
+    // entry.
     if present.isUnknown { return lookedUp.map { $0 > present.version } ?? false }
     return present.version <= version
   }
 
-  /// Returns this state for the place of another entry, which may have been the newer one.
+  /// Returns this state as the replacement of another entry. If that entry was provisional, the result is
+  /// provisional too, because either of the two may be newer.
   func replacing(_ other: CachedDocument?) -> CachedDocument {
     var new = self
     if let other, other.isProvisional, other.belongs(to: reference) { new.isProvisional = true }
     return new
   }
 
-  /// Looks up a provisional state in the database. Returns nil for other states, and if the lookup would have
-  /// to wait.
+  /// Looks up a provisional state in the database and returns the result. Returns nil if the state is not
+  /// provisional, or if the lookup would have to wait.
   func settled(at place: DocumentReference?) -> CachedDocument? {
     let time = Self.now
     guard isProvisional, let place = reference ?? place, let snapshot = place.publishedSnapshot() else {

@@ -1,4 +1,4 @@
-// The last known state of a document, without a read of the database.
+// Objects whose last known state can be obtained without a read of the database.
 
 /// An error for source compatibility. It is never thrown.
 public enum DataCacheableError: Error {

@@ -70,8 +70,8 @@ extension DataRepresentable where Self: Object {
     return (objects, found)
   }
 
-  /// Sets this object to a listener's snapshot. If a pending server timestamp does not decode, the timestamp
-  /// is estimated.
+  /// Updates this object from a listener's snapshot. If a pending server timestamp does not decode, an
+  /// estimate of the timestamp is used.
   // swift-format-ignore: NoLeadingUnderscores
   func _set(snapshot: DocumentSnapshot) throws {
     self.snapshot = snapshot

@@ -10,8 +10,7 @@
 //   when it is requested. So a rejected write is not returned.
 // - Reads append to a journal, because most documents that are read are never requested from the cache. The
 //   next request moves the journal into the LRU order. The journal keeps the last 1000 documents, which is
-//   all that the cache could keep, and some older ones.
-//     that were read before them.
+//   all that the cache could keep, and some older documents.
 
 private import ByteStore
 import FirebaseFirestore
@@ -95,20 +94,20 @@ final class DocumentCache: Sendable {
 
   func set(key: String, data: [String: Any]) { put(CachedDocument(data, nil), at: key) }
 
-  /// Adds a snapshot that was read to the journal.
+  /// Adds to the journal a snapshot that was read.
   func note(_ snapshot: DocumentSnapshot) { state.withLock { $0.journal.add(snapshot) } }
 
-  /// Adds the last `countMax` of these snapshots to the journal.
+  /// Adds to the journal the last `countMax` of these snapshots, which were read.
   func note(_ snapshots: [QueryDocumentSnapshot]) {
     state.withLock { state in
       for snapshot in snapshots.suffix(Self.countMax) { state.journal.add(snapshot) }
     }
   }
 
-  /// Caches the state after a commit, looked up at `time` or later. A newer state that was read meanwhile
-  /// stays.
+  /// Caches the state of a document after a commit. `snapshot` was looked up at `time` or later. If a newer
+  /// state was read meanwhile, that newer state stays.
   func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
-    // A state that could not be looked up now is looked up when it is requested.
+    // If the state could not be looked up now, it is looked up when it is requested.
     let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
     state.withLock { state in
       state.settle()
@@ -125,7 +124,7 @@ final class DocumentCache: Sendable {
 
   func delete(reference: DocumentReference) { delete(key: reference.path) }
 
-  /// Removes the entry. The document itself may still exist; only a commit says that it was deleted.
+  /// Removes the entry. The document itself may still exist; only a commit shows that a document was deleted.
   func delete(key: String) {
     state.withLock { state in
       state.settle()
@@ -144,13 +143,14 @@ extension DocumentCache.State {
 
   private mutating func settle(_ snapshot: DocumentSnapshot) {
     let path = snapshot.reference.path
-    // The absence of a document that is not in the cache needs no entry.
+    // The absence of a document needs no entry if the document is not in the cache.
     if !snapshot.exists, entries.value(for: path) == nil { return }
     insert(CachedDocument(read: snapshot), path)
   }
 
-  /// Inserts an entry unless a newer state is cached. If the entry is an absence, the database decides which
-  /// is newer.
+  /// Inserts an entry unless a newer state is cached. If a newer state is cached but the entry stands for an
+  /// absent document, inserts the entry as provisional, so that the database decides which of the two is
+  /// newer.
   fileprivate mutating func insert(_ entry: CachedDocument, _ path: String) {
     let known = entries.value(for: path)
     if let known, known.isNewer(than: entry) {

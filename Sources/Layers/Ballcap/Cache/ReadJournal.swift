@@ -1,9 +1,9 @@
 // The last snapshots that were read, in read order, until the cache is next used.
 //
-// A snapshot consists of several objects, and most readers release them at once, while they are in the CPU
-// cache. If the journal kept the snapshots, each read would instead release the objects of a much earlier
-// read, which are no longer in the CPU cache. So snapshots are copied into large pieces, which costs less.
-// Large documents, and snapshots that cannot be copied, are kept as they are.
+// A snapshot consists of several objects, and most readers release these objects at once, while they are in
+// the CPU cache. If the journal kept the snapshots, each read would instead release the objects of a much
+// earlier read, which are no longer in the CPU cache. So the journal copies snapshots into large pieces,
+// which costs less. Large documents, and snapshots that cannot be copied, are kept as they are.
 //
 // Invariants:
 // - `count` is the number of documents in `pieces[start...]` and `open`. The pieces before `start` are empty.
@@ -31,7 +31,7 @@ struct ReadJournal {
   private let countMax: Int
   private var pieces: [Piece] = []
   private var start = 0
-  /// The piece that documents are appended to, after all others.
+  /// The newest piece, to which documents are appended.
   private var open = PackedSnapshots()
   /// The memory of a released piece, for reuse.
   private var spare: PackedSnapshots?
@@ -54,12 +54,13 @@ struct ReadJournal {
     start = 0
   }
 
-  /// Appends the snapshot to the open piece. Returns false, with the piece closed, if the snapshot cannot be
-  /// packed.
+  /// Appends the snapshot to the open piece. If the snapshot cannot be packed, closes the open piece and
+  /// returns false.
   private mutating func pack(_ snapshot: DocumentSnapshot) -> Bool {
     if open.append(snapshot) { return true }
     endPiece()
-    // The snapshot may belong to another database than the previous piece.
+    // Try again with a new piece, because the snapshot may belong to another database than the previous
+    // piece.
     return open.append(snapshot)
   }
 
@@ -92,7 +93,7 @@ struct ReadJournal {
     }
     all += open.snapshots
     (pieces, start, count) = ([], 0, 0)
-    // Keeps the memory of the piece for callers that alternate between reads and cache lookups.
+    // Keep the memory of the piece for callers that alternate between reads and cache lookups.
     open.removeAll()
     return all
   }

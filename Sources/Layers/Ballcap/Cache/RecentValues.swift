@@ -17,7 +17,7 @@ struct RecentValues<Key: Hashable, Value> {
   private var places: [Key: Int] = [:]
   private var vacant: [Int] = []
 
-  /// The cost has any unit. By default only the count is limited.
+  /// Creates an empty cache. Costs may be in any unit. By default, only the count is limited.
   init(countMax: Int, costMax: Int = .max) {
     precondition(countMax > 0, "a cache of nothing")
     self.countMax = countMax
@@ -34,8 +34,8 @@ struct RecentValues<Key: Hashable, Value> {
     return slots[place].entry?.value
   }
 
-  /// Evicts the least recently used values if the budget is exceeded. A value that costs more than the whole
-  /// budget is not kept.
+  /// Inserts a value, and evicts the least recently used values if the budget is exceeded. A value that costs
+  /// more than the whole budget is not kept.
   mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
     remove(key)
     guard cost <= costMax else { return }

@@ -4,8 +4,8 @@ import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// One loop over `changes`. The loop has its own listener. It receives all events of its source in place of
-/// the callback queue, so the source belongs to the task of the loop.
+/// One loop over `changes`. The loop has its own listener. It receives all events of its source, which
+/// otherwise go to the callback queue. The source therefore belongs to the task of the loop.
 final class ChangeLoop<T: Object & DataRepresentable> {
   enum Event: Sendable {
     case heard(Result<QuerySnapshot, any Error>)
@@ -13,7 +13,7 @@ final class ChangeLoop<T: Object & DataRepresentable> {
     case change
   }
 
-  /// Snapshots that the loop has not returned yet.
+  /// The snapshots that the loop has not returned yet.
   var made: [DataSource<T>.Snapshot] = []
   private var events: AsyncStream<Event>.Iterator
   private let registration: any ListenerRegistration

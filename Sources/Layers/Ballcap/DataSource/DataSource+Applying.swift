@@ -7,7 +7,7 @@ public import LayerKit
 private struct Step {
   let kind: PendingChange.Kind
   let reference: DocumentReference
-  /// The object and its document. Nil for a removal, and for a document that cannot be decoded.
+  /// The object and its document. Nil for a removal, or if the document cannot be decoded.
   let document: ListedDocument?
 
   init(_ change: PendingChange, _ element: Object?) {
@@ -92,8 +92,8 @@ extension DataSource: ChangeReceiver {
     _ = list.takeEdits()
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
-    // Rows are looked up before any document moves. If the list was sorted just now, its rows are no longer
-    // the old ones.
+    // Look up the rows before any document moves. If the list has just been sorted, its rows differ from the
+    // rows before the change and are not looked up.
     plan.lookUp(list, knowsPlaces: source == nil)
     let snapshot = carryOut(plan, source, sorted)
     guard hadTwins else { return snapshot }
@@ -106,8 +106,8 @@ extension DataSource: ChangeReceiver {
     return Snapshot(changes, SnapshotContent(list, .elements(before), .known(indices)))
   }
 
-  /// The edits of a snapshot: insertions of new documents, modifications and removals of listed ones. Other
-  /// changes are dropped.
+  /// The edits of a snapshot: insertions of new documents, and modifications and removals of listed
+  /// documents. Other changes are dropped.
   private struct Plan {
     var deletions: [DocumentReference] = []
     var insertions: [ListedDocument] = []

@@ -57,8 +57,8 @@ extension DataSource {
     }
   }
 
-  /// Returns the query of a loop: the query of the previous listening, or else the documents after those that
-  /// were read.
+  /// Returns the query of a loop. This is the query of the previous listener, or else a query for the
+  /// documents after those that were already read.
   private func beginLoop() -> Query {
     if let old = listening {
       listening = Listening(start: old.start, replaced: old.heard ?? old.replaced)

@@ -4,8 +4,8 @@ import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// Listens to the documents after those that were read, or to all if none were. Does nothing if the source
-  /// already listens.
+  /// Listens to the documents after those that were read, or to all documents if none were read. Does nothing
+  /// if the source already listens.
   @discardableResult
   public func listen() -> Self {
     guard listener == nil, loop == nil else { return self }
@@ -17,7 +17,7 @@ extension DataSource {
     return self
   }
 
-  /// Ends the listening until the next `listen`.
+  /// Stops listening until the next call of `listen`.
   public func stop() {
     listener?.remove()
     listener = nil
@@ -46,14 +46,14 @@ extension DataSource {
 
   /// Makes `next` and `listen` start after the last document of the snapshot.
   func advance(behind snapshot: QuerySnapshot) {
-    // A pending server timestamp has no place in the order yet. Then the next page starts at an earlier
-    // document.
+    // A document with a pending server timestamp has no place in the order yet. If the last document is of
+    // this kind, the next page starts after an earlier document.
     lastDocument = snapshot.lastStart ?? lastDocument
     hasMore = query.query.limitCount.map { snapshot.count >= $0 } ?? false
   }
 
-  /// Returns the changes to apply. If the option skips metadata changes, elements with only such changes get
-  /// their new snapshots.
+  /// Returns the changes to apply. If the option skips metadata changes, such changes are not returned.
+  /// Instead, the elements that have only metadata changes get their new snapshots here.
   private func news(of snapshot: QuerySnapshot) -> [DocumentChange] {
     let all = snapshot.documentChanges(includeMetadataChanges: true)
     guard option.skipsMetadataChanges else { return all }
@@ -69,14 +69,16 @@ extension DataSource {
     return changes
   }
 
-  /// Removes the documents of an earlier listening without a report. Pages that are being read stay.
+  /// Removes the documents of an earlier listener from the list, without reporting the removals. Pages that
+  /// are being read are kept.
   private func forget(_ snapshot: QuerySnapshot) {
     list.needTree()
     for document in snapshot.documents { list.remove(document.reference) }
     arriving.removeLive()
   }
 
-  /// Returns the change of the list for a change of the query, after evaluating the predicates.
+  /// Returns the change to the list that follows from a change to the query's results, after evaluating the
+  /// predicates.
   private func pendingChange(_ change: DocumentChange) -> Pending.Change? {
     let document = change.document
     guard query.hasPredicates else {
@@ -90,7 +92,7 @@ extension DataSource {
     }
   }
 
-  /// Returns the change of a document that a page may have listed already.
+  /// Returns the change to the list for a document that a page may have listed already.
   private func renewal(_ change: DocumentChange) -> Pending.Change? {
     guard query.accepts(change.document) else { return nil }
     return Pending.Change(kind: .modifiedOrAdded, document: change.document)

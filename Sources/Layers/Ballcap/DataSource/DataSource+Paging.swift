@@ -7,7 +7,7 @@ import FirebaseFirestore
 import LayerKit
 
 extension DataSource {
-  /// Reads the first page. `block` runs before the documents are in the list, and gets whether the page was
+  /// Reads the first page. `block` is called before the documents are in the list, with true if the page was
   /// empty. An error goes to `onError`.
   @discardableResult
   public func get(_ block: ((Bool) -> Void)? = nil) -> Self { read(query, block) }

@@ -7,7 +7,7 @@ import LayerKit
 extension DataSource {
   /// An immutable query for objects. Each step returns a new query.
   public final class Query {
-    /// The query that the steps started with.
+    /// The query from which the first step started.
     public let _originalQuery: FirebaseFirestore.Query
     /// The query that the database runs.
     public let query: FirebaseFirestore.Query
@@ -42,8 +42,8 @@ extension DataSource {
     // MARK: Predicates
 
     /// Returns a query for documents whose dictionaries satisfy the predicate. The predicate is evaluated in
-    /// this process and not by the database, so limits and cursors also count documents that it rejects.
-    /// `query` does not contain the predicate. `filter(_:)` has no such restrictions.
+    /// this process and not by the database, so limits and cursors also count documents that the predicate
+    /// rejects. The property `query` does not contain the predicate. `filter(_:)` has no such restrictions.
     public func filter(using predicate: NSPredicate) -> Query {
       Query(query, from: _originalQuery, dictionaryFilter.adding(predicate))
     }

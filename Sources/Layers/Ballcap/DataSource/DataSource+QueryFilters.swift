@@ -55,6 +55,6 @@ extension DataSource.Query {
     refined(query.whereField(keyPath, notIn: notIn))
   }
 
-  /// Adds a condition, which may be composed of others.
+  /// Adds a condition, which may be composed of other conditions.
   public func filter(_ filter: Filter) -> DataSource.Query { refined(query.whereFilter(filter)) }
 }

@@ -6,7 +6,7 @@ import LayerKit
 extension DataSource {
   typealias Pending = PendingChanges<T>
 
-  /// Creates the objects of the changes, and applies the changes when all changes before them are applied.
+  /// Creates the objects of the changes. Applies the changes once all earlier changes have been applied.
   func receive(_ source: QuerySnapshot?, _ changes: [Pending.Change], isLive: Bool = false) {
     if retrieveBlock == nil, arriving.isEmpty { return apply(source, changes) }
     let arrived = Pending(source, changes, isLive: isLive)
@@ -30,12 +30,13 @@ extension DataSource {
     }
   }
 
-  /// Posts an event from any thread. It is handled in the task of the loop, or else on the callback queue.
+  /// A closure that posts an event from any thread. The event is handled in the task of the loop. If no loop
+  /// runs, the event is handled on the callback queue.
   private var post: @Sendable (ChangeEvent<T>) -> Void {
     let (route, toQueue) = (route, toQueue)
     return { route.post($0, otherwise: toQueue) }
   }
 
-  /// Passes events to the callback queue, where they are handled while no loop runs.
+  /// A closure that passes events to the callback queue, where they are handled while no loop runs.
   var toQueue: @Sendable (ChangeEvent<T>) -> Void { events(on: query.query.firestore.callbackQueue) }
 }

@@ -1,4 +1,4 @@
-// One change of a data source, and its form for a list on a screen.
+// One change of a data source, also in a form that a list on a screen can use.
 
 import FirebaseFirestore
 
@@ -24,8 +24,8 @@ extension DataSource {
     /// The number of documents before the change, without creating the array.
     var countBefore: Int { content.count + indices.steps.gone.count - indices.steps.come.count }
 
-    /// The indices of the changes: of deletions in `before`, of insertions in `after`, and of modifications
-    /// in both.
+    /// The indices of the changed elements. Deletions have indices in `before`, insertions in `after`, and
+    /// modifications in both.
     public var indices: DataSourceIndices { content.indices }
 
     /// The change as removals by old index and insertions by new index. A modification is a removal and an

@@ -1,14 +1,15 @@
 // A live list of the objects of a query, in order.
 //
-// The steps of a snapshot into `documents`:
+// A snapshot reaches `documents` in these steps:
 //
-// 1. The snapshot's changes join `arriving`, and their objects are created. `retrieve`, if set, creates the
-//    objects and may take time (ChangeReceiver).
-// 2. Changes leave `arriving` in their order, each when all its objects exist or its timeout has passed.
+// 1. The snapshot's changes are added to `arriving`, and their objects are created. If `retrieve` is set, it
+//    creates the objects and may take time (ChangeReceiver).
+// 2. Changes leave `arriving` in their order. Each leaves when all its objects exist or its timeout has
+//    passed.
 // 3. The changes are applied to the list, and the blocks are called (DataSource+Applying).
 //
-// All steps run on the callback queue, or in the task that loops over `changes`. `retrieve` may answer on any
-// thread.
+// All steps run on the callback queue, or in the task that loops over `changes`. `retrieve` may return its
+// result on any thread.
 
 public import FirebaseFirestore
 private import Foundation
@@ -27,14 +28,14 @@ package import LayerKit
 public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArrayLiteral {
   public typealias ArrayLiteralElement = T
   public typealias Element = ArrayLiteralElement
-  /// Creates the object of a document. The block must call its closure once, on any thread. Nil leaves the
-  /// document out.
+  /// A block that creates the object of a document. The block must call its closure once, on any thread. If
+  /// it passes nil, the document is left out.
   public typealias RetrieveBlock = (
     QuerySnapshot?, QueryDocumentSnapshot, @escaping ((Element?) -> Void)
   ) -> Void
-  /// Receives a change: the snapshot of the database, and the list before and after it.
+  /// A block that receives a change: the snapshot of the database, and the list before and after the change.
   public typealias ChangedBlock = (QuerySnapshot?, Snapshot) -> Void
-  /// Receives the error when a `retrieve` block does not answer in time.
+  /// A block that receives the error when a `retrieve` block does not answer in time.
   public typealias ErrorBlock = (QuerySnapshot?, DataSourceError) -> Void
   /// Deleted, inserted and modified elements.
   public typealias Changes = (deletions: [Element], insertions: [Element], modifications: [Element])
@@ -47,26 +48,26 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   var timeoutBlock: ErrorBlock?
   var errorBlock: ((QuerySnapshot?, any Error) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// Further receivers of what `onChanged` receives.
+  /// Further blocks that receive the same changes as `onChanged`.
   var observers: [ObjectIdentifier: ChangedBlock] = [:]
   /// The running loop over `changes`.
   weak var loop: ChangeLoop<T>?
   let route = EventRoute<T>()
-  /// The present listening, or the last one.
+  /// The state of the current listener, or of the last one.
   var listening: Listening?
-  /// The last document that was read. `next` and `listen` start after it.
+  /// The last document that was read. `next` and `listen` start after this document.
   var lastDocument: QueryDocumentSnapshot?
 
   var hasTold = false
 
-  /// The state of one listening.
+  /// The state of one listener of the source.
   struct Listening {
-    /// The document that the listening started after.
+    /// The document after which the listener started.
     var start: QueryDocumentSnapshot?
     /// The last snapshot.
     var heard: QuerySnapshot?
-    /// The last snapshot of the previous listening. Its documents are in the list until this listening
-    /// reports all documents.
+    /// The last snapshot of the previous listener. The documents of that snapshot are in the list until this
+    /// listener reports all documents.
     var replaced: QuerySnapshot?
   }
 
@@ -81,10 +82,11 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   public private(set) var option: Option
   /// Whether a read found no more documents. Once true, it stays true.
   public internal(set) var isLast = false
-  /// False after a read or a snapshot with fewer documents than the limit of the query, or with none.
+  /// Whether the query may have more documents. False after a read that found none. Also false after a read
+  /// or a snapshot with fewer documents than the limit of the query, or if the query has no limit.
   public internal(set) var hasMore = true
 
-  /// Creates a list for a query. It is empty until `listen` or `get`.
+  /// Creates a list for a query. The list is empty until `listen` or `get` is called.
   public init(reference: Query, option: Option = Option()) {
     query = reference
     self.option = option
@@ -102,7 +104,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
 
   deinit { listener?.remove() }
 
-  /// The query of `next` and `listen`.
+  /// The query that `next` and `listen` run.
   var current: Query { page(behind: lastDocument) }
 
   func page(behind document: QueryDocumentSnapshot?) -> Query {
@@ -129,7 +131,8 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     return self
   }
 
-  /// Sets an asynchronous block that creates the object of a document. Nil leaves the document out.
+  /// Sets an asynchronous block that creates the object of a document. If the block returns nil, the document
+  /// is left out.
   @discardableResult
   public func retrieve(
     from block: @escaping @Sendable (QuerySnapshot?, QueryDocumentSnapshot) async -> Element?
@@ -147,7 +150,8 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     return self
   }
 
-  /// Orders the documents by the closure, at once and from now on. If the closure throws, no document moves.
+  /// Orders the documents by the closure, at once and after each later change. If the closure throws, no
+  /// document moves.
   @discardableResult
   public func sorted(by areInIncreasingOrder: @escaping (T, T) throws -> Bool) rethrows -> Self {
     list.setOrder(.user(areInIncreasingOrder))
@@ -161,8 +165,8 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     return self
   }
 
-  /// Calls the block for every error. A database error ends the listening. A document that cannot be decoded
-  /// is left out. A `retrieve` block that did not answer in time is reported too.
+  /// Calls the block for every error. After a database error, the source no longer listens. A document that
+  /// cannot be decoded is left out. The timeout of a `retrieve` block is reported too.
   @discardableResult
   public func onError(_ block: @escaping (QuerySnapshot?, any Error) -> Void) -> Self {
     errorBlock = block
@@ -192,7 +196,8 @@ extension DataSource {
 
 /// An error of a data source, besides those of the database.
 public enum DataSourceError: Error, Sendable {
-  /// A `retrieve` block did not answer in time. Its later answer still counts.
+  /// A `retrieve` block did not answer in time. If the block answers later, its object is still applied to
+  /// the list.
   case timeout
 
   var description: String {

@@ -21,8 +21,8 @@ public struct DataSourceIndices: Hashable, Sendable {
     self.oldModifications = oldModifications
   }
 
-  /// The change as removed rows by their old index and inserted rows by their new index, for lists without
-  /// modifications. A modification is in both.
+  /// The rows to remove, by their old index, and the rows to insert, by their new index. This form is for
+  /// list views that cannot modify a row: a modified row is in both lists.
   public var steps: (gone: [Int], come: [Int]) {
     (deletions + oldModifications, insertions + modifications)
   }

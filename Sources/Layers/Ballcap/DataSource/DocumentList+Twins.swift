@@ -1,14 +1,14 @@
-// Duplicate references in a list, which only the user can insert.
+// Duplicate references in a list. Only the user can insert them.
 
 import FirebaseFirestore
 import LayerKit
 
 extension DocumentList {
-  /// Whether a reference is listed more than once. Needs the tree.
+  /// Whether any reference is listed more than once. Requires the tree.
   var hasTwins: Bool { rows.hasDuplicates }
 
-  /// Returns the handles of all elements of a reference except the last one, which counts. Scans the list
-  /// only if it has duplicates.
+  /// Returns the handles of all elements with this reference except the last one, which is the element that
+  /// counts. Scans the list only if the list has duplicates.
   func twins(of reference: DocumentReference) -> [Rows.Handle] {
     guard hasTwins, let counted = rows.handle(reference) else { return [] }
     return (0..<rows.count).map { rows.handle(atRow: $0) }
@@ -17,7 +17,7 @@ extension DocumentList {
 }
 
 extension SnapshotContent {
-  /// Returns the changes between two arrays in which references do not identify elements. A reference that
+  /// Returns the changes between two arrays in which a reference may occur more than once. A reference that
   /// is both removed and inserted counts as one modification.
   static func comparing(
     _ before: [T], _ after: [T]

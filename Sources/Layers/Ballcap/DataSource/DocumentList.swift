@@ -1,12 +1,13 @@
-// The documents of a data source. The list is a plain array until its first edit, and then a tree in which
-// edits take logarithmic time. The array is created again on demand.
+// The documents of a data source. The list is a plain array until its first edit. Then it becomes a tree, in
+// which edits take logarithmic time, and the array is created again only on demand.
 //
 // Invariants:
 // - The list has an array or a tree, or both with the same content.
-// - Only an array of the user may have a reference twice. Then the last element of the reference counts, and
-//   an edit of the reference leaves one element (DocumentList+Twins).
+// - Only elements that the user has set or inserted may have a reference twice. The last element with the
+//   reference then counts, and an edit of the reference leaves only one element (DocumentList+Twins).
 // - If `isOrdered`, each element is at the position that the order gave it.
-// - `ids` is nil until a lookup by id finds no equal reference. From then on it contains all ids.
+// - `ids` is nil or contains the ids of all elements. The first lookup that finds no equal reference sets
+//   `ids`.
 //
 // A copy shares the storage until one of the two lists is edited. The edit copies the whole storage.
 
@@ -16,7 +17,7 @@ import LayerKit
 struct DocumentList<T: Object & DataRepresentable> {
   typealias Rows = KeyedList<DocumentReference, PlacedDocument>
 
-  /// The documents of the array's elements, while there is no tree.
+  /// The source of the documents of the array's elements. Used only while the list has no tree.
   private enum Listing {
     case own
     /// The snapshots that the elements were created from.
@@ -35,7 +36,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// The edits since `takeEdits`, in order.
   private var edits: [Edit] = []
 
-  /// A row, and the element that was there before.
+  /// The row of an edit, and the element that was in the row before.
   enum Edit {
     case inserted(Int)
     case removed(Int, T)
@@ -91,7 +92,8 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   // MARK: All at once
 
-  /// Replaces the elements, in this order. An element that was listed before keeps its reference.
+  /// Replaces all elements with these elements, in this order. An element that was already listed keeps the
+  /// reference under which it was listed.
   mutating func set(_ elements: [T]) {
     var known: [ObjectIdentifier: ListedDocument] = [:]
     needTree()
@@ -101,7 +103,8 @@ struct DocumentList<T: Object & DataRepresentable> {
       elements.map { known[ObjectIdentifier($0)] ?? ListedDocument($0, at: $0.documentReference) })
   }
 
-  /// Takes the first documents, which the query has in order, without a tree.
+  /// Fills the empty list with the first documents of the query, which arrive in the order of the query. Does
+  /// not build the tree.
   mutating func fill(_ elements: [T], _ found: [QueryDocumentSnapshot]) {
     precondition(count == 0, "only an empty list is filled")
     self = DocumentList(elements, order)
@@ -118,8 +121,8 @@ struct DocumentList<T: Object & DataRepresentable> {
     sort()
   }
 
-  /// Sorts the list; if the order throws, no element moves. Returns the elements that had to move, as few as
-  /// possible.
+  /// Sorts the list. If the order throws, no element moves. Moves as few elements as possible, and returns
+  /// the elements that moved.
   @discardableResult
   mutating func sort() -> [DocumentReference] {
     let sorted = sorted(placed().map { order.place($0.document) })
@@ -167,7 +170,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     return edits
   }
 
-  /// Returns the content from which `edits` led to `elements`.
+  /// Returns the content that the list had before `edits` changed it to `elements`.
   static func undo(_ edits: [Edit], in elements: [T]) -> [T] {
     var elements = elements
     for edit in edits.reversed() {
@@ -187,8 +190,8 @@ struct DocumentList<T: Object & DataRepresentable> {
     isOrdered = false
   }
 
-  /// Inserts a document in order. Returns the elements that moved because they had changed since they were
-  /// placed.
+  /// Inserts a document at its position in the order. Returns the elements that moved because they had
+  /// changed since they were placed.
   mutating func insert(_ document: ListedDocument) -> [DocumentReference] {
     needTree()
     var moved: [DocumentReference] = []
@@ -199,7 +202,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   private mutating func insert(_ entry: PlacedDocument, _ moved: inout [DocumentReference]) {
     while true {
       let (rank, stale) = search(entry)
-      // Each element moves once. An element that does not equal itself would be stale forever.
+      // Each element moves only once. Otherwise an element that does not equal itself would be stale forever.
       let unmoved = stale.filter { !moved.contains($0) }
       if unmoved.isEmpty {
         attach(entry, at: rank)
@@ -214,14 +217,14 @@ struct DocumentList<T: Object & DataRepresentable> {
     }
   }
 
-  /// Returns the row of the entry, and the stale elements that the search met.
+  /// Returns the row at which the entry belongs, and the stale elements that the search met.
   private func search(_ entry: PlacedDocument) -> (rank: Int, stale: [DocumentReference]) {
     var stale: [DocumentReference] = []
     let rank = try? rows.partition { other in
       if order.isStale(other) { stale.append(other.reference) }
       return try order.areInOrder(entry, other)
     }
-    // Without an answer from the order, nothing is stale.
+    // If the order threw an error, no element counts as stale.
     return (rank ?? rows.count, rank == nil ? [] : stale)
   }
 
@@ -255,7 +258,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     remove(rows[index].reference)
   }
 
-  /// Replaces the document in its row if it still fits there, else moves it.
+  /// Replaces the document in its row if the document still fits there. Otherwise moves it.
   mutating func replace(with document: ListedDocument) -> [DocumentReference] {
     needTree()
     guard let rank = rows.row(document.reference) else { return [] }
@@ -272,7 +275,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     return []
   }
 
-  /// Whether an entry fits between its neighbours. It does if the order throws.
+  /// Whether an entry fits between its neighbours. If the order throws, the entry counts as fitting.
   private func stays(_ entry: PlacedDocument, at rank: Int) -> Bool {
     (try? rows.fits(entry, atRow: rank, areInOrder: order.areInOrder)) ?? true
   }

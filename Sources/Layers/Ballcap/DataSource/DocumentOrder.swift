@@ -1,15 +1,15 @@
 // The orders of a data source.
 //
-// An order compares notes that were taken when an element was placed, and not the element's present content.
-// Otherwise an edit of an object in place would change the order during a search. An order of the user
-// compares the elements themselves. Its notes serve to find the elements that have changed and must be placed
-// again.
+// An order compares the notes that were taken when the elements were placed, not the present content of the
+// elements. Otherwise an edit of an object in place would change the order during a search. An order that the
+// user defines is the exception: it compares the elements themselves. Its notes only serve to find the
+// elements that have changed and must be placed again.
 
 import FirebaseFirestore
 import LayerKit
 
 enum DocumentOrder<T: Object & DataRepresentable> {
-  /// The latest update first.
+  /// Descending order of the update times.
   case latestUpdate
   /// The order of the query.
   case query(FirebaseFirestore.Query)
@@ -22,7 +22,7 @@ enum DocumentOrder<T: Object & DataRepresentable> {
 /// sources, which is much faster than a generic tree.
 struct ListedDocument {
   let element: Object
-  /// The document that the query found. With `retrieve` it can differ from the document of the element.
+  /// The document that the query found. With `retrieve`, the element may belong to a different document.
   let reference: DocumentReference
   /// The snapshot that the query found last; nil for a document that was inserted by hand.
   let found: DocumentSnapshot?
@@ -40,13 +40,13 @@ struct ListedDocument {
   }
 }
 
-/// An element with the note of its order.
+/// A listed document with the note that its order took when the document was placed.
 final class PlacedDocument {
   enum Note {
-    /// The sort key is computed at the first comparison. The snapshot never changes.
+    /// The snapshot from which the first comparison computes the sort key. The snapshot never changes.
     case unread(DocumentSnapshot)
     case time(Timestamp)
-    /// Nil if the query cannot order the document, which then comes last.
+    /// Nil if the query cannot order the document. Such a document comes last.
     case sortKey([UInt8]?)
     /// The data and its update time.
     case content(AnyObject, Timestamp)
@@ -64,7 +64,7 @@ final class PlacedDocument {
   var reference: DocumentReference { document.reference }
 }
 
-/// The data at the time of the note.
+/// The element's data at the time when the note was taken.
 private final class NotedData<Model> {
   let data: Model?
 
@@ -78,7 +78,7 @@ extension DocumentOrder {
     let element = document.element
     switch self {
     case .latestUpdate:
-      // The snapshot's time does not change when the object is saved.
+      // The update time in the snapshot does not change when the object is saved.
       if case .time(let time) = element.snapshot?.time(at: DocumentTimes.updatedAt) { return .time(time) }
       return .time(element.updatedAt)
     case .query:

@@ -1,8 +1,8 @@
 // Routes the events of a data source to a loop over its changes, or to the callback queue.
 //
-// - While a loop runs, events wait here, and each wakes the loop.
-// - After the loop, its remaining events and all later ones go to the callback queue. So a page is reported
-//   even if its objects arrive after the end of the loop that asked for it.
+// - While a loop runs, events wait in the route, and each event wakes the loop.
+// - When the loop ends, the events that still wait and all later events go to the callback queue. So a page
+//   is reported even if its objects arrive after the end of the loop that requested the page.
 
 private import ByteStore
 import FirebaseFirestore
@@ -12,9 +12,9 @@ import LayerKit
 final class EventRoute<T>: Sendable {
   private struct State {
     var waiting: [ChangeEvent<T>] = []
-    /// Wakes the running loop; nil without one.
+    /// Wakes the running loop; nil if no loop runs.
     var wake: (@Sendable () -> Void)?
-    /// The number of the last loop.
+    /// The number of the loop that started last.
     var number = 0
   }
 
@@ -28,7 +28,7 @@ final class EventRoute<T>: Sendable {
     if let wake { wake() } else { otherwise(event) }
   }
 
-  /// Returns the oldest event.
+  /// Removes and returns the oldest waiting event; nil if no event waits.
   func next() -> ChangeEvent<T>? {
     state.withLock { $0.waiting.isEmpty ? nil : $0.waiting.removeFirst() }
   }
@@ -40,12 +40,12 @@ final class EventRoute<T>: Sendable {
       state.number += 1
       return (state.number, state.waiting.count)
     }
-    // Events of an earlier loop that has not ended.
+    // Wake the new loop for the events that an earlier loop, which has not ended, has left waiting.
     for _ in 0..<waiting { wake() }
     return number
   }
 
-  /// Ends the loop. Waiting events go to the queue, unless another loop has started.
+  /// Ends the loop with this number. Its waiting events go to the queue, unless another loop has started.
   func leave(_ number: Int, to queue: (ChangeEvent<T>) -> Void) {
     let waiting = state.withLock { state -> [ChangeEvent<T>] in
       guard state.number == number else { return [] }

@@ -1,4 +1,4 @@
-// The longest increasing subsequence: the elements of a sorted list that need not move.
+// The longest increasing subsequence. When a list is sorted, the elements of this subsequence need not move.
 
 enum LongestRise {
   /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.

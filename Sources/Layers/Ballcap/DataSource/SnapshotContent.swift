@@ -1,8 +1,8 @@
 // The content of a data source's snapshot, computed once on first access.
 //
 // The snapshot has a copy of the list. The copy shares the list's storage, which is copied only if the list
-// changes while the snapshot exists. The earlier elements are computed by undoing the edits in the present
-// elements.
+// changes while the snapshot exists. To compute the elements before the change, the edits are undone on the
+// elements after the change.
 
 import FirebaseFirestore
 
@@ -23,7 +23,7 @@ final class SnapshotContent<T: Object & DataRepresentable> {
 
   /// The changed documents, in the order of the elements in `changes`.
   struct Changed {
-    /// The deleted elements with their old indices; nil if the index must be looked up.
+    /// The deleted elements with their old indices. An index is nil if it must be looked up.
     var deletions: [(old: Int?, element: T)] = []
     var insertions: [DocumentReference] = []
     /// The replaced elements with their old indices.

@@ -2,7 +2,7 @@
 
 private import ByteStore
 
-/// Disposes of its contents when it is freed.
+/// A bag of disposables. Disposes of its contents when the bag is freed.
 public final class DisposeBag: Sendable {
   private struct State: @unchecked Sendable {
     // Unchecked, because disposables need not be sendable. Each is disposed of once, by the thread that

@@ -9,7 +9,8 @@ public protocol ReferenceObservationDisposable {
   func dispose()
 }
 
-/// Ends the listening on `dispose` or when it is freed. Keep it as long as the listening is needed.
+/// Ends the listening on `dispose`, or when the disposer is freed. Keep the disposer as long as the listening
+/// is needed.
 public final class Disposer: ReferenceObservationDisposable {
   /// The listener that the disposer removes.
   public enum ObserveType: Sendable {
@@ -36,13 +37,14 @@ public final class Disposer: ReferenceObservationDisposable {
 
   public func dispose() { held.remove() }
 
-  /// Returns a disposer of the common type.
+  /// Returns an `AnyDisposer` that wraps this disposer.
   public func toAny() -> AnyDisposer { AnyDisposer(self) }
 }
 
 extension Disposer: Sendable {}
 
-/// Disposes of its base on `dispose` or when it is freed, even if the base is also kept elsewhere.
+/// Wraps a disposable. Disposes of it on `dispose` or when the wrapper is freed, even if the disposable is
+/// also kept elsewhere.
 public final class AnyDisposer: ReferenceObservationDisposable {
   /// The wrapped disposer.
   public let base: any ReferenceObservationDisposable

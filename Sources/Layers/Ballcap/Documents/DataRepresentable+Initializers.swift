@@ -1,4 +1,4 @@
-// Creates objects: new documents, and documents with known fields.
+// Initializers for objects of new documents and for objects of documents with known fields.
 
 public import FirebaseFirestore
 import LayerKit

@@ -18,7 +18,8 @@ public protocol DataRepresentable: AnyObject, Hashable {
   var data: Model? { get set }
   init()
 
-  // Repeated from `Object`'s conformance to `Documentable`, so that a class can override these defaults.
+  // `Object` already has these requirements from `Documentable`. They are repeated here so that a class can
+  // override their defaults.
   /// The collection of documents of this type.
   static var collectionReference: CollectionReference { get }
   /// Whether writes also store the creation and update times.
@@ -31,14 +32,14 @@ extension DataRepresentable {
   public var shouldIncludedInTimestamp: Bool { true }
 }
 
-// Without these defaults, a class that conforms to both protocols would have two candidates for each.
+// Without these defaults, a class that conforms to both protocols would have two candidates for each member.
 extension DataRepresentable where Self: Documentable {
   public static var collectionReference: CollectionReference { BallcapApp.collection(name) }
   public var shouldIncludedInTimestamp: Bool { true }
 }
 
-// Equality of objects with a model includes the data. The hash does not, so that an object in a set stays in
-// its place when its data changes.
+// Equality of objects with a model includes the data. The hash does not include the data, so that an object
+// in a set stays in its bucket when its data changes.
 extension Equatable where Self: Object, Self: DataRepresentable {
   public static func == (left: Self, right: Self) -> Bool {
     left.documentReference == right.documentReference && left.data == right.data
@@ -46,7 +47,8 @@ extension Equatable where Self: Object, Self: DataRepresentable {
 }
 
 extension DataRepresentable {
-  /// The type's collection, for new objects and for reads. Uses the override of the class.
+  /// The type's collection, for new objects and for reads. If the class overrides the collection, this is the
+  /// override.
   static var home: CollectionReference { collectionReference }
 
   var wantsTimes: Bool { shouldIncludedInTimestamp }
@@ -62,7 +64,8 @@ extension DataRepresentable where Self: Object {
     set { data![keyPath: keyPath] = newValue }
   }
 
-  /// Returns another object for the document with this data. Does not copy the times and the snapshot.
+  /// Returns another object for the same document, with the same data. Does not copy the times and the
+  /// snapshot.
   public func copy() -> Self {
     let copy = Self(documentReference)
     copy.data = data

@@ -1,4 +1,4 @@
-// The object of a model without its own class.
+// The object class for a model that has no object class of its own.
 
 public import FirebaseFirestore
 public import FirebaseStorage

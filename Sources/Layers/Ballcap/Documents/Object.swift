@@ -13,8 +13,8 @@ import LayerKit
 open class Object: Documentable {
   open class var name: String { TypeName.lowercased(of: self) }
 
-  /// The enumeration. Without this alias, the bare name in a file that imports only Firestore is Firestore's
-  /// property wrapper.
+  /// Ballcap's enumeration. Without this alias, the bare name would be Firestore's property wrapper in a file
+  /// that imports only Firestore.
   public typealias ServerTimestamp = Ballcap.ServerTimestamp
 
   public internal(set) var documentReference: DocumentReference! {
@@ -27,7 +27,8 @@ open class Object: Documentable {
   public internal(set) var snapshot: Optional<DocumentSnapshot>
   var ballcapTimes: DocumentTimes
 
-  /// The creation time. Until it is known from a read or from saving this object, the time of construction.
+  /// The creation time. Until a read or a save of this object sets it, this is the time when the object was
+  /// constructed.
   public internal(set) var createdAt: Timestamp {
     get { ballcapTimes.createdAt }
     set { ballcapTimes.createdAt = newValue }
@@ -62,7 +63,7 @@ open class Object: Documentable {
     of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 
-  /// Assigns another document to this object. The data stays.
+  /// Assigns another document to this object. The object keeps its data.
   public func set(documentReference: DocumentReference) {
     reference = documentReference
   }

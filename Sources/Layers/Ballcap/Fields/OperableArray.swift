@@ -12,7 +12,7 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
   case value([Element])
   /// Removes all these elements from the stored array.
   case arrayRemove([Element])
-  /// Adds those of these elements that the stored array does not have.
+  /// Adds each of these elements that the stored array does not contain yet.
   case arrayUnion([Element])
 
   public init?(rawValue: [Element]) { self = .value(rawValue) }
@@ -41,8 +41,8 @@ public enum OperableArray<Element: Codable>: Codable, ExpressibleByArrayLiteral,
     }
   }
 
-  /// Encodes each element like a field. A value that no array can hold is an encoding error here, where the
-  /// error can still name the value.
+  /// Encodes each element like a field. If an array cannot hold a value, the encoding error is thrown here,
+  /// where the error can still name the value.
   private static func encoded(_ elements: [Element]) throws -> [Any] {
     let encoded = try elements.compactMap { element in
       try Firestore.Encoder().encode(["element": element])["element"]

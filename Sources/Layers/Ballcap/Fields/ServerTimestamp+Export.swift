@@ -2,7 +2,8 @@
 //
 // `FirebaseFirestore` declares a property wrapper with the same name. If this module declared the enumeration
 // itself, a file that imports both modules would have to qualify the name. An import of a single declaration
-// shadows the same name from the import of a whole module, and a re-export keeps that effect. So the bare
-// name is the enumeration in such a file. ServerTimestampNameTests guards this compiler behavior.
+// shadows a declaration of the same name from a module that is imported as a whole, and a re-export keeps
+// that effect. So in a file that imports both modules, the bare name is the enumeration.
+// ServerTimestampNameTests guards this compiler behavior.
 
 @_exported public import enum BallcapFields.ServerTimestamp

@@ -6,8 +6,8 @@ import LayerKit
 
 extension File {
   /// Uploads the bytes, or the local file at `originalURL`, with the content type and the metadata.
-  /// `completion` runs on the callback queue of the storage, after `storageMetadata` and `url` are set.
-  /// Without bytes and without a local file it runs at once with `FileError.invalidData`.
+  /// `completion` runs on the callback queue of the storage, after `storageMetadata` and `url` are set. If
+  /// there are neither bytes nor a local file, `completion` runs at once with `FileError.invalidData`.
   @discardableResult
   public func save(_ completion: ((StorageMetadata?, (any Error)?) -> Void)?) -> StorageUploadTask? {
     let description = StorageMetadata()
@@ -41,8 +41,8 @@ extension File {
     }
   }
 
-  /// Deletes the file in the storage and then clears this object's state. The state is also cleared if the
-  /// file did not exist, but not after another error.
+  /// Deletes the file in the storage, and then clears this object's bytes, `storageMetadata` and `url`.
+  /// Clears them also if the file did not exist, but not after any other error.
   public func delete(_ completion: (((any Error)?) -> Void)?) {
     storageReference.delete { [self] error in
       if error == nil || error.isNotFound { forget() }
@@ -50,8 +50,8 @@ extension File {
     }
   }
 
-  /// Passes the cached bytes at once, without a check against the storage, or else downloads them. `reload`
-  /// always downloads. Cancels a download from the same path that is under way.
+  /// Passes the cached bytes to `completion` at once, without checking them against the storage. If no bytes
+  /// are cached, downloads them. `reload` always downloads. Cancels a running download from the same path.
   @discardableResult
   public func getData(
     _ size: Int64 = Int64(10e8), completion: @escaping (Data?, (any Error)?) -> Void
@@ -80,7 +80,7 @@ extension File {
 
   // MARK: Async
 
-  /// Uploads the data. Returns when it is on stable storage.
+  /// Uploads the data. Returns once the data is on stable storage.
   @discardableResult
   nonisolated(nonsending) public func save() async throws -> StorageMetadata {
     try await awaitCompletion { save($0) }

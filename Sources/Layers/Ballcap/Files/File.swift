@@ -18,17 +18,18 @@ import Foundation
 public final class File: Storable {
   public var storageReference: StorageReference
   public var path: String
-  /// Set once this object has uploaded the file or read its metadata.
+  /// The metadata from the storage; nil until this object has uploaded the file or read the metadata.
   public var storageMetadata: StorageMetadata?
   public var url: URL?
   public var mimeType: MIMEType
-  /// Stored in the document, and as custom metadata of the file.
+  /// The user's metadata. It is stored in the document, and also as custom metadata of the file.
   public var metadata: [String: String]
   /// A local file to upload if `data` is nil.
   public var originalURL: URL?
   private var bytes: Data?
 
-  /// Creates a file in the folder of the reference, named like the reference, with the extension of the type.
+  /// Creates a file with the name of the reference, in the folder that contains the reference. A name without
+  /// an extension gets the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, mimeType: MIMEType? = nil, url: URL? = nil,
     metadata: [String: String] = [:]
@@ -38,14 +39,16 @@ public final class File: Storable {
       metadata: metadata)
   }
 
-  /// Creates a file in the folder of the reference, with this name and the extension of the type.
+  /// Creates a file with this name in the folder that contains the reference. A name without an extension
+  /// gets the extension of the type.
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, name: String, mimeType: MIMEType? = nil
   ) {
     self.init(beside: storageReference, name, data: data, mimeType: mimeType, url: nil, metadata: [:])
   }
 
-  /// Creates a file in the storage folder of an object. Without a name, the file is named after the time.
+  /// Creates a file in the storage folder of an object. Without a name, the file is named after the current
+  /// time.
   public convenience init<T: Documentable>(
     _ object: T, name: String? = nil, data: Data? = nil, mimeType: MIMEType? = nil,
     metadata: [String: String] = [:]
@@ -80,8 +83,8 @@ public final class File: Storable {
 
   // MARK: Content
 
-  /// The bytes that this file was created with or has downloaded, or else the cached bytes of its path.
-  /// Setting bytes also caches them. Setting nil removes only the bytes of this object.
+  /// The bytes that this file was created with or has downloaded. If there are none, the bytes that are
+  /// cached for its path. Setting bytes also caches them. Setting nil removes only the bytes of this object.
   public var data: Data? {
     get { bytes ?? FileCache.shared.get(path, generation: storageMetadata?.generation) }
     set {
@@ -128,7 +131,7 @@ public final class File: Storable {
 
   // MARK: State
 
-  /// Sets the result of an upload or a download.
+  /// Stores the bytes and the metadata that an upload or a download returned. Also caches the bytes.
   func take(_ data: Data?, _ metadata: StorageMetadata?) {
     if let data { bytes = data }
     if let metadata { storageMetadata = metadata }
@@ -143,7 +146,7 @@ public final class File: Storable {
     return copy
   }
 
-  /// Clears the state after the file was deleted.
+  /// Clears the bytes, `storageMetadata` and `url` after the file was deleted, and removes the cached bytes.
   func forget() {
     bytes = nil
     storageMetadata = nil

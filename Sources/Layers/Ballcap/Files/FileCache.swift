@@ -3,8 +3,8 @@
 private import ByteStore
 import Foundation
 
-/// The bytes of each path, with the generation of the file if it is known. A file with another known
-/// generation does not get the bytes.
+/// The bytes of each path, with the generation of the file if it is known. If the caller and the cache know
+/// different generations, a lookup returns nil.
 final class FileCache: Sendable {
   static let shared = FileCache()
 

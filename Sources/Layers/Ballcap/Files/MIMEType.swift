@@ -33,7 +33,7 @@ extension File {
     case png
     /// A picture in GIF.
     case gif
-    /// A film in MP4.
+    /// A video in MP4.
     case mp4
     /// A MIME type and a file extension.
     case custom(String, String)
@@ -44,7 +44,7 @@ extension File.MIMEType: FileKind {
   /// The MIME type, as in an HTTP header.
   public var rawValue: String { text }
 
-  /// The extension of such files, without the dot.
+  /// The file extension of this type, without the dot.
   public var fileExtension: String { textExtension }
 
   package var carried: (text: String, fileExtension: String)? {
@@ -55,8 +55,8 @@ extension File.MIMEType: FileKind {
     }
   }
 
-  /// Returns this type with the extension of a file name, if the type has no extension. A document stores
-  /// only the text of the type, so the extension comes from the name.
+  /// Returns this type. If the type has no extension, the result has the extension of a file name. A document
+  /// stores only the text of the type, so the extension comes from the name.
   func named(_ found: String?) -> Self {
     guard let found, fileExtension.isEmpty else { return self }
     return switch self {

@@ -33,8 +33,8 @@ final class RunningTransfers<Transfer: StorageObservableTask>: Sendable {
     }
   }
 
-  /// Removes the task of a transfer that has just ended. A task that has started at the path since then
-  /// stays.
+  /// Removes the task at a path if its transfer has ended. If a newer task has started at the path since
+  /// then, that task stays.
   func removeEnded(_ path: String) {
     guard let task = self[path], [.success, .failure].contains(task.snapshot.status) else { return }
     remove(task, path)

@@ -45,7 +45,7 @@ extension HierarchicalStructurable where Self: Object, Self.CollectionKeys.RawVa
 }
 
 // Initializers for objects with a model. Without them, a class that conforms to both protocols would have two
-// candidates for each.
+// candidates for each initializer.
 extension HierarchicalStructurable
 where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == String {
   /// Creates an object for a new document with a random id and the model's defaults.
@@ -57,7 +57,7 @@ where Self: Object, Self: DataRepresentable, Self.CollectionKeys.RawValue == Str
     data = Model()
   }
 
-  /// Creates an object for the document with this id, with the model's defaults.
+  /// Creates an object with the model's defaults for the document with this id.
   public init(id: String, collectionReference: CollectionReference? = nil) {
     self.init((collectionReference ?? Self.home).document(id))
     data = Model()

@@ -3,12 +3,12 @@
 private import ByteStore
 public import FirebaseFirestore
 
-/// The place of the collections of models and objects.
+/// The location of the collections of all models and objects.
 public final class BallcapApp: Sendable {
   private static let root = Locked<DocumentReference?>(nil)
 
-  /// Places the collections that types name below `rootReference` from now on. With nil, which is the
-  /// default, they are at the root of the default database.
+  /// Sets the document below which the collections of all models and objects are from now on. With nil, which
+  /// is the default, the collections are at the root of the default database.
   ///
   /// ```swift
   /// BallcapApp.configure(Firestore.firestore().document("version/1"))

@@ -1,5 +1,6 @@
-// Transfers of files that complete together. A failed transfer does not stop the others. A timeout cancels
-// the batch's uploads that are under way. Then the batch can be committed again.
+// Batches of file transfers with one completion. A failed transfer does not stop the other transfers. A
+// timeout cancels the batch's uploads that are still running. After a timeout, the batch can be committed
+// again.
 
 private import FirebaseCore
 import FirebaseStorage
@@ -87,8 +88,8 @@ public final class StorageBatch {
 
   /// Starts all transfers and returns the files in the order in which they were added. The `uploadTask` of
   /// each file has the progress. `completion` runs on the callback queue of the storage when the last
-  /// transfer has ended or the timeout has passed. It gets the first error in the order of the files. Without
-  /// transfers it runs at once.
+  /// transfer has ended or the timeout has passed. It receives the first error in the order of the files. If
+  /// the batch has no transfers, `completion` runs at once.
   @discardableResult
   public func commit(_ completion: (((any Error)?) -> Void)? = nil) -> [File] {
     checkIsOpen()
@@ -105,7 +106,7 @@ public final class StorageBatch {
     for (index, operation) in operations.enumerated() {
       switch operation {
       case .save(let file) where file.data == nil && file.originalURL == nil:
-        // Like every other result, the error is delivered after the call has returned.
+        // Like every other result, this error is delivered after `commit` has returned.
         let error = StorageBatchError.invalidData(file)
         queue.async { transfers.end(index, error) }
       case .save(let file):
@@ -118,8 +119,8 @@ public final class StorageBatch {
     return operations.map(\.file)
   }
 
-  /// Starts all transfers and returns the files when all transfers have ended. Throws the first error in the
-  /// order of the files, or `timeout` if the timeout has passed.
+  /// Starts all transfers and returns the files once all transfers have ended. Throws the first error in the
+  /// order of the files. If the timeout passes, throws `timeout`.
   @discardableResult
   nonisolated(nonsending) public func commit() async throws -> [File] {
     try await awaitCompletion { done in commit { done((), $0) } }

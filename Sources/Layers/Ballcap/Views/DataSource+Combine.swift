@@ -5,8 +5,8 @@ public import Combine
 import FirebaseFirestore
 
 extension DataSource {
-  /// Publishes the changes that `onChanged` receives, from the subscription on, on the callback queue. Only a
-  /// source that listens or reads pages has changes.
+  /// Publishes the changes that `onChanged` receives after the subscription. Publishes on the callback queue.
+  /// Only a source that listens or reads pages has changes.
   public var publisher: AnyPublisher<Snapshot, Never> {
     Deferred { [self] in
       let told = PassthroughSubject<Snapshot, Never>()

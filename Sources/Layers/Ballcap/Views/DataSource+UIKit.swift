@@ -5,9 +5,9 @@ import FirebaseFirestore
 public import UIKit
 
 extension UITableView {
-  /// Shows a change of a data source whose documents are the rows of a section. Call it from `onChanged`. A
-  /// table that does not show the rows from before the change, such as one that was not laid out until now,
-  /// is reloaded.
+  /// Shows a change of a data source whose documents are the rows of a section. Call it from `onChanged`. If
+  /// the table does not show the rows from before the change, the table is reloaded. An example is a table
+  /// that was not laid out until now.
   ///
   /// ```swift
   /// source.onChanged { [weak tableView] _, change in tableView?.apply(change) }

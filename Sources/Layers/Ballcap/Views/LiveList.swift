@@ -1,4 +1,4 @@
-// The observable documents of a query, above all for views.
+// The observable documents of a query, mainly for views.
 
 import FirebaseFirestore
 public import Observation

@@ -1,11 +1,11 @@
-// The steps of a data source's changes from a snapshot into its list.
+// The steps by which the changes of a snapshot enter the list of a data source.
 //
-//   1. `receive` appends the changes of a snapshot to the queue and creates their objects. An object may take
-//      time.
-//   2. Objects and timeouts are events. Any thread posts them, and the receiver handles them on its own
-//      queue.
-//   3. The receiver applies changes in arrival order, each when all its objects exist or its timeout has
-//      passed.
+//   1. `receive` appends the changes of a snapshot to the queue and creates their objects. Creating an object
+//      may take time.
+//   2. Arriving objects and timeouts are events. Any thread posts them, and the receiver handles them on its
+//      own queue.
+//   3. The receiver applies the changes of the snapshots in arrival order. The changes of a snapshot are
+//      applied when all their objects exist or their timeout has passed.
 //   4. An object that arrives after its changes were applied is late. It is applied alone, unless its
 //      document has changed again.
 //   5. Changes of a one-time read keep the receiver alive until they are applied. Changes of a listener do
@@ -18,7 +18,7 @@ private import Foundation
 package struct ChangeQueue<Element> {
   /// Changes that are not applied yet, in arrival order.
   fileprivate var waiting: [PendingChanges<Element>] = []
-  /// Documents whose objects are late, each with the changes that its object belongs to.
+  /// The documents whose objects are late. Each document has the changes that its object belongs to.
   private var late: [DocumentReference: PendingChanges<Element>] = [:]
 
   package init() {}
@@ -38,7 +38,7 @@ package struct ChangeQueue<Element> {
     late[reference] = changes
   }
 
-  /// Stops waiting for the object of a document. Returns whether its object was late.
+  /// Stops waiting for the object of a document. Returns whether that object was late.
   @discardableResult
   package mutating func removeLate(_ reference: DocumentReference) -> Bool {
     late.removeValue(forKey: reference) != nil
@@ -70,8 +70,8 @@ package protocol ChangeReceiver<Element>: AnyObject, SendableMetatype {
 }
 
 extension ChangeReceiver {
-  /// Enqueues changes and applies all ready changes. `make` creates the object of each change except
-  /// removals. It calls its closure once, on any thread, with nil to leave the document out.
+  /// Enqueues changes and applies all ready changes. `make` creates the object of each change that is not a
+  /// removal. `make` calls its closure once, on any thread; with nil, the document is left out.
   package func receive(
     _ changes: PendingChanges<Element>, timeout seconds: Int,
     post: @escaping @Sendable (ChangeEvent<Element>) -> Void,

@@ -53,7 +53,8 @@ package final class PendingChanges<T>: Sendable {
   }
 
   private struct State: @unchecked Sendable {
-    // Unchecked, because objects are not sendable. Each object is handed over by its answer and taken once.
+    // Unchecked, because objects are not sendable. Each object arrives with its answer, and the receiver
+    // takes the object once.
     var answers: [Answer]
     var waiting: Int
     var isOverdue = false
@@ -98,7 +99,8 @@ package final class PendingChanges<T>: Sendable {
     }
   }
 
-  /// Marks the changes as overdue. Returns false if no object is missing.
+  /// Marks the changes as overdue. If no object is missing or the changes were already applied, does nothing
+  /// and returns false.
   package func expire() -> Bool {
     state.withLock { state in
       guard state.waiting > 0, !state.isApplied else { return false }
@@ -119,7 +121,8 @@ package final class PendingChanges<T>: Sendable {
     state.withLock { $0.receiver = receiver.value }
   }
 
-  /// Returns the present answers and marks the changes as applied. Later answers are late.
+  /// Returns the present answers and marks the changes as applied. An answer that arrives after this call is
+  /// late.
   package func take() -> [Answer] {
     // The receiver is released outside the lock.
     let taken = state.withLock { state in

@@ -9,11 +9,12 @@ package struct DocumentTimes {
   package static let createdAt = StoredField("createdAt")
   package static let updatedAt = StoredField("updatedAt")
 
-  /// The time when the object was constructed. Both times have this value until another is known.
+  /// The time when the object was constructed. Each of the two times has this value until its own value is
+  /// known.
   private let start: Date
   private var created: Timestamp?
   private var updated: Timestamp?
-  /// The snapshot that the object was created from, while nothing newer is known.
+  /// The snapshot from which the object was created. `created` and `updated` take precedence over its times.
   private var snapshot: DocumentSnapshot?
 
   /// The times of a new object.
@@ -40,8 +41,8 @@ package struct DocumentTimes {
     return Timestamp(date: start)
   }
 
-  /// Takes the times from the fields. A field of another type sets the time to now; an absent field changes
-  /// nothing.
+  /// Sets the times from the fields of the snapshot. If a field has another type, its time becomes the
+  /// present time. If a field is absent, its time does not change.
   package mutating func update(from snapshot: DocumentSnapshot) {
     update { snapshot.time(at: $0) }
   }

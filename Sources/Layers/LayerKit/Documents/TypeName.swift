@@ -4,8 +4,8 @@ private import ByteStore
 private import Foundation
 
 package enum TypeName {
-  /// Returns the unqualified name of a type in lower case, also for a type inside a function. The names are
-  /// cached, because a lookup is slow and references are created often.
+  /// Returns the unqualified name of a type in lower case, even for a type that is declared inside a
+  /// function. The names are cached, because a lookup is slow and references are created often.
   package static func lowercased(of type: Any.Type) -> String {
     let key = ObjectIdentifier(type)
     if let name = known.withLock({ $0[key] }) { return name }

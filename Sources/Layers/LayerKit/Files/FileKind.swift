@@ -19,12 +19,13 @@ package protocol FileKind: Equatable {
   static var gif: Self { get }
   static var mp4: Self { get }
 
-  /// The content type and the extension of a case that carries its own; nil for a known kind.
+  /// The content type and the extension of a case that carries its own values; nil for a known kind.
   var carried: (text: String, fileExtension: String)? { get }
 }
 
 extension FileKind {
-  /// The kinds and their extensions. If two kinds have the same extension, the first kind represents it.
+  /// The kinds and their extensions. If two kinds have the same extension, a lookup by extension returns the
+  /// first kind.
   private static var kinds: [(kind: Self, fileExtension: String)] {
     [
       (.plain, "txt"), (.csv, "csv"), (.html, "html"), (.css, "css"), (.javascript, "js"), (.pdf, "pdf"),

@@ -1,17 +1,16 @@
-// Uploads of files, and transfers that complete together.
+// File uploads, and groups of transfers with one completion.
 
 private import ByteStore
 private import FirebaseCore
 package import FirebaseStorage
 private import Foundation
 
-/// Calls its completion once, when all transfers have ended or the timeout has passed. The error is that of
-/// the first failed transfer, in the order of the transfers. After the call the group keeps no transfer
-/// alive.
+/// A group of transfers. Calls its completion once, when all transfers have ended or the timeout has passed.
+/// The completion receives the error of the first failed transfer, in the order of the transfers. After that
+/// call, the group keeps no transfer alive.
 package final class TransferGroup: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because of the closure, which is called once, and because of the tasks, which any thread may
-    // use.
+    // Unchecked, because the closure is called only once, and any thread may use the tasks.
     var waiting: Int
     var failures: [Int: any Error] = [:]
     var tasks: [StorageUploadTask] = []
@@ -24,7 +23,7 @@ package final class TransferGroup: Sendable {
     state = Locked(State(waiting: count, completion: completion))
   }
 
-  /// Adds an upload for the timeout to cancel. Does nothing if the group has ended.
+  /// Adds an upload that the timeout cancels. Does nothing if the group has ended.
   package func begin(_ task: StorageUploadTask) {
     let arriving = Transferred(task)
     state.withLock { state in
@@ -47,8 +46,8 @@ package final class TransferGroup: Sendable {
     queue.asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(error) }
   }
 
-  /// Cancels the uploads of this group that are under way, and no others. The completion may start new
-  /// uploads at once.
+  /// Cancels only the running uploads of this group. The completion may start new uploads at once, and they
+  /// are not cancelled.
   private func expire(_ error: any Error) {
     let end = state.withLock { Self.takeAll(&$0) }
     guard let completion = end.value.completion else { return }

@@ -42,8 +42,8 @@ package struct KeyedList<Key: Hashable, Element> {
 
   @inlinable package func element(_ handle: Handle) -> Element { tree.element(handle) }
 
-  /// Returns the number of elements before the first that satisfies `isBehind`. All elements after that one
-  /// must satisfy it, too.
+  /// Returns the number of elements before the first element that satisfies `isBehind`. All elements after
+  /// the first must satisfy `isBehind`, too.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     try tree.partition(by: isBehind)
   }
@@ -79,7 +79,7 @@ package struct KeyedList<Key: Hashable, Element> {
     handles.removeValue(forKey: key).map { remove($0) }
   }
 
-  /// Removes an element by its handle. Used for duplicates, which no key finds.
+  /// Removes an element by its handle. Needed for duplicates that a lookup by key cannot find.
   @discardableResult
   @inlinable package mutating func remove(_ handle: Handle) -> (row: Int, element: Element) {
     let removed = (tree.rank(of: handle), tree.element(handle))
@@ -95,7 +95,8 @@ package struct KeyedList<Key: Hashable, Element> {
 
   // MARK: Invariants
 
-  /// Traps if the tree is damaged, a key has no element, or elements are out of order. Takes linear time.
+  /// Traps if the tree is damaged, if the numbers of keys and elements differ, or if elements are out of
+  /// order. Takes linear time.
   package func checkInvariants(areInOrder: (Element, Element) -> Bool) {
     tree.checkInvariants()
     precondition(handles.count == count, "a key without an element")

@@ -5,9 +5,9 @@
 // keep the tree shallow. Nodes never move in the array, so an index is a valid handle as long as the element
 // is in the list.
 //
-// A copy shares the array, and the first change copies it.
+// A copy of the list shares the array. The first change of either list copies the array.
 //
-// Inlinable, so that each module can specialize it for its own elements.
+// The type is inlinable, so that each module can specialize it for its own elements.
 
 package struct RankTree<Element> {
   package typealias Handle = Int32
@@ -108,8 +108,8 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// Returns the number of elements before the first that satisfies `isBehind`. All elements after that
-  /// one must satisfy it, too.
+  /// Returns the number of elements before the first element that satisfies `isBehind`. All elements after
+  /// the first must satisfy `isBehind`, too.
   @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {

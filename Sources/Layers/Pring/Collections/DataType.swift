@@ -33,7 +33,7 @@ public enum DataType {
   case dictionary(String, [String: Any], [String: Any])
   /// A collection below the document.
   case collection(String, [String: Any], any AnySubCollection)
-  /// A reference of the database.
+  /// A document reference of the database.
   case documentReference(String, DocumentReference?, DocumentReference)
   /// A reference to an object.
   case reference(String, DocumentReference?, any AnyReference)

@@ -3,8 +3,8 @@
 public import FirebaseFirestore
 public import FirebaseStorage
 
-/// The base class of `Reference` and `Relation`. It contains the object if that was set or loaded, and
-/// otherwise the stored form.
+/// The base class of `Reference` and `Relation`. It contains the object if the object was set or loaded.
+/// Otherwise it contains the stored form of the link.
 public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParent, StorageLinkable,
   Batchable
 {

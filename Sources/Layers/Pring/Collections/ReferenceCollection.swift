@@ -37,7 +37,7 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     }
   }
 
-  /// Adds the deletions of the links.
+  /// Adds the deletions of the links to the batch.
   override func pringPackMemberDeletions(_ batch: WriteBatch) {
     for member in pringMembers { batch.deleteDocument(reference.document(member.id)) }
   }
@@ -50,11 +50,12 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
 
   public override func insert(_ newMember: Element) { super.insert(newMember) }
 
-  /// Removes a member. The next write of the parent deletes its link, and with `hard` also its document.
+  /// Removes a member. The next write of the parent deletes the member's link. With `hard`, the write also
+  /// deletes the member's document.
   public func remove(_ member: Element, hard: Bool = false) { pringRemove(member.id, hard: hard, member) }
 
-  /// Removes the member with this id. The next write of the parent deletes its link, and with `hard` also
-  /// its document.
+  /// Removes the member with this id. The next write of the parent deletes the member's link. With `hard`,
+  /// the write also deletes the member's document.
   public func remove(_ id: String, hard: Bool = false) { pringRemove(id, hard: hard, nil) }
 
   /// Does nothing, because the files belong to the members.
@@ -64,7 +65,8 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     block?(nil)
   }
 
-  /// Returns an object for this id in the collection of its class, without a read. It counts as saved.
+  /// Returns an object for this id in the collection of its class, without a read. The object counts as
+  /// saved.
   public override func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(T.reference.document(id))

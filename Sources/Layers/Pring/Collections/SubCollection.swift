@@ -19,7 +19,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   public var key: String?
   public var batchID: String?
   var pringMembers: [T]
-  /// The last reference of the parent, for a collection that outlives it, such as `room.doc("a").items`.
+  /// The last reference of the parent. Needed when the collection outlives its parent object, as in
+  /// `room.doc("a").items`.
   var pringLastPlace: DocumentReference?
 
   private enum Action {
@@ -63,7 +64,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     let isNew = parent !== object || self.key != key
     parent = object
     self.key = key
-    // The members of a literal were inserted before the parent was known.
+    // The members of an array literal were inserted before the parent was known.
     if isNew { for member in pringMembers { pringSettle(member) } }
   }
 
@@ -101,7 +102,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     for member in newMembers { insert(member) }
   }
 
-  /// Removes a member. The next write of the parent deletes its document from the collection.
+  /// Removes a member. The next write of the parent deletes the member's document from the collection.
   public func remove(_ member: Element) { pringRemove(member.id, hard: false, member) }
 
   /// Removes the member with this id.
@@ -125,11 +126,11 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     let place = reference.document(member.id)
     guard member.reference != place else { return }
     member.setReference(place)
-    // This collection has no document of the member yet, even if another collection does.
+    // This collection has no document of the member yet, even if another collection has one.
     (member as? Object)?.isSaved = false
   }
 
-  /// Points a removed member at the collection of its class, where it is not saved.
+  /// Points a removed member at the collection of its class, where the member counts as not saved.
   func pringRelease(_ member: T) {
     member.setReference(T.reference.document(member.id))
     (member as? Object)?.isSaved = false
@@ -149,7 +150,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     reference.document(id).delete(completion: block)
   }
 
-  /// Loads the result of the query, or all documents, as the new members.
+  /// Loads the result of the query, or all documents if there is no query. The loaded objects replace the
+  /// members.
   public func get(_ query: DataSource<T>.Query? = nil, block: ((QuerySnapshot?, [T]) -> Void)?) {
     (query ?? self.query).objects { [self] snapshot, objects, error in
       if error == nil { pringMembers = objects }
@@ -157,7 +159,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     }
   }
 
-  /// Returns an object for this id, without a read. It counts as saved.
+  /// Returns an object for this id, without a read. The object counts as saved.
   public func doc(_ id: String) -> T {
     let object = T(id: id, value: [:])
     object.setReference(reference.document(id))
@@ -213,7 +215,8 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     batch.deleteDocument(reference.document(id))
   }
 
-  /// Adds the deletions of the loaded members and of their own loaded members.
+  /// Adds the deletions of the loaded members to the batch. Also adds the deletions of the members that are
+  /// loaded in their own collections.
   func pringPackMemberDeletions(_ batch: WriteBatch) {
     for member in pringMembers {
       let place = reference.document(member.id)

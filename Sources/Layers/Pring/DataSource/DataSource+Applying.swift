@@ -4,7 +4,7 @@ package import FirebaseFirestore
 package import LayerKit
 
 extension DataSource: ChangeReceiver {
-  /// Stops as soon as a block that is called with a change ends the listening.
+  /// Applies the changes. Stops as soon as a block that receives a change ends the listening.
   package func apply(_ changes: PendingChanges<T>) {
     var step = Step(changes, self)
     for (change, answer) in zip(changes.changes, changes.take()) {

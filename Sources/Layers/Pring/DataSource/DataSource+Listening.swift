@@ -18,14 +18,14 @@ extension DataSource {
     return self
   }
 
-  /// Removes the listener. Then no block is called for the listener any more, not even for the remaining
+  /// Removes the listener. After this call, no block is called for the listener, not even for the remaining
   /// changes of a snapshot that is being reported. Pending page reads are still reported.
   public func stop() {
     listener?.remove()
     listener = nil
     stops += 1
     arriving.removeLive()
-    // A page may have waited for the dropped changes.
+    // The dropped changes may have blocked a page.
     if !arriving.isEmpty { post(.unblocked) }
   }
 
@@ -81,8 +81,8 @@ extension DataSource {
   /// Reads the page after the last document that was read. `block` receives whether the page is empty. The
   /// read keeps the data source alive until the page is reported, or for `options.timeout` seconds.
   ///
-  /// An error is first reported to the other blocks. Then `block` receives true, as in the original, and
-  /// `isLast` does not change.
+  /// An error is first reported to the other blocks. Then `block` receives true, as in the original library,
+  /// and `isLast` does not change.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
     let known = readBehind
@@ -102,8 +102,9 @@ extension DataSource {
   }
 
   /// Returns the query of the next page. A document with a pending server timestamp has no position in the
-  /// order, so it cannot be a cursor. The page then starts after an earlier document. Its limit is increased
-  /// by the number of documents that were read after that document.
+  /// order, so it cannot be a cursor. If the last document that was read is such a document, the page starts
+  /// after an earlier document. The limit of the page is then increased by the number of documents that were
+  /// read after that earlier document.
   private func page(beside known: Set<DocumentReference>) -> Query {
     let page = lastDocument.map { query.start(afterDocument: $0) } ?? query
     return known.isEmpty ? page : page.refined { $0.widened(by: known.count) }
@@ -120,7 +121,7 @@ extension DataSource {
 
   // MARK: Objects
 
-  /// Creates the objects of the changes. Applies the changes after all earlier changes are applied.
+  /// Creates the objects of the changes. Applies the changes once all earlier changes have been applied.
   private func receive(
     _ source: QuerySnapshot, _ changes: [PendingChange], isLive: Bool = false, isFirst: Bool = false
   ) {
@@ -178,7 +179,7 @@ extension DataSource {
       .value(
         document.reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
           defer { isFirst = false }
-          // The first snapshot may have the version of the object, which `block` has already received.
+          // The first snapshot may have the same version as the object that `block` has already received.
           if isFirst, let known, snapshot?.version == known { return }
           block(snapshot.flatMap { T(snapshot: $0) }, error)
         }))

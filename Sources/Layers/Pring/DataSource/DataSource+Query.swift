@@ -14,7 +14,7 @@ extension DataSource {
     /// Whether the documents are the objects themselves. False if they are links to the objects.
     let hasRealities: Bool
     private let dictionaryFilter: DictionaryFilter
-    /// The error of a step that could not be encoded. Every read fails with it.
+    /// The error of a step that could not be encoded. Every read fails with this error.
     private let failure: DocumentError?
 
     /// Creates a query of all documents of a collection.
@@ -22,7 +22,8 @@ extension DataSource {
       self.init(reference, reference: reference, hasRealities: hasRealities)
     }
 
-    /// Creates a query with the filters and orders of another query. `reference` is its collection.
+    /// Creates a query with the filters and orders of another query. `reference` is the collection of that
+    /// query.
     public convenience init(
       _ query: FirebaseFirestore.Query, reference: CollectionReference, hasRealities: Bool = true
     ) {
@@ -51,7 +52,7 @@ extension DataSource {
         query, reference, hasRealities: hasRealities, filter: dictionaryFilter, failure: failure ?? error)
     }
 
-    /// Returns a list of the query's objects. It is empty until `listen` or `get`.
+    /// Returns a list of the query's objects. The list is empty until `listen` or `get` is called.
     public func dataSource(options: Options = Options()) -> DataSource<Element> {
       DataSource(reference: self, options: options)
     }
@@ -87,7 +88,8 @@ extension DataSource {
 
     // MARK: Objects
 
-    /// Reads the objects of the result, in its order. Links whose target does not exist are left out.
+    /// Reads the objects of the result, in the order of the result. Links whose target does not exist are
+    /// left out.
     func objects(_ block: @escaping (QuerySnapshot?, [T], (any Error)?) -> Void) {
       get { [self] snapshot, error in
         guard let snapshot else { return block(nil, [], error) }

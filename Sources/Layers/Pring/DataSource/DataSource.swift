@@ -5,8 +5,8 @@
 //   1. The snapshot's changes join `arriving`, and their objects are created. An object is decoded, or loaded
 //      if the document is a link. Then `parse`, if set, receives the object and may take time
 //      (ChangeReceiver).
-//   2. Snapshots leave `arriving` in arrival order, each when all its objects are there or its timeout has
-//      passed.
+//   2. Snapshots leave `arriving` in arrival order. A snapshot leaves when all its objects exist or its
+//      timeout has passed.
 //   3. The changes of a snapshot are applied and reported one after the other (DataSource+Applying).
 //
 // All steps run on the callback queue. `parse` may call its closure on any thread.
@@ -30,8 +30,8 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   public typealias Element = ArrayLiteralElement
   /// Receives a change of the list.
   public typealias ChangeBlock = (QuerySnapshot?, CollectionChange) -> Void
-  /// Receives each new or changed object. The object enters the list when the closure is called with it, on
-  /// any thread.
+  /// Receives each new or changed object. The object that the block passes to the closure enters the list.
+  /// The closure may be called on any thread.
   public typealias ParseBlock = (QuerySnapshot?, Element, @escaping ((Element) -> Void)) -> Void
   /// Receives the complete list.
   public typealias CompletedBlock = (QuerySnapshot?, [Element]) -> Void
@@ -55,7 +55,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   var errorBlock: ErrorBlock?
   var batchBlock: ((QuerySnapshot?, BatchedChange) -> Void)?
   var listener: (any ListenerRegistration)?
-  /// The last document that was read and that can be a cursor. `next` starts after it.
+  /// The last read document that can be a cursor. `next` starts after this document.
   var lastDocument: QueryDocumentSnapshot?
   /// The documents that were read after `lastDocument`.
   var readBehind: Set<DocumentReference> = []
@@ -65,7 +65,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   /// Blocks that are called each time the list is complete.
   public var completedBlocks: [CompletedBlock] = []
 
-  /// Creates a list for a query. It is empty until `listen` or `get`.
+  /// Creates a list for a query. The list is empty until `listen` or `get` is called.
   public init(reference: Query, options: Options = Options(), block: ChangeBlock? = nil) {
     query = reference
     self.options = options

@@ -98,7 +98,7 @@ extension Document where Self: Object {
 
   // MARK: Limits and cursors
 
-  /// Limits the result to the first documents, at most this many.
+  /// Limits the result to this number of documents, from the start of the order.
   public static func limit(to: Int) -> DataSource<Self>.Query {
     query.limit(to: to)
   }

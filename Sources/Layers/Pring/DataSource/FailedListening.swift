@@ -5,7 +5,7 @@ private import FirebaseCore
 import FirebaseFirestore
 import Foundation
 
-/// Passes an error to the listener once, on the callback queue, unless it is removed first.
+/// Passes an error to the listener once, on the callback queue, unless the registration is removed first.
 final class FailedListening: NSObject, ListenerRegistration {
   private let isRemoved = Locked(false)
 

@@ -5,7 +5,8 @@ public import Foundation
 
 /// The options of a data source.
 public final class Options {
-  /// The time limit in seconds for the objects of a snapshot. After it, a timeout is reported.
+  /// The time limit in seconds for the objects of a snapshot. When the time limit has passed, a timeout is
+  /// reported.
   public var timeout: Int = 10
   /// Whether a change of only the metadata is reported.
   public var includeMetadataChanges: Bool = true

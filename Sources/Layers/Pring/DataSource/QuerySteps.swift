@@ -11,7 +11,7 @@ public protocol QuerySteps<QueryElement> {
   /// The type of the objects that the query finds.
   associatedtype QueryElement: Document
 
-  /// Returns the query after one more step.
+  /// Returns the query with one more step.
   func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<QueryElement>.Query
 }
 
@@ -19,7 +19,7 @@ public protocol QuerySteps<QueryElement> {
 private func operand(_ value: Any) -> Any { UntypedForm.stored(value) ?? value }
 
 extension QuerySteps {
-  /// Adds a step with the field of a key path.
+  /// Adds a step on the field that a key path reads.
   private func refined(
     _ keyPath: PartialKeyPath<QueryElement>,
     _ step: (FirebaseFirestore.Query, String) -> FirebaseFirestore.Query
@@ -27,7 +27,8 @@ extension QuerySteps {
     refined(keyPath, NSNull()) { query, name, _ in step(query, name) }
   }
 
-  /// Adds a step with the field of a key path, and an operand in the form that the field stores.
+  /// Adds a step on the field that a key path reads. The operand is converted to the form that the field
+  /// stores.
   private func refined(
     _ keyPath: PartialKeyPath<QueryElement>, _ value: Any,
     _ step: (FirebaseFirestore.Query, String, Any) -> FirebaseFirestore.Query
@@ -139,7 +140,7 @@ extension QuerySteps {
 
   // MARK: Limits and cursors
 
-  /// Limits the result to the first documents, at most this many.
+  /// Limits the result to this number of documents, from the start of the order.
   public func limit(to: Int) -> DataSource<QueryElement>.Query {
     refined { $0.limit(to: to) }
   }

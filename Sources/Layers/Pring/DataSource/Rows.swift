@@ -1,8 +1,8 @@
 // The objects of a data source, ordered and indexed by id.
 //
-// A row contains the values that determine its position. Rows are compared by the order that the app has set,
-// or else by the query's sort key. Equal rows are in the order of their numbers, which grow with each new
-// row.
+// A row contains the values that determine its position. Rows are compared by the order that the app has set.
+// If the app has set no order, they are compared by the query's sort key. Equal rows are in the order of
+// their numbers, and each new row gets a greater number.
 
 import FirebaseFirestore
 import LayerKit
@@ -49,8 +49,8 @@ struct Rows<T: Document> {
     return index
   }
 
-  /// Replaces the element of the row with this id. The row keeps its number, and so its position among equal
-  /// rows. Returns nil if there is no such row.
+  /// Replaces the element of the row with this id. The row keeps its number, and therefore its position among
+  /// equal rows. Returns nil if there is no such row.
   mutating func replace(_ id: String, with element: T, key: [UInt8]?) -> (old: Int, new: Int)? {
     guard let number = rows.element(ExactKey(id))?.number, let old = remove(id) else { return nil }
     return (old, insert(Row(element: element, key: key, number: number), element, id: id))

@@ -27,7 +27,7 @@ extension Optional: FieldForm where Wrapped: FieldForm {
 extension Array: FieldForm where Element: FieldForm {
   var storedForm: Any? { compactMap { $0.storedForm ?? Element.absentElement } as [Any] }
 
-  /// Returns nil, and so keeps the property's value, if one element has another type.
+  /// Returns nil if one element has another type. The property then keeps its value.
   static func local(from stored: Any, current: [Element]?) -> [Element]? {
     guard let elements = stored as? [Any] else { return nil }
     var result: [Element] = []
@@ -81,7 +81,7 @@ extension Set: FieldForm where Element: FieldForm {
   static func local(from stored: Any, current: Set<Element>?) -> Set<Element>? {
     if let map = stored as? [String: Any] { return members(map.keys) }
     guard let elements = stored as? [Any] else { return nil }
-    // A server may store a map whose keys are small integers as an array.
+    // If the keys of a map are small integers, a server may store the map as an array.
     if !elements.isEmpty, elements.allSatisfy({ $0 is NSNull || StoredNumber.isBoolean($0) }) {
       let present = elements.indices.filter { elements[$0] as? Bool == true }
       if let members = members(present.map { "\($0)" }) { return members }

@@ -1,4 +1,4 @@
-// The field forms of text, numbers, times and other values that contain no values.
+// The field forms of text, numbers, times and other values that do not contain further values.
 
 import FirebaseFirestore
 import Foundation
@@ -34,8 +34,8 @@ extension Bool: FieldForm {
   static var samples: (Bool, Bool)? { (false, true) }
 }
 
-/// Checks ids that other programs have stored. A field can hold any text, but a document id cannot be any
-/// text.
+/// Checks ids that other programs have stored. A field can hold any text, but not every text is a valid
+/// document id.
 enum StoredID {
   static func isSound(_ id: String) -> Bool { !id.isEmpty && !id.utf8.contains(UInt8(ascii: "/")) }
 }

@@ -5,11 +5,11 @@ protocol FieldForm {
   /// The stored form; nil if the field is omitted.
   var storedForm: Any? { get }
 
-  /// Returns the value of a stored form; nil if the stored form has another type. `current` is the present
-  /// value of the property.
+  /// Returns the value that a stored form represents; nil if the stored form has another type. `current` is
+  /// the present value of the property.
   static func local(from stored: Any, current: Self?) -> Self?
 
-  /// Whether both have the same stored form.
+  /// Whether both values have the same stored form.
   static func areSame(_ left: Self, _ right: Self) -> Bool
 
   /// Whether a value can change without an assignment. The stored form of such a value is remembered for

@@ -1,7 +1,7 @@
 // A file in the storage, described by a property of an object.
 //
-// A file is new (not uploaded yet), uploaded (it has a download URL), or marked for deletion. The folder of
-// its object, the name of its property and its own name form its path.
+// A file is new (not uploaded yet), uploaded (it has a download URL), or marked for deletion. The path of a
+// file consists of the folder of the object, the name of the property and the name of the file.
 
 private import ByteStore
 public import FirebaseStorage
@@ -16,7 +16,8 @@ public import Foundation
 /// try await ada.save()
 /// ```
 public final class File: NSObject {
-  /// The reference below the object's folder and the property's name; nil without an object.
+  /// The storage reference of the file, in the object's folder and below the property's name. Nil if the file
+  /// belongs to no object.
   public var ref: StorageReference? {
     guard let parent, let key else { return nil }
     return parent.storageRef.child(key).child(name)
@@ -123,8 +124,8 @@ public final class File: NSObject {
     return "\(name).\(type.fileExtension)"
   }
 
-  /// Returns the milliseconds since 1970. If the last result was not less, returns the last result plus one,
-  /// so that two files never get the same name.
+  /// Returns the milliseconds since 1970. If that number is not greater than the last result, returns the
+  /// last result plus one, so that two files never get the same name.
   private static func nextTime() -> Int {
     lastTime.withLock { last in
       last = max(last + 1, Int(Date().timeIntervalSince1970 * 1000))

@@ -12,8 +12,8 @@ extension Document where Self: Object {
     return !container.files.isEmpty
   }
 
-  /// Uploads all new files of this object and of the objects that are written with it. With a container, only
-  /// adds the files to the container.
+  /// Uploads all new files of this object and of the objects that are written with it. If a container is
+  /// given, only adds the files to the container.
   @discardableResult
   public func saveFiles(
     _ id: String, container: UploadContainer? = nil, block: (((any Error)?) -> Void)?
@@ -32,8 +32,8 @@ extension Document where Self: Object {
     return container.begin(on: reference.firestore.callbackQueue, block)
   }
 
-  /// Deletes the files of the properties, of nested objects and of lists. Errors are ignored. With a
-  /// container, only adds the files to the container.
+  /// Deletes the files of the properties, of nested objects and of lists. Errors are ignored. If a container
+  /// is given, only adds the files to the container.
   public func deleteFiles(_ id: String, container: DeleteContainer?, block: (((any Error)?) -> Void)?) {
     if let container {
       if container.visit(self) { container.files += storedFiles }
@@ -63,7 +63,7 @@ extension Object {
 
   var pringSavedFiles: [File] { pringFiles.filter(\.isSaved) }
 
-  /// The storage references that may have bytes of this document's files.
+  /// The storage references under which bytes of this document's files may be stored.
   fileprivate var storedFiles: [StorageReference] { pringFiles.filter { !$0.name.isEmpty }.compactMap(\.ref) }
 
   /// The files in the notes of the last write.

@@ -65,7 +65,8 @@ protocol PlacedCollection: AnyObject {
   func pringPackMemberDeletions(_ batch: WriteBatch)
 }
 
-/// Objects with documents of their own that are written with their owner.
+/// A property value whose objects have their own documents, which are written together with the owner's
+/// document.
 protocol WrittenObjects {
   var pringWrittenObjects: [Object] { get }
 }

@@ -1,6 +1,6 @@
-// The layout of the stored properties of a class, from the runtime.
+// The layout of a class's stored properties, as reported by the Swift runtime.
 //
-// `Mirror` of the standard library calls the same runtime functions. Their names are part of the ABI.
+// `Mirror` in the standard library calls the same runtime functions. Their names are part of the ABI.
 
 private import FirebaseCore
 private import Foundation
@@ -26,8 +26,8 @@ enum ClassLayout {
     }
   }
 
-  /// A class without properties has the size of its superclass. A class that is larger must list its
-  /// properties.
+  /// Traps if a class hides its properties. A class without properties has the size of its superclass, so a
+  /// class that is larger than its superclass must list properties.
   private static func checkIsVisible(_ type: AnyClass, below root: AnyClass) {
     var level: AnyClass = type
     while level != root, let base = _getSuperclass(level) {

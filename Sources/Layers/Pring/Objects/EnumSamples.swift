@@ -1,9 +1,9 @@
-// Sample values of types that only the model class encodes. The search for the property of a key path uses
-// them.
+// Sample values of types that only the model class encodes. The search for the property that a key path reads
+// uses these samples.
 
-/// Creates values of types with `allCases` or with an integer raw value.
+/// Creates sample values of types that have `allCases` or an integer raw value.
 enum EnumSamples {
-  /// Returns two different values, or nil for other types.
+  /// Returns two different values, or nil for a type without `allCases` or an integer raw value.
   static func pair<Value>(of type: Value.Type) -> (Value, Value)? {
     let found = values(of: type).prefix(2).compactMap { $0 as? Value }
     return found.count == 2 ? (found[0], found[1]) : nil
@@ -22,7 +22,7 @@ enum EnumSamples {
     type.allCases.prefix(2).map { $0 }
   }
 
-  /// The raw values to try. They include small case numbers and codes such as HTTP status codes.
+  /// The raw values to try. These ranges include small case numbers and codes such as HTTP status codes.
   private static let numbers = [0...65535, -256 ... -1]
 
   private static func numbered<Value: RawRepresentable>(_ type: Value.Type) -> [Any] {
@@ -39,7 +39,7 @@ enum EnumSamples {
     return values.prefix(2).map { $0 }
   }
 
-  /// Returns false if the values cannot be compared.
+  /// Whether the values are equal. Returns false if they cannot be compared.
   static func areEqual<Value>(_ left: Value, _ right: Value) -> Bool {
     func areEqual<Content: Equatable>(_ left: Content, _ right: Any) -> Bool { right as? Content == left }
     switch (Object.pringUnwrapped(left), Object.pringUnwrapped(right)) {

@@ -1,6 +1,7 @@
-// Properties that record each assignment, even of an equal value.
+// A property wrapper that records each assignment, even if the new value equals the old one.
 
-/// Makes the next update write the property after any assignment, even of an equal value.
+/// A property wrapper that makes the next update write the property after any assignment, even of an equal
+/// value.
 ///
 /// ```swift
 /// class Member: Object {
@@ -9,8 +10,7 @@
 /// }
 /// ```
 ///
-/// Without this wrapper, a property that is assigned an equal value or restored to its old value is not
-/// written.
+/// Without this wrapper, an update does not write a property whose value is equal to the stored value.
 @propertyWrapper
 public final class Field<Value> {
   /// The value. Access through `content` does not set `isTouched`.
@@ -20,10 +20,10 @@ public final class Field<Value> {
   /// Creates a field with an initial value.
   public init(wrappedValue: Value) { content = wrappedValue }
 
-  /// The value. An assignment or modification is recorded.
+  /// The value. Assigning or modifying it sets `isTouched`.
   public var wrappedValue: Value {
     get { content }
-    // Modifies in place, so that an append does not copy the array.
+    // Modifies the value in place, so that appending to an array does not copy the array.
     _modify {
       isTouched = true
       yield &content

@@ -1,43 +1,44 @@
 // Tracks the changes of an object since its document was last read or written.
 //
-//   1. Construction, reads and writes record a note of each property (`pringRemember`).
+//   1. Construction, reads and writes record a note of the value of each property (`pringRemember`).
 //   2. A property has changed if its value differs from its note, if a `@Field` recorded an assignment, or if
-//      a failed update owes its write.
-//   3. An update writes the changes since the previous update started. Later changes belong to the next
-//      update.
+//      a failed update should have written the property.
+//   3. An update writes the changes since the previous update started. Changes that are made after the start
+//      of an update belong to the next update.
 //   4. When an update succeeds, the notes from its start become the notes of the object. These notes cover
-//      all properties, also those that an earlier update wrote. If the earlier update failed, its paths stay
-//      owed until a later update writes them.
+//      all properties, including those that an earlier update wrote. If that earlier update failed, the paths
+//      that it should have written are owed until a later update writes them.
 
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 
-/// The remembered state of an object's properties.
+/// The recorded state of an object's properties, and its pending writes.
 struct Tracking {
   /// The notes, one for each property of the schema.
   var notes: [Any] = []
-  /// Changes that were set by field name and not through a property.
+  /// Changes that were set by field name instead of through a property.
   var byHand: [String: Any] = [:]
-  /// Paths of fields that failed updates did not write. The value is the number of the last failed update.
+  /// Paths of fields that failed updates did not write. Each value is the number of the last failed update of
+  /// that path.
   var unwritten: [[String]: Int] = [:]
-  /// Files that a failed update should have deleted.
+  /// Files that failed updates should have deleted.
   var unremoved: [StorageReference] = []
-  /// Pending updates, oldest first.
+  /// Pending writes, oldest first.
   var flights: [Flight] = []
   var lastFlight = 0
   /// The number of the flight whose notes are in `notes`.
   var lastLanded = 0
 
-  /// The notes of the last write that has started and has not failed.
+  /// The notes of the last write that started, unless that write failed.
   var latestNotes: [Any] {
-    // After the last write has succeeded, an earlier write may still be pending.
+    // The last write may have succeeded while an earlier write is still pending.
     guard let last = flights.last, last.number > lastLanded else { return notes }
     return last.notes
   }
 
-  /// The owed paths, relative to their property, by property name. An empty path stands for the whole
-  /// property.
+  /// The owed paths of each property, by property name. A path is relative to its property. An empty path
+  /// means the whole property.
   var owed: [String: Set<[String]>] { paths { _, _ in true } }
 
   /// The owed paths that no pending update writes.
@@ -57,29 +58,29 @@ struct Tracking {
 /// A pending write of an object.
 struct Flight {
   var number: Int
-  /// The notes at the start of the write.
+  /// The notes, recorded at the start of the write.
   var notes: [Any]
-  /// Paths of the fields that the write replaces. A path starts with a property name.
+  /// Paths of the fields that the write replaces. Each path starts with a property name.
   var carried: Set<[String]>
   var byHand: [String: Any]
   /// Files to delete after the write has succeeded.
   var removals: [StorageReference] = []
 
-  /// Whether the write replaces the field or a field that contains it.
+  /// Whether the write replaces the field at the path or a field that contains it.
   func covers(_ path: [String]) -> Bool {
     path.indices.contains { carried.contains(Array(path[...$0])) }
   }
 }
 
-/// The update of one field of the document, or of one entry of a map field.
+/// A change to one field of the document, or to one entry of a map field.
 struct FieldChange {
   var path: [String]
   var value: Any
 }
 
 extension Object {
-  /// The changes that the next update writes. Assigning a dictionary discards all earlier changes and writes
-  /// the dictionary's entries instead.
+  /// The changes that the next update writes. Assigning a dictionary discards all earlier changes, and the
+  /// next update writes the entries of the dictionary instead.
   public var updateValue: [String: Any] {
     get {
       pringAdoptChildren()
@@ -98,12 +99,12 @@ extension Object {
     }
   }
 
-  /// Adds a field with any name to the next update.
+  /// Adds a change of a field to the next update. The field need not be a property.
   public func update(key: String, value: Any) { pringTracking.byHand[key] = value }
 
   // MARK: Notes
 
-  /// Records the present state as the stored state.
+  /// Records the present values of the properties as the stored values.
   func pringRemember() {
     pringTracking = Tracking(notes: notes(), lastFlight: pringTracking.lastFlight)
     for property in pringSchema.properties { property.forgetTouch(self) }
@@ -115,7 +116,7 @@ extension Object {
     }
   }
 
-  /// The note of a property that the subclass encodes.
+  /// The note of a property whose stored form the subclass encodes.
   private struct EncodedNote { var storedForm: Any }
 
   private func isPending(
@@ -131,8 +132,8 @@ extension Object {
 
   // MARK: Changes
 
-  /// Returns the value that an update writes. A nil property becomes null. A property that was marked as
-  /// deleted becomes a field deletion.
+  /// Returns the value that an update writes for a property. A nil property becomes null. A property whose
+  /// file or link was marked as deleted becomes a field deletion.
   private func change(_ property: Property, since note: Any, _ owed: Set<[String]>?) -> Any {
     let value = property.value(of: self)
     switch property.role {
@@ -149,8 +150,8 @@ extension Object {
     property.role == .list && pringEncoded(property) == nil && owed?.contains([]) != true
   }
 
-  /// Starts an update. Returns its changes and its flight, or nil if nothing has changed. The caller passes
-  /// the flight to `pringLand` when the write ends.
+  /// Starts an update. Returns its changes and its flight (the pending write), or nil if nothing has changed.
+  /// The caller passes the flight to `pringLand` when the write ends.
   func pringTakeOff() -> (changes: [FieldChange], flight: Flight)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
@@ -204,14 +205,14 @@ extension Object {
     pringTracking.unwritten = pringTracking.unwritten.filter { path, failed in
       failed > flight.number || !flight.covers(path)
     }
-    // A later write may have succeeded first.
+    // A write that started later may have succeeded before this one.
     guard flight.number > pringTracking.lastLanded else { return }
     pringTracking.lastLanded = flight.number
     pringTracking.notes = flight.notes
     dropDeletedFiles()
   }
 
-  /// Removes files that were marked as deleted from the properties.
+  /// Removes the files that were marked as deleted from their properties.
   private func dropDeletedFiles() {
     for (index, property) in pringActiveProperties where property.role == .file {
       guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
@@ -228,8 +229,8 @@ protocol StoredNote {
   var storedForm: Any? { get }
 }
 
-/// The changed and owed members of a list, by member id. An owed path is a member id, or a member id and a
-/// field name.
+/// The changed and owed members of a list, by member id. An owed path consists of a member id, or of a member
+/// id and a field name.
 struct MemberChanges {
   private let old: [String: Any]
   private let new: [String: Any]

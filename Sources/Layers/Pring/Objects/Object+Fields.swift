@@ -4,7 +4,7 @@ import FirebaseFirestore
 import Foundation
 
 extension Object {
-  /// The properties that are stored, with their indexes in the schema.
+  /// The properties that are stored, each with its index in the schema.
   var pringActiveProperties: [(index: Int, property: Property)] {
     let ignored = ignore
     var active: [(index: Int, property: Property)] = []
@@ -14,7 +14,7 @@ extension Object {
     return active
   }
 
-  /// The properties as fields.
+  /// The properties, converted to document fields.
   public var rawValue: [String: Any] {
     pringAdoptChildren()
     var fields: [String: Any] = [:]
@@ -22,8 +22,8 @@ extension Object {
     return fields
   }
 
-  /// The properties as fields, with server timestamps for `createdAt` and `updatedAt`. Only an unsaved object
-  /// gets a `createdAt`.
+  /// The properties, converted to document fields, with server timestamps for `createdAt` and `updatedAt`.
+  /// Only an object that is not saved gets a server timestamp for `createdAt`.
   public var value: [String: Any] {
     var fields = rawValue
     if !isSaved { fields["createdAt"] = FieldValue.serverTimestamp() }
@@ -43,7 +43,8 @@ extension Object {
     return optional.content.flatMap(pringUnwrapped)
   }
 
-  /// Sets the properties from fields. A property keeps its value if the field is absent or of another type.
+  /// Sets the properties from document fields. A property keeps its value if its field is absent or has
+  /// another type.
   func pringTakeFields(_ fields: [String: Any]) {
     for (_, property) in pringActiveProperties {
       let stored = fields[property.name]
@@ -56,8 +57,8 @@ extension Object {
 
   // MARK: Children
 
-  /// Sets the parent of all property values that have one. Code that accesses files or children must call
-  /// this first.
+  /// Sets the parent of every property value that can have a parent. Code that accesses files or children
+  /// must call this method first.
   func pringAdoptChildren() {
     for property in pringSchema.properties where property.role != .value {
       let value = property.value(of: self)
@@ -73,7 +74,7 @@ extension Object {
     }
   }
 
-  /// Returns the values of the properties with this role, with the property names.
+  /// Returns the values of the properties with this role, together with the property names.
   func pringChildren<Child>(_ role: Property.Role, _ type: Child.Type) -> [(name: String, child: Child)] {
     pringActiveProperties.compactMap { _, property in
       guard property.role == role, let child = property.value(of: self) as? Child else { return nil }
@@ -83,8 +84,8 @@ extension Object {
 }
 
 extension Document where Self: Object {
-  /// The stored properties. Properties of the class come first, then those of its superclasses below
-  /// `Object`.
+  /// The stored properties. The properties of the class come first, then those of its superclasses up to
+  /// `Object`, whose own properties are excluded.
   public var allChildrenUpToRootObject: [Mirror.Child] { propertyChildren }
 }
 

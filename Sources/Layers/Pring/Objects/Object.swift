@@ -1,7 +1,8 @@
 // The base class of models.
 //
-// An object contains its reference, its properties, and their notes from the last read or write
-// (Object+Changes). Its children (collections, references, files, nested objects) reference it weakly.
+// An object contains its reference, its properties, and the notes of the properties from the last read or
+// write (Object+Changes). Its children (collections, references, files, nested objects) hold weak references
+// to it.
 
 private import FirebaseCore
 public import FirebaseFirestore
@@ -22,7 +23,7 @@ import LayerKit
 /// try await ada.save()
 /// ```
 ///
-/// Use an object on one thread at a time. The completion handlers use it on the callback queue.
+/// Use an object on one thread at a time. The completion handlers access the object on the callback queue.
 open class Object: NSObject, Document, HasParent {
   // MARK: Class
 
@@ -43,8 +44,8 @@ open class Object: NSObject, Document, HasParent {
 
   // MARK: Location
 
-  /// The document of the object; nil until it is first needed. So an object that is created from a snapshot
-  /// generates no random id.
+  /// The reference of the document; nil until it is first needed. An object that is created from a snapshot
+  /// therefore never generates a random id.
   private var place: DocumentReference? {
     didSet {
       for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
@@ -64,7 +65,7 @@ open class Object: NSObject, Document, HasParent {
 
   public var path: String { reference.path }
 
-  /// The document id. Setting it points this object at another document of the same collection.
+  /// The document id. Setting the id makes this object represent another document of the same collection.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -92,7 +93,8 @@ open class Object: NSObject, Document, HasParent {
 
   var pringTimes = DocumentTimes()
 
-  /// The time when the document was created, or the time of construction while that is unknown.
+  /// The time when the document was created. While that time is unknown, this is the time when the object was
+  /// constructed.
   #if canImport(ObjectiveC)
   @objc
   #endif
@@ -114,8 +116,8 @@ open class Object: NSObject, Document, HasParent {
   var pringTracking = Tracking()
   private var read: DocumentSnapshot?
 
-  /// The last snapshot that was assigned. An assignment points this object at the snapshot's document and
-  /// decodes the snapshot.
+  /// The last snapshot that was assigned. Assigning a snapshot makes this object represent the snapshot's
+  /// document, and sets the properties from the snapshot's fields.
   public var snapshot: DocumentSnapshot? {
     get { read }
     set {
@@ -134,8 +136,8 @@ open class Object: NSObject, Document, HasParent {
   /// Returns the stored form of a property, or nil to use the default form.
   open func encode(_ key: String, value: Any?) -> Any? { nil }
 
-  /// Decodes the stored form of a property. `value` is nil if the field is absent. Return false to use the
-  /// default decoding.
+  /// Decodes the stored form of a property. `value` is nil if the field is absent. An override returns false
+  /// to use the default decoding.
   open func decode(_ key: String, value: Any?) -> Bool { false }
 
   // MARK: Creating objects
@@ -191,8 +193,8 @@ open class Object: NSObject, Document, HasParent {
     return (["\(type(of: self)) {"] + lines + ["}"]).joined(separator: "\n")
   }
 
-  /// Whether both objects represent the same document. Their ids and model versions must be equal. Their
-  /// classes must be equal, or one class must inherit from the other.
+  /// Whether both objects represent the same document. Their ids and model versions must be equal, and their
+  /// classes must be the same or one must inherit from the other.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? Object else { return false }
     if self === other { return true }

@@ -1,8 +1,8 @@
-// The view that an object has of its files.
+// Protocols through which an object accesses its files.
 
 import FirebaseStorage
 
-/// A file of a property.
+/// A file in a property of an object.
 protocol OwnedFile: AnyObject {
   var isDeleted: Bool { get }
   /// The name of the property.
@@ -19,12 +19,12 @@ protocol FileForm: FieldForm {
   var files: [any OwnedFile] { get }
   /// Whether the value is a file that is marked as deleted.
   var isDeleted: Bool { get }
-  /// The value without files that are marked as deleted; nil if no file is left and the value is not an
+  /// The value without the files that are marked as deleted; nil if no file is left and the value is not an
   /// array.
   var withoutDeleted: Any? { get }
 }
 
-/// The note of a property with files.
+/// The note of a property that contains files.
 protocol FileNote {
   var files: [any OwnedFile] { get }
 }

@@ -1,7 +1,7 @@
-// The memory of a property inside an object. This is the only file of the module that accesses memory
-// directly.
+// The memory location of a property inside an object. This is the only file of the module that accesses
+// memory directly.
 
-/// The location of a property's value in an object. The type comes from the runtime's metadata.
+/// The location of a property's value in an object. The property's type comes from the runtime metadata.
 struct Place<Value> {
   enum Kind {
     /// The value is in the object itself.

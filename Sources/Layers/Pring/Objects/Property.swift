@@ -1,11 +1,13 @@
-// Access to a property in any object of its class, in the local form and in the stored form.
+// Access to one property of any object of its class. The value can be read and set in its local form (the
+// Swift value) and in its stored form (the document field).
 
 import FirebaseFirestore
 import Foundation
 
-/// A stored property. There is a subclass for each kind of type.
+/// A stored property. Each kind of property type has its own subclass.
 class Property: @unchecked Sendable {
-  // Unchecked, because the class is not final. The class and its subclasses have only constants.
+  // Unchecked, because the class is not final. The class and its subclasses have only constant stored
+  // properties.
 
   /// How the property's value is saved and tracked.
   enum Role {
@@ -35,13 +37,13 @@ class Property: @unchecked Sendable {
     isOptional ? Object.pringUnwrapped(value(of: object)) : value(of: object)
   }
 
-  /// Returns the value in its local form.
+  /// Returns the value in its local form, as the model class declares it.
   func value(of object: Object) -> Any { preconditionFailure("each kind has its own") }
 
-  /// Assigns the value. Returns false for a constant property and for a value of another type.
+  /// Assigns the value. Returns false if the property is constant or the value has another type.
   func assign(_ value: Any?, to object: Object) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Returns the stored form; nil if the field is omitted.
+  /// Returns the stored form; nil if the value has no stored form.
   func stored(of object: Object) -> Any? { preconditionFailure("each kind has its own") }
 
   /// Sets the value from a stored form. Keeps the present value if the stored form has another type.
@@ -49,7 +51,7 @@ class Property: @unchecked Sendable {
 
   // MARK: Changes
 
-  /// Returns a note of the value, to determine later whether it has changed.
+  /// Returns a note of the value. `hasChanged` later compares the value with the note.
   func note(of object: Object) -> Any { preconditionFailure("each kind has its own") }
 
   func hasChanged(_ object: Object, since note: Any) -> Bool { preconditionFailure("each kind has its own") }
@@ -62,12 +64,12 @@ class Property: @unchecked Sendable {
 
   // MARK: Key paths
 
-  /// Whether `keyPath` reads this property. The test assigns sample values to the property of `object`, which
-  /// must be unshared.
+  /// Whether `keyPath` reads this property. To find out, the method assigns sample values to the property of
+  /// `object`, so no other code may use `object`.
   func isRead(by keyPath: AnyKeyPath, in object: Object) -> Bool { false }
 
-  /// Returns the stored form that the model class encodes for a value of the property's type. `object` must
-  /// be unshared, because the value is assigned to it.
+  /// Returns the stored form that the model class encodes for a value of the property's type. The method
+  /// assigns the value to the property of `object`, so no other code may use `object`.
   func encodedOperand(_ value: Any, in object: Object) -> Any? { nil }
 }
 
@@ -116,7 +118,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
     return Value.changesInPlace ? Note(storedForm: value.storedForm, value: value) : value
   }
 
-  /// The note of a value that can change in place. It contains the stored form and the value.
+  /// The note of a value that can change in place. The note contains the stored form and the value.
   private struct Note: FileNote {
     var storedForm: Any?
     var value: Value
@@ -150,7 +152,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
   }
 }
 
-/// A property of a type such as `[Any]` or of a type that only the model class encodes.
+/// A property of a type such as `[Any]`, or of a type that only the model class encodes.
 final class UntypedProperty<Value>: Property, @unchecked Sendable {
   // Unchecked for the same reason as the base class.
   private let place: Place<Value>
@@ -259,7 +261,7 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
     return true
   }
 
-  /// The nil value of the property's type; no value if the type is not optional.
+  /// Nil as a value of the property's type. If the type is not optional, there is no such value.
   private static var absent: Value? { (Value.self as? any AnyOptional.Type)?.absent as? Value }
 
   private func nested(in object: Object) -> Object? { place.read(object) as? Object }
@@ -290,7 +292,8 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   private struct Note: FileNote {
     var storedForm: Any?
     var files: [any OwnedFile]
-    /// Keeps the objects that own the files alive. A file needs its object to determine its folder.
+    /// The objects that own the files. The note keeps them alive, because a file needs its object to
+    /// determine its folder.
     var owners: [Object]
   }
 
@@ -336,7 +339,7 @@ final class ContainerProperty<Value>: Property, @unchecked Sendable {
   }
 }
 
-/// Objects whose fields are part of their owner's document.
+/// A value that contains objects whose fields are stored in the document of the owner.
 protocol EmbeddedObjects {
   var embeddedObjects: [Object] { get }
 }

@@ -1,20 +1,21 @@
 // Finds the property that a key path reads.
 //
-// Some systems do not provide the name of a key path. So the search assigns sample values to the properties
-// of an unshared object, one property after the other, until the key path reads those values.
+// Some systems do not provide the name of the property in a key path. The search therefore uses a new object
+// that no other code uses. It assigns sample values to one property after another, until the key path reads
+// those values.
 
 private import ByteStore
 private import FirebaseCore
 import FirebaseFirestore
 
-/// The field of a key path.
+/// The document field that a key path reads.
 struct NamedField: Sendable {
   let name: String
-  /// The property; nil for the id and the times.
+  /// The property; nil for the id, `createdAt` and `updatedAt`.
   let property: Property?
 
-  /// Returns the stored form of an operand. If only the model class can encode the value, a new object of the
-  /// class encodes it.
+  /// Returns the stored form of an operand. If only the model class can encode the operand, a new object of
+  /// the class encodes it.
   func operand<Model: Document>(_ value: Any, of type: Model.Type) -> Any {
     if let stored = UntypedForm.stored(value) { return stored }
     guard let property, property.isUntyped, let object = type.init() as? Object else { return value }
@@ -23,8 +24,8 @@ struct NamedField: Sendable {
 }
 
 enum PropertyNames {
-  /// Returns the field of a key path. Throws if the key path reads no stored property. Also throws if the
-  /// property's type has neither a stored form nor enumerable values.
+  /// Returns the field that a key path reads. Throws if the key path reads no stored property, or if the
+  /// property's type has neither a stored form nor sample values.
   static func field<Model: Document>(
     of keyPath: PartialKeyPath<Model>
   ) throws(DocumentError) -> NamedField {

@@ -9,7 +9,7 @@ final class Schema: Sendable {
   /// Properties that cannot be stored, each with the reason.
   let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
-  /// Names of properties that were reported as not stored.
+  /// Names of properties that a log message has reported as not stored.
   private let told = Locked<Set<String>>([])
 
   private init(_ type: Object.Type) {
@@ -22,7 +22,7 @@ final class Schema: Sendable {
 
   func index(of name: String) -> Int? { indices[name] }
 
-  /// Returns whether this is the first call for this name.
+  /// Returns true on the first call for this name, and false on later calls.
   func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
 
   private static let known = Locked<[ObjectIdentifier: Schema]>([:])
@@ -47,7 +47,8 @@ final class Schema: Sendable {
   }
 
   private static func property(_ variable: StoredVariable) -> Property? {
-    // The compiler adds variables for lazy properties and macros. They are not properties of the model.
+    // The compiler adds variables for lazy properties and macros. These variables are not properties of the
+    // model.
     if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") || !variable.isStrong { return nil }
     guard let field = variable.type as? any AnyField.Type else {
       return property(variable.name, variable, .inline, variable.type)

@@ -5,9 +5,9 @@ import FirebaseStorage
 private import Foundation
 import LayerKit
 
-/// The uploads of one save. They are collected first and then all started.
+/// The uploads of one save. All uploads are collected before any of them starts.
 public class UploadContainer {
-  /// The files with the names of their properties. For a file of another object, the name starts with the
+  /// The files, each with the name of its property. For a file of another object, the name starts with the
   /// path to that object.
   var files: [(name: String, file: any OwnedFile)] = []
   private var visited: Set<ObjectIdentifier> = []
@@ -17,10 +17,10 @@ public class UploadContainer {
 
   init() {}
 
-  /// Returns false if the object was already visited.
+  /// Marks the object as visited. Returns false if it already was.
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
-  /// Starts all uploads. Calls `block` once on `queue` with the first error, when all uploads have ended or
+  /// Starts all uploads. Calls `block` once on `queue`, with the first error, when all uploads have ended or
   /// the timeout has passed. A timeout cancels the pending uploads.
   func begin(on queue: DispatchQueue, _ block: (((any Error)?) -> Void)?) -> [String: StorageUploadTask] {
     let answer = Transferred(block)
@@ -53,8 +53,8 @@ public class DeleteContainer {
   func visit(_ object: Object) -> Bool { visited.insert(ObjectIdentifier(object)).inserted }
 
   /// Starts all deletions and ignores their errors. Calls `block` once, when all deletions have ended or the
-  /// timeout has passed. The call is made on `queue` if it is not nil. Pending deletions continue after a
-  /// timeout. Without files, calls `block` at once.
+  /// timeout has passed. Deletions that are pending at the timeout continue. `block` runs on `queue`, unless
+  /// `queue` is nil. If there are no files, calls `block` at once.
   func begin(on queue: DispatchQueue?, _ block: (((any Error)?) -> Void)?) {
     guard !files.isEmpty else {
       block?(nil)

@@ -1,4 +1,4 @@
-// Listeners that end when their disposer is freed.
+// Disposers: objects that remove a listener when they are freed.
 
 public import FirebaseFirestore
 import LayerKit
@@ -9,8 +9,8 @@ public protocol ReferenceObservationDisposable {
   func dispose()
 }
 
-/// Removes a listener on `dispose` or when the disposer is freed. Keep the disposer as long as the listener
-/// is needed.
+/// An object that removes a listener on `dispose` or when the object is freed. Keep the disposer as long as
+/// the listener is needed.
 public final class Disposer<T: Document>: ReferenceObservationDisposable {
   /// The listener that the disposer removes.
   public enum ObserveType: Sendable {
@@ -37,14 +37,14 @@ public final class Disposer<T: Document>: ReferenceObservationDisposable {
 
   public func dispose() { held.remove() }
 
-  /// Returns a disposer without the type parameter.
+  /// Returns a type-erased disposer that wraps this one.
   public func toAny() -> AnyDisposer { AnyDisposer(self) }
 }
 
 extension Disposer: Sendable {}
 
-/// A type-erased disposer. It disposes of its base on `dispose` or when it is freed, even if the base is also
-/// kept elsewhere.
+/// A type-erased disposer. When it is disposed of or freed, it disposes of the disposer that it wraps, even
+/// if other code still holds that disposer.
 public final class AnyDisposer: ReferenceObservationDisposable {
   /// The wrapped disposer.
   public let base: any ReferenceObservationDisposable

@@ -3,8 +3,8 @@
 public import FirebaseFirestore
 
 extension Document {
-  /// Reads the document with this id in the collection of the class. Passes `(nil, nil)` if it does not
-  /// exist.
+  /// Reads the document with this id in the collection of the class. Passes `(nil, nil)` to the block if the
+  /// document does not exist.
   public static func get(_ id: String, block: @escaping (Self?, (any Error)?) -> Void) {
     reference.document(id).getDocument { snapshot, error in
       block(snapshot.flatMap { Self(snapshot: $0) }, error)
@@ -19,7 +19,8 @@ extension Document {
     pringListen(to: reference.document(id), block)
   }
 
-  /// Calls `block` as the other `listen` does, until the disposer is freed.
+  /// Calls `block` with a new object for the document, now and after each change, until the returned disposer
+  /// is freed. Passes `(nil, nil)` while the document does not exist.
   public static func listen(
     _ id: String, block: @escaping (Self?, (any Error)?) -> Void
   ) -> Disposer<Self> {
@@ -31,7 +32,8 @@ extension Document {
     Self.pringListen(to: reference, block)
   }
 
-  /// Calls `block` with a new object, now and after each change, until the disposer is freed.
+  /// Calls `block` with a new object for the document of this object, now and after each change, until the
+  /// returned disposer is freed.
   public func listen(block: @escaping (Self?, (any Error)?) -> Void) -> Disposer<Self> {
     Disposer(.value(Self.pringListen(to: reference, block)))
   }
@@ -46,15 +48,15 @@ extension Document {
 
   // MARK: Async
 
-  /// Reads the document with this id in the collection of the class; nil if it does not exist. Does not use
-  /// the callback queue.
+  /// Reads the document with this id in the collection of the class; nil if the document does not exist. Does
+  /// not use the callback queue.
   nonisolated(nonsending) public static func get(_ id: String) async throws -> Self? {
     Self(snapshot: try await reference.document(id).getDocument())
   }
 }
 
 extension DocumentReference {
-  /// Reads the document as an object of the class of `document`.
+  /// Reads the document of this reference as an object of the class of `document`.
   public func get<T: Document>(_ document: T, block: @escaping (T?, (any Error)?) -> Void) {
     getDocument { snapshot, error in block(snapshot.flatMap { T(snapshot: $0) }, error) }
   }

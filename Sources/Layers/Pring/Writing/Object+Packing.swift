@@ -7,8 +7,8 @@ import LayerKit
 
 extension Object {
   /// Adds the writes of this object and of its children. An object that is already in the batch is not added
-  /// again. A new object is written as a whole, a saved object with its changes. A deletion deletes only the
-  /// document of this object.
+  /// again. For a new object, the whole document is written; for a saved object, only its changes. A deletion
+  /// deletes only the document of this object.
   @discardableResult
   public func pack(_ type: BatchType, batch: WriteBatch) -> WriteBatch {
     let packing = Packing.of(batch)
@@ -23,7 +23,7 @@ extension Object {
     return batch
   }
 
-  /// Adds the deletions of the document and of the loaded members of its collections.
+  /// Adds the deletion of the document, and of the documents of the loaded members of its collections.
   func pringPackDeletionWithMembers(_ batch: WriteBatch) {
     pack(.delete, batch: batch)
     if Packing.of(batch).addMembers(of: self) { packMemberDeletions(batch) }
@@ -43,7 +43,7 @@ extension Object {
   private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
     let flight = pringTakeOffWhole()
     var fields = value
-    // An unsaved object has no field to delete.
+    // The document of an unsaved object does not exist yet, so it has no field to delete.
     for (key, entry) in flight.byHand {
       fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
     }
@@ -63,7 +63,7 @@ extension Object {
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
     var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
-    // Deletes each file once.
+    // Each file is deleted only once, even if it occurs several times.
     flight.removals = old.filter { kept.insert($0.fullPath).inserted }
     pringTracking.unremoved = []
     packing.remove(flight.removals)
@@ -82,12 +82,12 @@ extension Object {
     }
   }
 
-  /// Reads the times of the commit from the database.
+  /// Reads `createdAt` and `updatedAt` of the committed document from the database.
   private func takeTimes() {
     if let snapshot = reference.publishedSnapshot(), snapshot.exists { pringTimes.update(from: snapshot) }
   }
 
-  /// Packs collections, references and relations, including those of nested objects.
+  /// Adds the writes of collections, references and relations, including those of nested objects.
   private func packChildren(_ type: BatchType, _ batch: WriteBatch) {
     for (_, property) in pringActiveProperties {
       switch property.role {
@@ -98,8 +98,8 @@ extension Object {
     }
   }
 
-  /// Marks this object and its children as written. A second call with the same id does nothing. A batch that
-  /// this process commits marks its objects without this call.
+  /// Marks this object and its children as written. A second call with the same batch id does nothing. If
+  /// this process commits the batch, the objects are marked without this call.
   public func batch(_ type: BatchType, completion batchID: String) {
     guard self.batchID != batchID else { return }
     self.batchID = batchID
@@ -120,8 +120,8 @@ extension Object {
 }
 
 extension Object {
-  /// In debug builds, logs each property of a new document that is not stored and that `ignore` does not
-  /// list. Each property is logged once.
+  /// Logs, in debug builds, each property of a new document that is neither stored nor listed in `ignore`.
+  /// Each property is logged once.
   func pringTellWhatIsLeftOut(of fields: [String: Any]) {
     #if DEBUG
     let ignored = Set(ignore)
@@ -138,7 +138,7 @@ extension Object {
     let message =
       "[Pring] \(type(of: self)).\(name) is not stored: \(reason). If that is as it should be, name it in "
       + "ignore.\n"
-    // A logging error must not fail the write.
+    // Failure to log must not fail the write.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
   }
 }

@@ -1,8 +1,9 @@
 // Saves, updates and deletes an object.
 //
-//   1. The files of the object and of all objects that are written with it are uploaded.
-//   2. All documents are packed into one batch, and the batch is committed.
-//   3. The objects receive the result (Packing). Files that no document references any more are deleted.
+//   1. The files of the object, and of all objects that are written with it, are uploaded.
+//   2. The writes of all documents are added to one batch, and the batch is committed.
+//   3. The objects receive the result of the commit (Packing). Files that no document references any more are
+//      deleted.
 
 public import FirebaseFirestore
 public import FirebaseStorage
@@ -15,8 +16,8 @@ extension Object {
   /// documents are committed together. `block` receives the reference and no error once all writes are
   /// durable. Returns the upload tasks, by property name.
   ///
-  /// Saving an object that is already saved is a programming error; call `update` instead. It traps in debug
-  /// builds. In other builds, `block` receives an error and nothing is written.
+  /// Saving an object that is already saved is a programming error; call `update` instead. The error traps in
+  /// debug builds. In other builds, `block` receives an error and nothing is written.
   @discardableResult
   public func save(
     _ block: ((DocumentReference?, (any Error)?) -> Void)? = nil
@@ -24,7 +25,8 @@ extension Object {
     save(nil, block: block)
   }
 
-  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
+  /// Adds the save to the batch, and commits the batch. Without a batch, a new one is used. Otherwise works
+  /// like the call without the `batch` parameter.
   @discardableResult
   public func save(
     _ batch: WriteBatch? = nil, block: ((DocumentReference?, (any Error)?) -> Void)? = nil
@@ -42,8 +44,8 @@ extension Object {
     }
   }
 
-  /// The error of saving an object that is already saved; nil if the object is not saved. Applications rely
-  /// on the difference between `save` and `update`, so a save never updates silently.
+  /// The error for saving an object that is already saved; nil if the object is not saved. Applications rely
+  /// on the difference between `save` and `update`, so a save never becomes an update silently.
   private var refusal: DocumentError? {
     guard isSaved else { return nil }
     let error = DocumentError(
@@ -62,7 +64,8 @@ extension Object {
     update(nil, block: block)
   }
 
-  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
+  /// Adds the update to the batch, and commits the batch. Without a batch, a new one is used. Otherwise works
+  /// like the call without the `batch` parameter.
   @discardableResult
   public func update(
     _ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil
@@ -72,11 +75,12 @@ extension Object {
 
   // MARK: Deleting
 
-  /// Deletes the files of the properties and then the document. Documents in collections below it are not
-  /// deleted.
+  /// Deletes the files of the properties and then the document. Documents in the collections below the
+  /// document are not deleted.
   public func delete(_ block: (((any Error)?) -> Void)? = nil) { delete(nil, block: block) }
 
-  /// Adds the writes of the call to a batch, and commits the batch. Otherwise like the call without a batch.
+  /// Adds the deletion to the batch, and commits the batch. Without a batch, a new one is used. Otherwise
+  /// works like the call without the `batch` parameter.
   public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
     let batch = batch ?? reference.firestore.batch()
     deleteFiles(id, container: nil) { [self] _ in
@@ -90,7 +94,7 @@ extension Object {
 
   private func forgetStored() {
     isSaved = false
-    // The bytes are deleted, so a later save must upload the files again.
+    // The stored files are deleted, so a later save must upload them again.
     for file in pringFiles { file.downloadURL = nil }
     pringRemember()
   }
@@ -118,8 +122,9 @@ extension Object {
     }
   }
 
-  /// Commits a batch after transfers. The app may have terminated the database during the transfers, which is
-  /// no programming error. Then nothing is written, and the objects in the batch receive the error.
+  /// Commits a batch after uploads or file deletions. The app may have terminated the database in the
+  /// meantime, which is not a programming error. In this case nothing is written, and the objects in the
+  /// batch receive the error.
   private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
     batch.commitOrFail { error in
       if let error { (batch.companion as? Packing)?.tell(error) }
@@ -127,8 +132,8 @@ extension Object {
     }
   }
 
-  /// Whether the database was not terminated. After termination no object is packed, because an object
-  /// without a reference would get one in another database.
+  /// Whether the database is still open. After its termination, objects must not be added to a batch: a new
+  /// object without a reference would get a reference in another database.
   private func isAlive(_ firestore: Firestore) -> Bool { (try? firestore.checkLiving()) != nil }
 
   // MARK: Async

@@ -1,4 +1,4 @@
-// The objects and file deletions of a batch.
+// The objects that a batch writes, and the files that are deleted after its commit.
 
 import FirebaseFirestore
 import FirebaseStorage
@@ -7,8 +7,8 @@ private import Foundation
 /// The state of one batch: its objects, the closures that receive its result, and the files to delete after
 /// its commit.
 final class Packing: BatchCompanion, @unchecked Sendable {
-  // Unchecked, because only the thread of the objects uses it before the commit, and only the end of the
-  // commit uses it afterwards.
+  // Unchecked, because it is never used concurrently. Before the commit, only the thread that uses the
+  // objects uses it. After the commit, only the completion of the commit uses it.
 
   private struct Visit: Hashable {
     var object: ObjectIdentifier
@@ -18,14 +18,14 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   private var visits: Set<Visit> = []
   /// Objects whose loaded members are deleted with them.
   private var emptied: Set<ObjectIdentifier> = []
-  /// Closures that receive the result of the batch. They also keep the objects alive, so that no other object
-  /// can have the same `ObjectIdentifier`.
+  /// Closures that receive the result of the batch. The closures also keep the objects alive, so that no new
+  /// object can get the `ObjectIdentifier` of an object in the batch.
   private var landings: [((any Error)?) -> Void] = []
   /// The deletions of replaced and removed files.
   let removals = DeleteContainer()
 
-  /// A batch that is freed without a commit has written nothing. Its objects receive an error, so that their
-  /// next write includes the changes.
+  /// If a batch is freed without a commit, it has written nothing. The objects receive an error, so that
+  /// their next write includes the changes.
   deinit {
     guard !landings.isEmpty else { return }
     tell(DocumentError(kind: .lostCompletion, description: "The batch has gone without an end."))
@@ -38,8 +38,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     return packing
   }
 
-  /// Adds an object, which stays alive until the end of the batch. Returns false if the object is already in
-  /// the batch.
+  /// Adds an object and keeps it alive until the batch ends. Returns false if the object is already in the
+  /// batch.
   func add(_ object: Object, _ type: BatchType) -> Bool {
     guard visits.insert(Visit(object: ObjectIdentifier(object), isDeletion: type == .delete)).inserted else {
       return false
@@ -48,8 +48,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     return true
   }
 
-  /// Marks the loaded members of an object as deleted by the batch. Returns false if they are marked already.
-  /// The object itself is in the batch.
+  /// Records that the batch deletes the loaded members of an object. Returns false if that is already
+  /// recorded. The object itself is already in the batch.
   func addMembers(of object: Object) -> Bool { emptied.insert(ObjectIdentifier(object)).inserted }
 
   func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
@@ -67,8 +67,8 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     landings = []
   }
 
-  /// Deletes the replaced and removed files. If that fails, an unreferenced file remains, but the document is
-  /// correct.
+  /// Deletes the replaced and removed files. If a deletion fails, an unreferenced file remains in the
+  /// storage, but the document is correct.
   nonisolated(nonsending) func removeFiles() async {
     await withCheckedContinuation { done in removals.begin(on: nil) { _ in done.resume() } }
   }

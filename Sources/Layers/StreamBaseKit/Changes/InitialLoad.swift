@@ -11,7 +11,7 @@ struct InitialLoad {
 
   var isFinished: Bool { isOver }
 
-  /// Records the end of the load. Only the first call counts.
+  /// Records the end of the load. Only the first call has an effect.
   mutating func finish(_ error: NSError?) {
     guard !isOver else { return }
     isOver = true

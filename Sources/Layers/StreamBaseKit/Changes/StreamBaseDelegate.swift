@@ -2,27 +2,29 @@
 
 public import Foundation
 
-/// Receives the changes of a stream, on the callback queue. All methods have an empty default.
+/// A delegate that receives the changes of a stream, on the callback queue. All methods have an empty default
+/// implementation.
 ///
 /// A batch starts with `streamWillChange` and ends with `streamDidChange`. Between them, the deleted rows are
-/// reported first, counted before the batch, and then the added rows, counted after it. During all calls the
-/// stream has its new state. Changes of items that do not move are reported separately.
+/// reported first, with their positions before the batch. The added rows follow, with their positions after
+/// the batch. During all these calls, the stream already has its new items. Content changes of items that do
+/// not move are reported separately.
 ///
-/// Streams reference their delegates weakly, so the creator of a delegate must keep it.
+/// Streams reference their delegates weakly, so the creator of a delegate must retain it.
 public protocol StreamBaseDelegate: AnyObject {
   /// A batch starts.
   func streamWillChange()
-  /// The batch has ended.
+  /// Called when a batch has ended.
   func streamDidChange()
-  /// Items were added at these paths.
+  /// Called when items were added at these paths.
   func streamItemsAdded(_ paths: [IndexPath])
-  /// The items at these paths were deleted.
+  /// Called when the items at these paths were deleted.
   func streamItemsDeleted(_ paths: [IndexPath])
-  /// The items at these paths have changed content.
+  /// Called when the content of the items at these paths has changed.
   func streamItemsChanged(_ paths: [IndexPath])
-  /// Called once, when the initial items were read or could not be read.
+  /// Called once, when the initial items were read or when the read failed.
   func streamDidFinishInitialLoad(_ error: NSError?)
-  /// A later read has failed.
+  /// Called when a read after the initial load has failed.
   func streamDidFail(_ error: NSError)
 }
 
@@ -38,7 +40,7 @@ extension StreamBaseDelegate {
 
 /// A stream of items in sections and rows.
 public protocol StreamBaseProtocol: AnyObject {
-  /// The receiver of changes.
+  /// The object that receives the changes of the stream.
   var delegate: (any StreamBaseDelegate)? { get set }
   /// Returns the item with this key; nil if there is none.
   func find(_ key: String) -> BaseItem?
@@ -47,7 +49,7 @@ public protocol StreamBaseProtocol: AnyObject {
 }
 
 extension StreamBaseDelegate {
-  /// Reports one whole batch.
+  /// Reports the deleted and added rows of one batch.
   func hear(deleted: [IndexPath], added: [IndexPath]) {
     guard !deleted.isEmpty || !added.isEmpty else { return }
     streamWillChange()
@@ -61,20 +63,20 @@ extension StreamBaseDelegate {
 
 #if !canImport(UIKit) && !canImport(AppKit)
 extension IndexPath {
-  /// Traps unless the path has two indexes.
+  /// The section, which is the first index. Traps unless the path has two indexes.
   public var section: Int { self[0] }
 
   /// The row.
   public var item: Int { self[1] }
 
-  /// Creates a path to a row in a section.
+  /// Creates a path to an item in a section.
   public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
 }
 #endif
 
 #if !canImport(UIKit)
 extension IndexPath {
-  /// Traps unless the path has two indexes.
+  /// The row, which is the second index. Traps unless the path has two indexes.
   public var row: Int { self[1] }
 
   /// Creates a path to a row in a section.

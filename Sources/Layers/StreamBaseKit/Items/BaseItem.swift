@@ -1,14 +1,14 @@
-// A stored record as an object.
+// A class whose instances represent stored records.
 
 import LayerKit
 
 /// An object with a key.
 public protocol KeyedObject: AnyObject {
-  /// The key; nil before the object is created.
+  /// The key; nil until the record of the object is created.
   var key: String? { get }
 }
 
-/// A record. Its key is the last component of its path, and `dict` contains its stored fields.
+/// A record. Its key is the last component of its path. `dict` contains its stored fields.
 public protocol BaseItemProtocol: KeyedObject {
   /// The key; nil until the record is created.
   var key: String? { get set }
@@ -16,9 +16,9 @@ public protocol BaseItemProtocol: KeyedObject {
   var dict: [String: Any] { get }
   /// Creates an item with this key and without fields.
   init(key: String?)
-  /// Sets the fields of the record. `dict` is nil if the record was deleted.
+  /// Sets the properties from stored fields. `dict` is nil if the record was deleted.
   func update(_ dict: [String: Any]?)
-  /// Returns a separate item with the same key and stored fields.
+  /// Returns a separate item with the same key and the same stored fields.
   func clone() -> any BaseItemProtocol
 }
 
@@ -42,7 +42,8 @@ public protocol BaseItemProtocol: KeyedObject {
 /// ```
 open class BaseItem: Equatable, BaseItemProtocol {
   public var key: String?
-  /// The pending server timestamps by field name, from the last state that a stream has set.
+  /// The pending server timestamps by field name. A stream sets them when it decodes a document into the
+  /// item.
   var kitPendingTimes: [String: PendingTime] = [:]
 
   open var dict: [String: Any] { [:] }
@@ -55,7 +56,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
   open func update(_ dict: [String: Any]?) {}
 
   /// Returns another instance of the same class with the same key and the fields of `dict`. Objects in `dict`
-  /// are shared. State that is not in `dict` is not copied.
+  /// are shared between both instances. Properties that are not in `dict` are not copied.
   open func clone() -> any BaseItemProtocol {
     let copy = type(of: self).init(key: key)
     copy.update(dict)
@@ -63,7 +64,7 @@ open class BaseItem: Equatable, BaseItemProtocol {
     return copy
   }
 
-  /// Compares the keys, or the identities if a key is nil.
+  /// Compares the keys of both items. If either key is nil, compares their identities.
   public static func == (left: BaseItem, right: BaseItem) -> Bool {
     guard let key = left.key, let other = right.key else {
       return left === right
@@ -72,5 +73,5 @@ open class BaseItem: Equatable, BaseItemProtocol {
   }
 }
 
-/// An alias that the documentation of the original uses.
+/// An alias of `BaseItem`. The documentation of the original StreamBaseKit uses this name.
 public typealias StreamBaseItem = BaseItem

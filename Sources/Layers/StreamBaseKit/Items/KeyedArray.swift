@@ -2,10 +2,10 @@
 
 import LayerKit
 
-/// An array of objects with keys. Lookup by index or key, and append, take constant time. Insertion and
-/// removal take time proportional to the number of following objects.
+/// An array of objects with keys. Lookup by index or by key takes constant time, and so does appending.
+/// Insertion and removal take time proportional to the number of objects that follow.
 ///
-/// All keys differ, and none is nil. Adding an object that violates this traps.
+/// All keys differ, and no key is nil. Adding an object with a nil key or an existing key traps.
 open class KeyedArray<T: KeyedObject> {
   /// The objects in order.
   public private(set) var rawArray: [T]
@@ -69,14 +69,14 @@ open class KeyedArray<T: KeyedObject> {
 
   // MARK: Places
 
-  /// Records the indexes of new objects.
+  /// Records the indexes of new objects, which start at `start`.
   private func number(from start: Int) {
     for index in rawArray.indices.dropFirst(start) {
       places[checkIsNew(rawArray[index])] = index
     }
   }
 
-  /// Updates the indexes of moved objects.
+  /// Updates the recorded indexes of objects that have moved.
   private func renumber(from start: Int) {
     for index in rawArray.indices.dropFirst(start) {
       guard let key = rawArray[index].key else { continue }

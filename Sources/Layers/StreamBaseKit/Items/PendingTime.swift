@@ -2,18 +2,19 @@
 
 import FirebaseFirestore
 
-/// A pending server timestamp. The item has the local time of the write instead, and the local clock may be
-/// wrong. That time is not stored. It also does not give the record's position in the query, which is after
-/// all other times.
+/// A pending server timestamp. Until the remote sets the time, the item contains the local time of the write
+/// as an estimate. The local clock may be wrong, so the estimate is not stored. The estimate does not
+/// determine the record's position in the query either: pending timestamps sort after all other times.
 struct PendingTime {
-  /// The sort bytes of the value that the item has for the local time; the bytes of null if it keeps none.
+  /// The sort bytes of the field's value while the item contains the estimate. If the item does not keep the
+  /// field, these are the sort bytes of null.
   let estimate: [UInt8]
-  /// Bytes that compare in the order of the query.
+  /// The sort bytes that determine the record's position in the query.
   let place: [UInt8]
 }
 
 extension BaseItem {
-  /// Sets the fields of the item from a document.
+  /// Sets the fields of the item from a document, and records its pending server timestamps.
   func kitTake(_ document: DocumentSnapshot) {
     update(document.data(with: .estimate))
     kitPendingTimes = [:]
@@ -27,13 +28,14 @@ extension BaseItem {
     }
   }
 
-  /// Returns the pending timestamp of a field whose present value has these sort bytes. Nil if there is none,
-  /// or if the value has changed.
+  /// Returns the pending timestamp of a field whose present value has these sort bytes. Returns nil if the
+  /// field has no pending timestamp, or if the app has changed its value since.
   func kitPendingTime(_ field: String, _ bytes: [UInt8]) -> PendingTime? {
     kitPendingTimes[field].flatMap { $0.estimate == bytes ? $0 : nil }
   }
 
-  /// Returns the fields of `dict` that contain only the local time of a pending timestamp.
+  /// Returns the names of the fields of `dict` that contain only the local estimate of a pending server
+  /// timestamp.
   func kitEstimates(in dict: [String: Any], _ firestore: Firestore) -> Set<String> {
     guard !kitPendingTimes.isEmpty else { return [] }
     let null = SortBytes.of(nil, in: firestore)

@@ -1,11 +1,11 @@
-// The keys of the next batch.
+// The keys whose changes the next batch delivers.
 
 import LayerKit
 
 struct PendingKeys {
   private var keys: [ExactKey] = []
   private var seen = Set<ExactKey>()
-  /// A batch can be due without any key.
+  /// Whether a batch is due. A batch can be due even if there are no keys.
   private(set) var isDue = false
 
   mutating func insert(_ key: ExactKey) {
@@ -17,7 +17,7 @@ struct PendingKeys {
 
   mutating func makeDue() { isDue = true }
 
-  /// Returns the keys in insertion order, and removes them.
+  /// Returns the keys in insertion order, and clears them.
   mutating func take() -> [ExactKey] {
     defer { self = PendingKeys() }
     return keys

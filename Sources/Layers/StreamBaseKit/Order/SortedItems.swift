@@ -1,8 +1,8 @@
-// Items in order, found by key and by row, in logarithmic time.
+// Items in sorted order. Lookup by key and by row takes logarithmic time.
 //
 // Invariants:
-//   - The stored positions of the entries are in order.
-//   - The array, if it exists, has the items of the rows.
+//   - The entries are sorted by their stored positions.
+//   - The array, if it exists, contains the item of each row.
 
 import LayerKit
 
@@ -14,7 +14,7 @@ struct SortedItems {
 
   let order: StreamOrder
   private var rows = KeyedList<ExactKey, Entry>()
-  /// A copy of all items while a caller iterates over them.
+  /// A copy of all items in an array, for fast iteration. A change discards it.
   private var array: [BaseItem]?
 
   init(_ order: StreamOrder) { self.order = order }
@@ -39,14 +39,14 @@ struct SortedItems {
     rows.partition { !order.areInOrder($0.place, place) }
   }
 
-  /// Makes iteration over all items as fast as with an array, until the next change.
+  /// Copies the items into an array, so that iteration is as fast as over an array, until the next change.
   mutating func prepareToIterate() {
     if array == nil { array = rows.map(\.item) }
   }
 
   // MARK: Changes
 
-  /// Inserts items whose keys are new.
+  /// Inserts items. Traps if a key already exists.
   mutating func insert(_ items: [(key: ExactKey, item: BaseItem)]) {
     guard !items.isEmpty else { return }
     array = nil
@@ -68,7 +68,7 @@ struct SortedItems {
     if rows.remove(key) != nil { array = nil }
   }
 
-  /// Makes `item` the item of a key if it belongs in the row of the key. Otherwise changes nothing and
+  /// Replaces the item of a key by `item` if `item` belongs in the same row. Otherwise changes nothing and
   /// returns false.
   mutating func settle(_ key: ExactKey, _ item: BaseItem) -> Bool {
     guard let old = rows.element(key), let row = rows.row(key) else { return false }
@@ -84,6 +84,6 @@ struct SortedItems {
 
   private func areInOrder(_ left: Entry, _ right: Entry) -> Bool { order.areInOrder(left.place, right.place) }
 
-  /// Traps if an item is not where its stored position belongs. Takes linear time.
+  /// Traps if an item is not in the row that its stored position requires. Takes linear time.
   func checkInvariants() { rows.checkInvariants(areInOrder: areInOrder) }
 }

@@ -3,15 +3,15 @@
 import FirebaseFirestore
 import LayerKit
 
-/// An order by key, or by the value of a child and then by key, as in the database. Descending order reverses
-/// both.
+/// An order by key, or by the value of a child and then by key, as in the database. A descending order
+/// reverses both the values and the keys.
 struct StreamOrder {
   var child: String?
   var isAscending = true
   var firestore: Firestore?
 
-  /// The position of an item at the time of the call. Items change in place, so comparing their present
-  /// values could change the order during a search.
+  /// The sort position of an item, computed once and then stored. Items change in place. If a search compared
+  /// their present values, the order could change during the search.
   struct Place: Equatable {
     let value: [UInt8]
     let key: String
@@ -26,7 +26,7 @@ struct StreamOrder {
     }
   }
 
-  /// An item without a key comes before all others with the same value.
+  /// An item without a key sorts before all other items with the same value.
   func place(of item: BaseItem) -> Place {
     guard let child else { return Place(value: [], key: item.key ?? "") }
     let bytes = SortBytes.of(item.dict[child], in: firestore)

@@ -1,15 +1,16 @@
-// The first items of an order, up to a limit, and the rows that change with them.
+// The sorted items up to a limit, and the rows that change when the items or the limit change.
 
 import LayerKit
 
-/// The changes of one update: deleted rows, counted before it, and added rows, counted after it.
+/// The changes of one update: the deleted rows, numbered before the update, and the added rows, numbered
+/// after the update.
 struct ListStep {
-  /// Both are in ascending order.
+  /// `deleted` and `added` are in ascending order.
   var deleted: [Int] = []
   var added: [Int] = []
   /// The keys of all rows that were deleted, added or moved.
   var touched: [ExactKey] = []
-  /// Keys of the update that were listed before and have not moved.
+  /// Keys of the update whose items were already listed and have not moved.
   var stayed: [ExactKey] = []
 }
 
@@ -34,10 +35,10 @@ struct VisibleItems {
 
   func item(_ key: ExactKey) -> BaseItem? { row(key) == nil ? nil : items.item(key) }
 
-  /// Whether the listed item of the key is this object.
+  /// Whether this object is the listed item of the key.
   func item(of key: ExactKey, is item: BaseItem) -> Bool { items.item(key) === item }
 
-  /// Whether the key is listed, also beyond the limit.
+  /// Whether the key is listed. Keys beyond the limit are listed, too.
   func isListed(_ key: ExactKey) -> Bool { items.item(key) != nil }
 
   func firstRow(after item: BaseItem) -> Int? {
@@ -52,21 +53,21 @@ struct VisibleItems {
 
   mutating func prepareToIterate() { items.prepareToIterate() }
 
-  /// Whether a listed item still belongs in its row.
+  /// Whether a listed item still belongs in its row. If so, its stored position is updated.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
     guard let item = items.item(key) else { return false }
     return items.settle(key, item)
   }
 
-  /// The count of all listed items, also beyond the limit.
+  /// The number of listed items, including those beyond the limit.
   var listedCount: Int { items.count }
 
   func checkInvariants() { items.checkInvariants() }
 
   // MARK: Changes
 
-  /// Sets the items of these distinct keys, removes the keys without an item, and sets the limit. The work
-  /// is proportional to the keys, and to the rows that cross a changed limit.
+  /// Sets the items of these distinct keys, removes the keys whose item is nil, and sets the limit. The work
+  /// is proportional to the number of keys, plus the number of rows that cross a changed limit.
   mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> ListStep {
     var step = ListStep()
     var removed: [ExactKey] = []
@@ -103,7 +104,7 @@ struct VisibleItems {
     cross(countBefore, Set(inserted.map(\.key)), &step)
   }
 
-  /// Adds the rows that cross the limit although their items did not change.
+  /// Adds to `step` the rows that cross the limit although their items did not change.
   private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, _ step: inout ListStep) {
     let stayed = countBefore - step.deleted.count
     let kept = count - step.added.count
@@ -125,7 +126,7 @@ struct VisibleItems {
     }
   }
 
-  /// Returns the last `number` rows of `count` without the others, in ascending order.
+  /// Returns the last `number` of the rows below `count` that are not in `others`, in ascending order.
   private static func last(_ number: Int, of count: Int, without others: [Int]) -> [Int] {
     var (rows, others, row) = ([Int](), others[...], count - 1)
     while rows.count < number {

@@ -1,9 +1,9 @@
 // Keys that sort by their creation time.
 //
-//   key  := time:8 random:12       characters of an alphabet of 64, in the order of their bytes
+//   key  := time:8 random:12       characters of a 64-character alphabet, in byte order
 //
-// The time is in milliseconds. If the clock has not advanced since the last key, the new key repeats the time
-// of the last key and increments its random digits.
+// The time is in milliseconds. If the clock has not advanced since the last key was created, the new key
+// keeps the time of the last key and increments its random digits.
 
 import ByteStore
 import Foundation
@@ -35,7 +35,8 @@ struct ChronologicalID: Sendable {
     return String(decoding: digits.map { Self.alphabet[$0] }, as: UTF8.self)
   }
 
-  /// Increments the random digits. If all are at their maximum, the time advances.
+  /// Increments the random digits as one number. If all digits are at their maximum, they become 0 and the
+  /// time advances by a millisecond.
   private mutating func countUp() {
     for place in rng.indices.reversed() {
       guard rng[place] == 63 else {

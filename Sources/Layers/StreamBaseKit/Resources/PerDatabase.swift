@@ -3,7 +3,7 @@
 private import ByteStore
 import FirebaseFirestore
 
-/// Creates one value per database and holds it weakly, so a value lives as long as its users.
+/// Creates one value per database and holds it weakly. A value lives as long as other objects hold it.
 final class PerDatabase<Value: AnyObject & Sendable>: Sendable {
   private struct Known {
     weak var value: Value?

@@ -1,8 +1,8 @@
-// Maps the paths of documents back to registered paths.
+// Maps document paths back to the registered paths that they match.
 
 private import ByteStore
 
-/// The paths that the bases of a database have registered, with their padding collections.
+/// The paths that the bases of a database have registered, each with its padding collection.
 final class RegisteredPaths: Sendable {
   private struct Entry {
     let path: ResourcePath
@@ -15,8 +15,8 @@ final class RegisteredPaths: Sendable {
     entries.withLock { $0.append(Entry(path: path, padding: padding)) }
   }
 
-  /// Returns the components of a document's path without the padding collection; nil if no registered path
-  /// matches.
+  /// Returns the components of a document's path, without the padding collection. Returns nil if no
+  /// registered path matches.
   func components(of document: [String]) -> [String]? {
     entries.withLock { entries in
       entries.lazy.compactMap { $0.path.components(at: document, padding: $0.padding) }.first
@@ -25,7 +25,8 @@ final class RegisteredPaths: Sendable {
 }
 
 extension ResourcePath {
-  /// Returns the resolved components that give this document path; nil if the path does not match it.
+  /// Returns the components of the document's path without the padding collection; nil if this path does not
+  /// match the document's path.
   fileprivate func components(at document: [String], padding: String) -> [String]? {
     var resolved = document
     if (components.count - 1).isMultiple(of: 2) {

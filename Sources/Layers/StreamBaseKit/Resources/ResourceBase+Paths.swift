@@ -13,7 +13,7 @@ extension ResourceBase {
     return ResourcePath(path)
   }
 
-  /// Returns the location of a record with this key, which may differ from the instance's own key.
+  /// Returns the location that a record has with this key, which may differ from the instance's own key.
   func kitPlace(
     of instance: any BaseItemProtocol, _ key: String?, _ context: ResourceContext
   ) throws(ResourceError) -> ResourcePlace {

@@ -4,8 +4,8 @@ private import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 
-/// Writes records to the paths registered for their classes, maintains counters, and calls hooks that
-/// subclasses can override.
+/// A base that writes records to the paths registered for their classes. It maintains counters and calls
+/// hooks that subclasses can override.
 ///
 /// ```swift
 /// let base = ResourceBase(firebase: Firestore.firestore())
@@ -15,15 +15,15 @@ public import Foundation
 /// rooms.create(BaseItem(key: "lobby"))
 /// ```
 ///
-/// Use a base on the callback queue of its database only. Writes of one record happen in the order of the
-/// calls. A write captures the fields of its record once its first hook is done.
+/// Use a base only on the callback queue of its database. Writes to the same record are executed in the order
+/// of the calls. A write captures the fields of its record when the hook before the write is done.
 open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// The database of the records.
   public let firebase: Firestore
   public var errorHandler: ResourceErrorHandler?
 
-  /// The collection that is inserted into paths whose components do not alternate between collections and
-  /// documents. Traps if it is set after the first registration.
+  /// The collection that is inserted into a path whose components would otherwise not alternate between
+  /// collections and documents. Traps if the property is set after the first registration.
   public var paddingCollection = ResourceBase.standardPadding {
     didSet { precondition(paths.isEmpty, "The padding of paths is chosen before the first registration.") }
   }
@@ -86,7 +86,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     done(nil)
   }
 
-  /// Called when the creation is pending. Reads already return the record.
+  /// Called when the creation is pending. Reads already include the record.
   open func didCreateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
   /// Called when the creation is durable or has failed.
@@ -103,10 +103,10 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     done(nil)
   }
 
-  /// Called when the update is pending. Reads already return the new fields.
+  /// Called when the update is pending. Reads already include the new fields.
   open func didUpdateInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
-  /// Called when the write is durable or has failed.
+  /// Called when the update is durable or has failed.
   open func didUpdateAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
@@ -120,25 +120,25 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     done(nil)
   }
 
-  /// Called when the deletion is pending. Reads already return no record.
+  /// Called when the deletion is pending. Reads no longer include the record.
   open func didDestroyInstance(_ instance: any BaseItemProtocol, context: ResourceContext) {}
 
-  /// Called when the write is durable or has failed.
+  /// Called when the deletion is durable or has failed.
   open func didDestroyAndPersistInstance(
     _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
   ) {}
 
   // MARK: For subclasses: other events
 
-  /// Called for each write, for example to write a log that a server processes. `old` is the stored record
-  /// and `new` the record to store. `path` is the registered path with its keys filled in. `extraContext` has
-  /// the objects of the context that the path does not use.
+  /// Called for each write. An override can, for example, write a log that a server processes. `old` is the
+  /// stored record and `new` is the record to store. `path` is the registered path with its keys filled in.
+  /// `extraContext` contains the objects of the context that the path does not use.
   open func logAction(
     _ path: String, old: DocumentSnapshot?, new: (any BaseItemProtocol)?, extraContext: ResourceDict
   ) {}
 
-  /// Called when a record was not counted because the context has no object of the counter's class. The
-  /// default implementation writes a message to the standard error output in debug builds.
+  /// Called when a record was not counted because the context has no object of the counter's class. In debug
+  /// builds, the default implementation writes a message to the standard error output.
   open func didSkipCounter(
     _ name: String, of type: any BaseItemProtocol.Type, counting instance: any BaseItemProtocol,
     context: ResourceContext
@@ -146,15 +146,15 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     #if DEBUG
     let message =
       "[StreamBaseKit] \(type).\(name) does not count: there is no \(type) in \(context.debugDescription)\n"
-    // A logging error must not fail the write.
+    // Failure to log must not fail the write.
     try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
     #endif
   }
 
   // MARK: Paths
 
-  /// Returns the path of a document as an existing base has registered it, such as "/a/b/c", without the
-  /// padding collection. Returns the whole path if no base has registered it.
+  /// Returns the path of a document in the form that a base has registered, such as "/a/b/c", without the
+  /// padding collection. If no existing base has registered the path, returns the whole path.
   open class func refToPath(_ ref: DocumentReference) -> String {
     let components = splitPath(ref.path)
     return "/" + (registered[ref.firestore].components(of: components) ?? components).joined(separator: "/")
@@ -163,14 +163,14 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// Returns the components of a path.
   open class func splitPath(_ path: String) -> [String] { ResourcePath.split(path) }
 
-  /// Returns the registered path; nil if there is none.
+  /// Returns the registered path of the class; nil if there is none.
   open func findResourcePath(_ type: any BaseItemProtocol.Type, context: ResourceContext?) -> String? {
     paths[ObjectIdentifier(type)]?.path
   }
 
-  /// Returns the reference of a record. Calls the error handler and traps if there is none. This is the case
-  /// if the class is not registered, the key is missing or invalid, or the context lacks an object of the
-  /// path.
+  /// Returns the reference of a record. If there is none, calls the error handler and traps. There is no
+  /// reference if the class is not registered, if the key is missing or invalid, or if the context lacks an
+  /// object that the path needs.
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
@@ -180,9 +180,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     }
   }
 
-  /// Returns the collection of a class. Calls the error handler and traps if there is none. This is the case
-  /// if the class is not registered, the path of its collection contains `@`, or the context lacks an object
-  /// of the path.
+  /// Returns the collection of a class. If there is none, calls the error handler and traps. There is no
+  /// collection if the class is not registered, if the path of its collection contains `@`, or if the context
+  /// lacks an object that the path needs.
   open func collectionRef(
     _ type: any BaseItemProtocol.Type, context: ResourceContext
   ) -> CollectionReference {
@@ -204,9 +204,9 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   // MARK: Writing
 
-  /// Creates a record. A record without a key gets a new key, which sorts after all keys that were generated
-  /// before. If the class is counted or has counters, the creation fails if the key exists. Otherwise it
-  /// replaces an existing record.
+  /// Creates a record. A record without a key gets a generated key, which sorts after all keys that this
+  /// process generated before. If a counter counts records of the class or is a field of the class, the
+  /// creation fails if the record already exists. In other cases, the creation replaces an existing record.
   open func create(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).create()
   }
@@ -216,7 +216,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
     ResourceWrite(self, instance, context).update()
   }
 
-  /// Deletes a record. If it does not exist, nothing is counted or logged.
+  /// Deletes a record. If the record does not exist, nothing is counted or logged.
   open func destroy(_ instance: any BaseItemProtocol, context: ResourceContext) {
     ResourceWrite(self, instance, context).destroy()
   }

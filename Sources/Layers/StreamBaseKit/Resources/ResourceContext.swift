@@ -1,9 +1,9 @@
-// Named objects in levels.
+// A stack of levels that contain named objects.
 
 public import FirebaseFirestore
 
-/// The named objects that paths and counters refer to. An object in an upper level hides objects with the
-/// same name in lower levels.
+/// The named objects to which paths and counters refer, in a stack of levels. An object in an upper level
+/// hides the objects with the same name in lower levels.
 ///
 /// ```swift
 /// let base = ResourceBase(firebase: Firestore.firestore())
@@ -16,14 +16,14 @@ open class ResourceContext: CustomDebugStringConvertible {
   private let parent: ResourceContext?
   private var resources: ResourceDict
 
-  /// Creates a context of these objects, by name.
+  /// Creates a context with one level that contains these named objects.
   public init(base: ResourceBase, resources: ResourceDict?) {
     self.base = base
     parent = nil
     self.resources = resources ?? [:]
   }
 
-  /// Creates a level with these objects above the levels of its parent.
+  /// Creates a level that contains these objects. The level is above all levels of `parent`.
   public init(parent: ResourceContext, resources: ResourceDict?) {
     base = parent.base
     self.parent = parent
@@ -32,7 +32,7 @@ open class ResourceContext: CustomDebugStringConvertible {
 
   // MARK: The stack
 
-  /// The levels from this one down to the first.
+  /// The levels, from this level down to the lowest.
   public var stack: AnyIterator<ResourceContext> {
     var next: ResourceContext? = self
     return AnyIterator {
@@ -51,7 +51,7 @@ open class ResourceContext: CustomDebugStringConvertible {
     return "ResourceContext \(levels.joined(separator: " over "))"
   }
 
-  /// Returns the object with this name in the uppermost level that has the name.
+  /// Returns the object with this name from the uppermost level that contains the name; nil if no level does.
   open func get(_ name: String) -> (any BaseItemProtocol)? {
     stack.lazy.compactMap { $0.resources[name] }.first { _ in true }
   }
@@ -85,20 +85,20 @@ open class ResourceContext: CustomDebugStringConvertible {
   /// Destroys the record. Hooks and the error handler receive the result.
   open func destroy(_ instance: any BaseItemProtocol) { base.destroy(instance, context: self) }
 
-  /// Updates the record if it exists, and otherwise creates it.
+  /// Updates the record if `exists` is true, and creates it otherwise.
   open func createOrUpdate(_ instance: any BaseItemProtocol, exists: Bool) {
     if exists { update(instance) } else { create(instance) }
   }
 
-  /// Destroys the record if it exists, and otherwise creates it.
+  /// Destroys the record if `exists` is true, and creates it otherwise.
   open func toggle(_ instance: any BaseItemProtocol, exists: Bool) {
     if exists { destroy(instance) } else { create(instance) }
   }
 }
 
 extension ResourceContext: Sequence {
-  /// Returns each visible name once, with the object that `get` returns for it. The levels follow from this
-  /// one down. Within a level, the names are sorted.
+  /// Iterates over all visible names. Each name occurs once, with the object that `get` returns for it. The
+  /// levels are visited from this level downwards. Within a level, the names are sorted.
   public func makeIterator() -> AnyIterator<(String, any BaseItemProtocol)> {
     var seen = Set<String>()
     var found: [(String, any BaseItemProtocol)] = []

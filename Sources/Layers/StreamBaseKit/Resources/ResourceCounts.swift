@@ -20,7 +20,7 @@ import FirebaseFirestore
 import Foundation
 
 struct ResourceCounts {
-  /// The owner of counters, and the increments of its fields.
+  /// A document that owns counters, and the increments of its counter fields.
   struct Change {
     let owner: DocumentReference
     var counts: [(field: String, by: Int64)]
@@ -29,10 +29,11 @@ struct ResourceCounts {
   }
 
   private(set) var changes: [Change] = []
-  /// Counters that do not change because the context has no owner.
+  /// Counters that do not change because the context contains no object of their class.
   private(set) var skipped: [ResourceCounter] = []
 
-  /// `before` and `after` return whether a counter counts the record before and after the write.
+  /// Computes the counter changes of a write. `before` and `after` return whether a counter counts the record
+  /// before and after the write.
   init(
     _ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
@@ -52,8 +53,9 @@ struct ResourceCounts {
     }
   }
 
-  /// Returns the owner of the counter. It is the object of the counter's class that the record's path uses,
-  /// or else the uppermost object of that class in the context. Nil if there is none.
+  /// Returns the document that contains the counter. If the path of the counted record uses an object of the
+  /// counter's class, this is the document of that object. Otherwise it is the document of the uppermost
+  /// object of that class in the context; nil if there is none.
   private static func owner(
     of counter: ResourceCounter, _ instance: any BaseItemProtocol, _ base: ResourceBase,
     _ context: ResourceContext
@@ -65,7 +67,8 @@ struct ResourceCounts {
     return base.kitDocument(try base.kitPlace(of: owner, owner.key, context))
   }
 
-  /// Adds the changes to a batch. `owners` contains the snapshots of owners whose counters are decremented.
+  /// Adds the changes to a batch. `owners` contains the snapshots of the documents whose counters are
+  /// decremented.
   func add(to batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot]) {
     for change in changes {
       guard change.isDecrement else {
@@ -91,7 +94,7 @@ extension ResourceBase {
     kitCounters.contains { instance.isInstance(of: $0.counted) }
   }
 
-  /// Whether a predicate decides if the record is counted.
+  /// Whether a predicate decides whether the record is counted.
   func kitIsCountedByPredicate(_ instance: any BaseItemProtocol) -> Bool {
     kitCounters.contains { $0.predicate != nil && instance.isInstance(of: $0.counted) }
   }
@@ -100,7 +103,7 @@ extension ResourceBase {
     kitCounters.contains { instance.isInstance(of: $0.owner) }
   }
 
-  /// Returns the state of the stored record that an update or a deletion requires.
+  /// Returns the state that the stored record must have for an update or a deletion to be committed.
   func kitRequirement(_ instance: any BaseItemProtocol, _ stored: DocumentSnapshot) -> LayerRequirement {
     let counting = kitCounters.filter { instance.isInstance(of: $0.counted) }
     if counting.isEmpty { return .nothing }

@@ -1,4 +1,4 @@
-// The values of a write, captured when the write is requested.
+// The fields of a write, captured when the hook before the write is done.
 
 import FirebaseFirestore
 import Foundation
@@ -6,11 +6,11 @@ import Foundation
 struct ResourceDraft {
   private var dict: [String: Any]
   private var counted: Set<Int>
-  /// Fields with pending server timestamps, for which the item has only the local time. The write must not
-  /// replace these timestamps.
+  /// Names of fields with pending server timestamps. The item contains only the local estimates of these
+  /// timestamps, so the write must not replace them.
   let estimates: Set<String>
-  /// The encoded fields. An error for a value that no document can hold is reported when the fields are
-  /// written.
+  /// The encoded fields. If a value cannot be stored in a document, this is an error, which is reported when
+  /// the fields are written.
   private(set) var fields: Result<EncodedFields, UserDataError>
 
   init(_ base: ResourceBase, _ instance: any BaseItemProtocol) {
@@ -37,7 +37,8 @@ struct ResourceDraft {
   /// The names of the fields that an update writes.
   var names: Set<String> { Set(dict.keys).subtracting(estimates) }
 
-  /// Returns the draft of an update of `stored`, without the fields `names`, which later writes have written.
+  /// Returns the draft of an update of the record `stored`. The fields `names` are left out, because later
+  /// writes have written them.
   func over(
     _ stored: DocumentSnapshot, without names: Set<String>, _ base: ResourceBase,
     _ instance: any BaseItemProtocol
@@ -56,8 +57,8 @@ struct ResourceDraft {
 
   // MARK: Counters
 
-  /// Returns the ids of the counters that count the instance. `other`, if not nil, has the fields after the
-  /// write and is checked instead.
+  /// Returns the ids of the counters that count the instance. If `other` is not nil, it has the fields that
+  /// the record has after the write, and the predicates check it instead of the instance.
   private static func counted(
     _ base: ResourceBase, _ instance: any BaseItemProtocol, as other: (any BaseItemProtocol)?
   ) -> Set<Int> {
@@ -65,7 +66,8 @@ struct ResourceDraft {
     return Set(counting.filter { $0.counts(other ?? instance) }.map(\.id))
   }
 
-  /// Returns a copy of the instance with the fields after the write; nil if no predicate needs it.
+  /// Returns a copy of the instance with the fields that the record has after the write; nil if no predicate
+  /// needs the copy.
   private static func item(
     _ instance: any BaseItemProtocol, _ base: ResourceBase, _ fields: EncodedFields,
     over stored: DocumentSnapshot?

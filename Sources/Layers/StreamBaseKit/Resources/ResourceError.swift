@@ -1,4 +1,4 @@
-// Errors of resources that are found before anything is written.
+// Errors of resources that are found before the write starts.
 
 import Foundation
 
@@ -10,13 +10,13 @@ public let StreamBaseErrorDomain = "StreamBaseKit"
 public enum StreamBaseErrorCode: Int, Sendable {
   /// No path is registered for the class.
   case unregistered = 1
-  /// The path names an object that is not in the context or has no key.
+  /// The path uses the name of an object that is not in the context or has no key.
   case missingName = 2
-  /// The record has no key but needs one.
+  /// The record needs a key but has none.
   case missingKey = 3
-  /// No record can have this key.
+  /// The key is not valid for a record.
   case invalidKey = 4
-  /// The class has no single collection, because the collection depends on the record's key.
+  /// The class has more than one collection, because the path of the collection contains the record's key.
   case noCollection = 5
 }
 

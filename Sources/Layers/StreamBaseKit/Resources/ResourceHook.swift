@@ -4,13 +4,14 @@ private import ByteStore
 private import FirebaseCore
 import Foundation
 
-/// The `done` of one hook: only its first call counts.
+/// The completion of one hook. Only the first call of `done` has an effect.
 ///
-/// If `done` is called on the hook's thread before the hook returns, the write continues there. Otherwise it
-/// continues on the callback queue.
+/// If `done` is called on the hook's thread before the hook returns, the write continues on this thread at
+/// once. Otherwise the write continues on the callback queue.
 final class ResourceHook: Sendable {
   private struct State: @unchecked Sendable {
-    // Unchecked, because of the closure. It is called once, by the call that takes it out of the state.
+    // Unchecked, because the closure is not `Sendable`. The first call of `done` removes the closure from the
+    // state and calls it, so the closure is called only once.
     var hasReturned = false
     var continuation: ((NSError?) -> Void)?
   }

@@ -2,17 +2,17 @@
 //
 // Invariants:
 //   - The turns of a lane are in the order in which their writes were requested.
-//   - At most one turn of a lane reads and issues its write at a time. So a read includes all issued writes
-//     of earlier turns.
-//   - A turn that is over stays in its lane until all earlier turns are over. Earlier turns need it to
-//     determine the fields that later turns have written.
-//   - No turn waits for the write of another user, who may be away. Such a write completes when its user is
-//     back, and counts from then on.
+//   - At most one turn of a lane reads and issues its write at a time. A read therefore includes all writes
+//     that earlier turns have issued.
+//   - A turn that is over stays in its lane until all earlier turns are over. The earlier turns need it to
+//     determine which fields later turns have written.
+//   - No turn waits for the write of another user, because that user may not be signed in. Such a write
+//     completes when its user has signed in again. Its changes count from then on.
 
-/// Orders the writes of each record. A write begins when the write before it was issued. A write that was
-/// refused because of concurrent changes is tried again before waiting writes. Before that, the results of
-/// all later pending writes of its user must be known. Writes of different records do not wait for each
-/// other.
+/// The lanes, which order the writes of each record. A write begins when the previous write of the record was
+/// issued. A write that was refused because of concurrent changes is retried when the results of all later
+/// pending writes of the same user are known. The retry precedes the writes that still wait in the lane.
+/// Writes of different records do not wait for each other.
 final class ResourceLanes: @unchecked Sendable {
   // Unchecked, because only the callback queue uses it.
 
@@ -31,10 +31,10 @@ final class ResourceLanes: @unchecked Sendable {
   final class Turn {
     fileprivate let path: String
     fileprivate let number: Int
-    /// The changed fields, while the write is pending and after it has succeeded.
+    /// The fields that the write changes. Nil before the write is issued, and after it has failed.
     fileprivate var written: Written?
     fileprivate var isOver = false
-    /// The owner of the write, once known.
+    /// The owner of the write; nil until the owner is known.
     fileprivate var owner: Owner?
 
     fileprivate init(_ path: String, _ number: Int) {
@@ -42,14 +42,14 @@ final class ResourceLanes: @unchecked Sendable {
       self.number = number
     }
 
-    /// Returns whether the write may belong to this user. True while the owner is not known.
+    /// Returns whether the write may belong to this user. Returns true while the owner is unknown.
     func isOf(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
 
     fileprivate func isOfOwner(of other: Turn) -> Bool { other.owner.map { isOf($0.user) } ?? true }
   }
 
   fileprivate struct Owner: Equatable {
-    /// Nil stands for no user.
+    /// The id of the user. Nil means that there is no user.
     let user: String?
   }
 
@@ -59,11 +59,11 @@ final class ResourceLanes: @unchecked Sendable {
     var isTaken = false
     var waiting: [(turn: Turn, body: Body)] = []
     var turns: [Turn] = []
-    /// Refused turns, until they are resumed.
+    /// Refused turns that were not resumed yet.
     var refused: [Refused] = []
   }
 
-  /// A refused turn that waits to be tried again.
+  /// A refused turn that waits for its retry.
   private final class Refused {
     let turn: Turn
     var later: Set<Int>
@@ -81,7 +81,7 @@ final class ResourceLanes: @unchecked Sendable {
   /// Whether no write is pending.
   var isEmpty: Bool { lanes.isEmpty }
 
-  /// The number of writes that wait to be tried again or for their user.
+  /// The number of refused writes that wait for other writes or for their user before they are retried.
   var refusedCount: Int { lanes.values.reduce(0) { $0 + $1.refused.count } }
 
   /// The lanes of each database. All bases of a database share them.
@@ -97,8 +97,8 @@ final class ResourceLanes: @unchecked Sendable {
     return turn
   }
 
-  /// Runs `body` when the lane is free for the turn, which may be at once. `body` must call its argument when
-  /// the next turn may begin.
+  /// Runs `body` when the lane is free for the turn, which may be at once. `body` must call `leave` when the
+  /// next turn may begin.
   func enter(_ turn: Turn, _ body: @escaping Body) {
     guard var lane = lanes.removeValue(forKey: turn.path) else { return }
     if lane.isTaken {
@@ -125,25 +125,26 @@ final class ResourceLanes: @unchecked Sendable {
 
   // MARK: Results
 
-  /// Records that the write was issued.
+  /// Records that the write was issued, and which fields it changes.
   func issue(_ turn: Turn, _ written: Written) { turn.written = written }
 
-  /// Ends a turn. `hasHappened` is false if the write will never happen.
+  /// Ends a turn. `hasHappened` is false if the write has failed for good.
   func end(_ turn: Turn, hasHappened: Bool) {
     turn.isOver = true
     if !hasHappened { turn.written = nil }
     settle(turn)
   }
 
-  /// Records the owner of a turn. Turns of other users do not wait for it any more.
+  /// Records the owner of a turn. Refused turns of other users no longer wait for this turn.
   func note(_ turn: Turn, isOf user: String?) {
     turn.owner = Owner(user: user)
     relieve(turn) { !$0.isOfOwner(of: turn) }
   }
 
-  /// Records that a write was refused and must be tried again. The turn waits until the results of its user's
-  /// later issued writes are known. Refused ones are tried again after this turn. Successful ones count as
-  /// written. Then `whenFree` is called. After `resume`, `body` runs when the lane is free for the turn.
+  /// Records that a write was refused and must be retried. The turn first waits for the results of the later
+  /// writes of its user that were already issued. If such a write is refused, it is retried after this turn.
+  /// If it succeeds, its fields count as written. When all results are known, `whenFree` is called. After
+  /// `resume`, `body` runs when the lane is free for the turn.
   func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
     let later = behind(turn).filter { $0.written != nil && !$0.isOver && $0.isOfOwner(of: turn) }
@@ -152,15 +153,15 @@ final class ResourceLanes: @unchecked Sendable {
     if later.isEmpty { whenFree() }
   }
 
-  /// Called when the user of the turn is the current user. Continues the refused turns of that user that wait
-  /// for no other turn, in their order.
+  /// Resumes the refused turns of the user of `turn`, in their order, except those that still wait for
+  /// another turn. The caller must ensure that this user is the current user.
   func resume(_ turn: Turn) {
     let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.isOfOwner(of: turn) } ?? []
     lanes[turn.path]?.refused.removeAll { refused in free.contains { $0 === refused } }
     for refused in free.sorted(by: { $0.turn.number < $1.turn.number }) { enter(refused.turn, refused.body) }
   }
 
-  /// Removes a refused turn, so that it is not tried again. Returns false if the turn does not wait for that.
+  /// Removes a refused turn, so that it is not retried. Returns false if the turn does not wait for a retry.
   func withdraw(_ turn: Turn) -> Bool {
     guard let place = lanes[turn.path]?.refused.firstIndex(where: { $0.turn === turn }) else { return false }
     lanes[turn.path]?.refused.remove(at: place)
@@ -168,7 +169,7 @@ final class ResourceLanes: @unchecked Sendable {
   }
 
   /// Returns the fields that later turns have written. Pending writes of the same user are included, because
-  /// they may happen before the user changes.
+  /// they may be committed before the user changes.
   func written(after turn: Turn) -> Written? {
     let counted = behind(turn).filter { $0.isOver || $0.isOfOwner(of: turn) }
     return counted.compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
@@ -193,7 +194,7 @@ final class ResourceLanes: @unchecked Sendable {
     forget(turn.path)
   }
 
-  /// Stops the refused turns that satisfy the condition from waiting for a turn.
+  /// Makes the refused turns that satisfy the condition stop waiting for `turn`.
   private func relieve(_ turn: Turn, _ condition: (Turn) -> Bool) {
     let relieved = lanes[turn.path]?.refused.filter {
       condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty

@@ -33,7 +33,7 @@ struct ResourcePath {
     return path.isEmpty ? [] : path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Whether the path has components and none is empty.
+  /// Whether the path has at least one component and no component is empty.
   var isSound: Bool {
     !components.isEmpty
       && components.allSatisfy { component in
@@ -44,7 +44,7 @@ struct ResourcePath {
       }
   }
 
-  /// The names of the context's objects that the path uses.
+  /// The names of the objects whose keys the path contains.
   var names: Set<String> {
     Set(components.compactMap { if case .name(let name) = $0 { name } else { nil } })
   }
@@ -53,15 +53,16 @@ struct ResourcePath {
 
   // MARK: Resolving
 
-  /// Returns the components with the key of a record, and the keys of objects from `keyOf`, filled in.
+  /// Returns the components with all keys filled in: the key of the record, and the keys that `keyOf` returns
+  /// for the named objects.
   func resolved(
     _ key: String?, _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
     try Self.resolve(components[...], in: text, key, keyOf)
   }
 
-  /// Returns the components of the collection with all keys filled in. Throws if the collection depends on
-  /// the key of a record.
+  /// Returns the components of the collection path with all keys filled in. Throws if the collection path
+  /// contains the key of the record.
   func resolvedCollection(
     _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
@@ -102,7 +103,7 @@ struct ResourcePath {
 
 /// The location of one record.
 struct ResourcePlace {
-  /// The components of the document's path, with the padding collection if it is needed.
+  /// The components of the document's path, including the padding collection if the path needs one.
   let document: [String]
   /// The components of the registered path, with all keys filled in.
   let components: [String]

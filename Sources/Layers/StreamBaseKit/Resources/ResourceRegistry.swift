@@ -2,31 +2,31 @@
 
 public import Foundation
 
-/// Objects by the names that paths use.
+/// Objects by name. Paths refer to the objects by these names.
 public typealias ResourceDict = [String: any BaseItemProtocol]
-/// Receives the errors of resources.
+/// A handler that receives the errors of resources.
 public typealias ResourceErrorHandler = (_ error: NSError) -> Void
 /// The closure that a hook calls when it is done. An error cancels the write.
 public typealias ResourceDoneHandler = (_ error: NSError?) -> Void
-/// Returns whether a record is counted.
+/// A function that returns whether a counter counts a record.
 public typealias CounterPredicate = (any BaseItemProtocol) -> Bool
 
-/// The registry to which an app adds its record classes and counters at its start.
+/// The registry to which an app adds its record classes and counters at launch.
 public protocol ResourceRegistry {
   /// Receives all errors.
   var errorHandler: ResourceErrorHandler? { get set }
 
-  /// Registers the path of a class, which does not apply to its subclasses. A component of the path is text,
-  /// or `@` for the key of the record, or `$name`. `$name` stands for the key of the context's object with
-  /// that name. A class has one path.
+  /// Registers the path of a class. The path does not apply to subclasses. Each component of the path is
+  /// text, `@` or `$name`. `@` is replaced by the key of the record. `$name` is replaced by the key of the
+  /// context's object with that name. A class has only one path.
   func resource(_ type: any BaseItemProtocol.Type, path: String)
 
-  /// Registers the field `name` of records of `type` as a counter. It counts the records of `countingType`
-  /// that were created, and not destroyed, while the record of `type` was in the context. `type` must be
-  /// registered first.
+  /// Registers a counter: the field `name` of the records of `type`. The counter of a record contains the
+  /// number of records of `countingType` that were created, and not destroyed, while the record of `type` was
+  /// in the context. `type` must be registered first.
   func counter(_ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type)
 
-  /// Registers a counter of the records that the predicate accepts.
+  /// Registers a counter that counts only the records that the predicate accepts.
   func counter(
     _ type: any BaseItemProtocol.Type, name: String, countingType: any BaseItemProtocol.Type,
     predicate: CounterPredicate?)
@@ -56,7 +56,7 @@ struct ResourceCounter {
 }
 
 extension BaseItemProtocol {
-  /// Returns whether this is an instance of exactly the class.
+  /// Returns whether the class of this instance is exactly `type`, and not a subclass of it.
   func isInstance(of type: any BaseItemProtocol.Type) -> Bool {
     ObjectIdentifier(Swift.type(of: self)) == ObjectIdentifier(type)
   }

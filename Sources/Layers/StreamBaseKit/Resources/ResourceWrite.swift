@@ -1,17 +1,17 @@
 // One creation, update or deletion of a record.
 //
 //   1. The hook before the write runs. Then the fields to write are captured.
-//   2. The write waits for its turn among the writes of the record.
-//   3. An update or deletion reads the stored record, and the owners of counters to decrement.
+//   2. The write waits for its turn among the writes of the same record.
+//   3. An update or deletion reads the stored record, and the owners of the counters to decrement.
 //   4. One batch with the record and the counters is committed.
-//   5. While the commit is pending, the log and the hook after the write run.
+//   5. While the commit is pending, the log action and the hook after the write run.
 //   6. When the batch is durable or refused, the last hook runs. If the batch was refused because a document
-//      had changed since it was read, the write is repeated from step 2. The repetition skips step 5 and the
-//      fields that later writes have written.
+//      had changed since it was read, the write is instead retried from step 2. The retry skips step 5. It
+//      also leaves out the fields that later writes have written.
 //
-// The user of a write is determined when the write is requested. Later steps, such as an attempt after a
-// read, run while this user is the current user, and wait otherwise. Once a write has begun, the database may
-// be terminated at any time. Then the write fails.
+// The user of a write is determined when the write is requested. Later steps, such as a commit after a read,
+// run only while this user is the current user. Otherwise they wait. After a write has begun, the database
+// may be terminated at any time. In this case the write fails.
 
 import FirebaseFirestore
 import Foundation
@@ -33,9 +33,10 @@ struct ResourceWrite {
 
   /// The app's call that requests the write.
   private final class Call {
-    /// Whether the call has returned. Until then, no other call of the app can come between the steps.
+    /// Whether the call has returned. Until then, no other call of the app can run between the steps of the
+    /// write.
     private(set) var hasReturned = false
-    /// The user of the write, once known. An inner nil stands for no user.
+    /// The user of the write; nil until the user is known. An inner nil means that there is no user.
     private var user: String??
     private var tell: ((String?) -> Void)?
 
@@ -66,7 +67,8 @@ struct ResourceWrite {
     var isFirst: Bool { number == 1 }
   }
 
-  /// Appends a turn to the record's lane, and calls `body` with the first attempt when the lane is free.
+  /// Appends a turn to the record's lane. When the lane is free for the turn, calls `body` with the first
+  /// attempt.
   private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
     let lanes = base.kitLanes
     let turn = lanes.turn(at: place.path)
@@ -86,7 +88,8 @@ struct ResourceWrite {
     wait(next, orEnd: end, body)
   }
 
-  /// Calls `body` when the results of the user's later writes are known and the user is the current user.
+  /// Waits before a retry. Calls `body` when the results of the user's later writes are known and the user of
+  /// the write is the current user.
   private func wait(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
     var attempt = attempt
     let (firebase, lanes, turn) = (base.firebase, base.kitLanes, attempt.turn)
@@ -107,8 +110,8 @@ struct ResourceWrite {
     }
   }
 
-  /// Calls `commit` at once if the app's call has not returned, or if there is no remote. Otherwise checks
-  /// the current user first. If it is not the user of the write, the attempt waits.
+  /// Calls `commit` at once if the app's call has not returned, or if there is no remote. Otherwise
+  /// determines the current user first. If the current user is not the user of the write, the attempt waits.
   private func issue(
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
     again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
@@ -135,8 +138,8 @@ struct ResourceWrite {
     }
   }
 
-  /// Ends a failed write. A write whose first attempt was not issued reports only the error and does not call
-  /// the last hook.
+  /// Ends a failed write. If the first attempt was not issued, only reports the error and does not call the
+  /// last hook.
   private func fail(_ attempt: Attempt, _ error: NSError?, _ end: End) {
     guard attempt.isFirst else { return end(error) }
     base.kitLanes.end(attempt.turn, hasHappened: false)
@@ -175,7 +178,7 @@ struct ResourceWrite {
     issue(attempt, .all, orEnd: endCreation(attempt), again: attemptCreation) {
       batch.commitOrFail { error in
         let error = error.map { $0 as NSError }
-        // An earlier write of the record may have been refused, too, and must be tried again first.
+        // An earlier write of the record may also have been refused. That write must be retried first.
         if isWorthAnother(error, attempt), base.kitLanes.isBehindOthers(attempt.turn) {
           return again(attempt, orEnd: endCreation(attempt), attemptCreation)
         }
@@ -312,9 +315,9 @@ struct ResourceWrite {
     }
   }
 
-  /// Reads the stored record, and the owners of counters to decrement. Passes them to `body` with the part of
-  /// the draft that is still to be written. The write ends here if the read fails or if later writes have
-  /// replaced all fields.
+  /// Reads the stored record, and the owners of the counters to decrement. Passes these snapshots to `body`,
+  /// together with the part of the draft that is still to be written. If the read fails, or if later writes
+  /// have replaced all fields, the write ends here.
   private func read(
     _ attempt: Attempt, isUpdate: Bool, orEnd end: @escaping End,
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
@@ -342,7 +345,7 @@ struct ResourceWrite {
     }
   }
 
-  /// Returns the draft without the fields that later writes have written; nil if nothing is left to write.
+  /// Returns the draft without the fields that later writes have written; nil if no field is left to write.
   private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
     guard let written = base.kitLanes.written(after: attempt.turn) else {
       return isUpdate ? attempt.draft.over(stored, without: [], base, instance) : attempt.draft
@@ -392,7 +395,7 @@ struct ResourceWrite {
     do throws(ResourceError) {
       let counts = try ResourceCounts(base, instance, context, before: before, after: after)
       counts.add(to: batch, owners)
-      // Reported once for each write, not for each attempt.
+      // A skipped counter is reported once for each write, not for each attempt.
       guard attempt.isFirst else { return }
       for counter in counts.skipped {
         base.didSkipCounter(counter.name, of: counter.owner, counting: instance, context: context)
@@ -402,13 +405,13 @@ struct ResourceWrite {
     }
   }
 
-  /// The fields of the record that are counters.
+  /// The names of the record's fields that are counters.
   private var ownCounters: [String] {
     base.kitCounters.filter { instance.isInstance(of: $0.owner) }.map(\.name)
   }
 
-  /// Returns whether the write was refused because a document had changed since it was read, and may be tried
-  /// again.
+  /// Returns whether the write may be retried: it was refused because a document had changed since it was
+  /// read, and it has attempts left.
   private func isWorthAnother(_ error: NSError?, _ attempt: Attempt) -> Bool {
     guard let error, error.domain == FirestoreErrorDomain, attempt.number < Self.attemptsMax,
       base.kitIsCounted(instance)
@@ -428,7 +431,7 @@ struct ResourceWrite {
 }
 
 extension ResourcePath {
-  /// Returns the component that replaces the key; nil if the path does not contain the key.
+  /// Returns the resolved component that replaces `@`; nil if the path does not contain `@`.
   fileprivate func key(in resolved: [String]) -> String? {
     components.firstIndex { if case .key = $0 { true } else { false } }.map { resolved[$0] }
   }

@@ -15,7 +15,7 @@ public import Foundation
 /// A partitioned stream retains its stream and replaces the stream's delegate. The work for a batch is
 /// proportional to its changes.
 open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
-  /// Returns the section of an item. The result must be the number of a section.
+  /// A function that returns the section number of an item. A section with this number must exist.
   public typealias Partitioner = (BaseItem) -> Int
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
@@ -29,7 +29,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   private var rows: SectionedRows<BaseItem>
   private var load = InitialLoad()
   private var knownMap: [IndexPath]?
-  /// The deleted paths of the current batch.
+  /// The paths that the current batch has deleted so far.
   private var deleted: [IndexPath] = []
   private var added: [IndexPath] = []
   private var isInBatch = false
@@ -56,13 +56,14 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
 
   private func begin() {
     for row in 0..<stream.kitRowCount { insert(row) }
-    // The stream reports its initial load now, if it is over.
+    // If the stream has already finished its initial load, setting the delegate reports that now.
     stream.delegate = self
   }
 
   // MARK: Lookup
 
-  /// The section and row of each row of the stream. Computed at the first access after a change.
+  /// The path (section and row) of each row of the stream. The map is computed at the first access after a
+  /// change.
   public var map: [IndexPath] {
     if let knownMap { return knownMap }
     let map = rows.positions.map { IndexPath(row: $0.row, section: $0.section) }
@@ -84,7 +85,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   /// Returns the number of items in a section.
   public func count(inSection section: Int) -> Int { rows.count(inSection: section) }
 
-  /// All items in the order of the stream.
+  /// All items, in the order of the stream.
   public var items: IndexingIterator<StreamBase> { stream.kitIterable.makeIterator() }
 
   public func find(_ key: String) -> BaseItem? { stream.find(key) }
@@ -105,7 +106,8 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     (deleted, added) = ([], [])
   }
 
-  /// Deletions are reported at the end of the batch, so that the delegate sees the complete new state.
+  /// Collects the deletions and reports them at the end of the batch, so that the delegate sees the complete
+  /// result of the batch.
   public func streamItemsDeleted(_ paths: [IndexPath]) {
     deleted += paths.map { path(ofRow: $0[1]) }
     for row in paths.map({ $0[1] }).sorted(by: >) { rows.remove(row: row) }
@@ -132,7 +134,8 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     delegate?.hear(deleted: deleted, added: added)
   }
 
-  /// Reports items that stay in their sections. Then reports items that change their section, as one batch.
+  /// Reports the changed items that stay in their sections. Then reports the items that change their section,
+  /// as one batch.
   public func streamItemsChanged(_ paths: [IndexPath]) {
     var staying: [Int] = []
     var moving: [(row: Int, section: Int)] = []

@@ -1,11 +1,12 @@
-// The rows of a list and their sections.
+// The rows of a list, grouped into sections.
 //
 // Invariants:
-// - `rows` has the rows of the list in order. Each row has its section, and its handle in that section.
-// - Each section has handles of `rows`, in the same order. Each handle is in exactly one section.
+// - `rows` has the rows of the list, in order. Each row records its section and its handle in that section.
+// - Each section has handles of `rows`, in the order of the list. Each handle of `rows` is in exactly one
+//   section.
 //
-// Lookups between list and section take logarithmic time. An insertion searches for its position in the
-// section. Each comparison of that search takes logarithmic time.
+// Converting between a row of the list and a row of a section takes logarithmic time. An insertion searches
+// for its position in the section, and each comparison of this search takes logarithmic time.
 
 import LayerKit
 
@@ -23,7 +24,7 @@ struct SectionedRows<Item> {
 
   private var rows = RankTree<Row>()
   private var sections: [RankTree<RankTree<Row>.Handle>]
-  /// The number of rows that were compared or written by insertions.
+  /// The number of rows that insertions have compared or written.
   private(set) var touched = 0
 
   init(sections count: Int) { sections = Array(repeating: RankTree(), count: count) }
@@ -52,7 +53,7 @@ struct SectionedRows<Item> {
     return Position(section: row.section, row: sections[row.section].rank(of: row.place))
   }
 
-  /// The positions of all rows, in order.
+  /// The section position of each row of the list, in order.
   var positions: [Position] {
     var counts = Array(repeating: 0, count: sections.count)
     var positions: [Position] = []
@@ -107,7 +108,7 @@ struct SectionedRows<Item> {
 
   // MARK: Invariants
 
-  /// Traps if a row and its section disagree. Takes more than linear time.
+  /// Traps if `rows` and the sections disagree. Takes more than linear time.
   func checkInvariants() {
     rows.checkInvariants()
     for section in sections { section.checkInvariants() }

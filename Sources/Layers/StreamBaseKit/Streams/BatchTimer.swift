@@ -3,16 +3,17 @@
 private import FirebaseCore
 package import Foundation
 
-/// Runs a closure after a delay, unless it is restarted or cancelled. Tests supply a timer that they trigger.
+/// A timer that runs a closure after a delay, unless the timer is restarted or cancelled. Tests supply a
+/// timer that they trigger themselves.
 package protocol BatchTimer: AnyObject {
-  /// Replaces the closure and the delay of an earlier start.
+  /// Starts the timer. If it is already running, replaces its closure and its delay.
   func start(_ delay: TimeInterval, _ body: @escaping () -> Void)
   func cancel()
 }
 
-/// A timer on a queue. The thread that starts it needs no run loop.
+/// A timer on a dispatch queue. The thread that starts the timer needs no run loop.
 final class QueueTimer: BatchTimer {
-  /// The maximum delay after repeated restarts, as a multiple of the delay.
+  /// The maximum total delay when the timer is restarted repeatedly, as a multiple of the delay.
   private static let delaysMax = 10.0
 
   private let queue: DispatchQueue

@@ -3,7 +3,7 @@
 import ByteStore
 import Foundation
 
-/// An operation that is pending as long as this object lives.
+/// An object that counts as one pending operation as long as it lives.
 ///
 /// ```swift
 /// Inflight.onChange { count in print(count == 0 ? "idle" : "busy") }
@@ -16,7 +16,7 @@ open class Inflight {
 
   private static let state = Locked(State())
 
-  /// Counts an operation until this object is freed.
+  /// Counts one pending operation until this object is freed.
   public init() { Self.add(1) }
 
   deinit { Self.add(-1) }
@@ -24,7 +24,8 @@ open class Inflight {
   /// The number of pending reads and writes of all streams and resources.
   public class var count: Int { state.withLock { $0.count } }
 
-  /// Calls `handler` with each new count, on the thread that changed it. Nil removes the handler.
+  /// Sets a handler that receives each new count, on the thread that changed the count. Passing nil removes
+  /// the handler.
   public class func onChange(_ handler: (@Sendable (Int) -> Void)?) {
     state.withLock { $0.handler = handler }
   }

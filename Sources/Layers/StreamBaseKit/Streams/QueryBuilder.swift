@@ -1,4 +1,4 @@
-// The queries that define the records of a stream.
+// The queries that read the records of a stream.
 
 import FirebaseCore
 public import FirebaseFirestore
@@ -14,15 +14,17 @@ import LayerKit
 /// builder.ordering = .child("rank")
 /// ```
 open class QueryBuilder {
-  /// The maximum number of records; nil is no limit.
+  /// The maximum number of records. Nil means no limit.
   public var limit: Int?
   /// Whether the order is ascending.
   public var ascending = true
   /// The order of the records.
   public var ordering = StreamBase.Ordering.key
-  /// The key, or the value of the child, at which the stream starts in its direction.
+  /// The key, or the value of the child, at which the stream starts. In a descending stream, this is the
+  /// upper end of the range.
   public var start: Any?
-  /// The key, or the value of the child, at which the stream ends.
+  /// The key, or the value of the child, at which the stream ends. In a descending stream, this is the lower
+  /// end of the range.
   public var end: Any?
   private let ref: CollectionReference
 
@@ -59,7 +61,7 @@ open class QueryBuilder {
   }
 }
 
-/// The queries of a stream. They share one order and direction.
+/// The queries of a stream. All of them have the same order and direction.
 struct QuerySource {
   let ref: CollectionReference
   let order: StreamOrder
@@ -69,25 +71,25 @@ struct QuerySource {
 
   /// A position in the order.
   enum Cursor {
-    /// The values of all ordering fields, or of the first one only.
+    /// The values of all ordering fields, or the value of the first ordering field only.
     case values([Any])
     case document(DocumentSnapshot)
   }
 
-  /// Whether a cursor identifies exactly this document.
+  /// Whether a cursor is exactly at this document.
   func isAt(_ cursor: Cursor, _ document: DocumentSnapshot) -> Bool {
     let key = ExactKey(document.documentID)
     switch cursor {
     case .document(let other): return ExactKey(other.documentID) == key
     case .values(let values):
-      // In an order by a child, a value alone identifies no document.
+      // In an order by a child, the value of the child alone does not identify a document.
       guard values.count == (order.child == nil ? 1 : 2) else { return false }
       return (values.last as? String).map(ExactKey.init) == key
     }
   }
 
-  /// Whether a cursor comes after another. A value of the child alone comes before all records with that
-  /// value.
+  /// Whether `cursor` comes after `other`. A cursor that consists only of a value of the child comes before
+  /// all records with that value.
   func isBehind(_ cursor: Cursor, _ other: Cursor) -> Bool {
     let (place, start) = place(of: cursor)
     let (otherPlace, otherStart) = self.place(of: other)
@@ -96,15 +98,16 @@ struct QuerySource {
     return otherPlace.map { order.areInOrder($0, place) } ?? true
   }
 
-  /// Returns the position of a cursor, nil if the cursor identifies no document. Also returns the start of
-  /// all records with the cursor's value.
+  /// Returns two positions. `place` is the position of the cursor's document; nil if the cursor does not
+  /// identify a document. `start` is the position before all records with the cursor's value.
   private func place(of cursor: Cursor) -> (place: StreamOrder.Place?, start: StreamOrder.Place) {
     let key: String?
     let bytes: [UInt8]
     switch cursor {
     case .document(let document):
       key = document.documentID
-      // Reads the stored field, because `data()` has null for a pending server timestamp.
+      // Uses the sort bytes of the stored field, because `data()` returns null for a pending server
+      // timestamp.
       bytes = order.child.map(document.sortBytes) ?? []
     case .values(let values):
       key = values.count == (order.child == nil ? 1 : 2) ? values.last as? String : nil
@@ -118,7 +121,7 @@ struct QuerySource {
   /// The first query of a stream. It reads one record more than the limit.
   var first: Query { query(from: start, to: end, limit: limit.map { $0 + 1 }) }
 
-  /// Returns the query of a range that includes both ends.
+  /// Returns the query for the range from `start` to `end`. The range includes both.
   func query(from start: Cursor?, to end: Cursor?, limit: Int?) -> Query {
     var query = ordered
     switch start {
@@ -141,20 +144,22 @@ struct QuerySource {
     return ref.ordered(byChild: child, descending: !order.isAscending)
   }
 
-  /// Returns the cursor of a key. `item` is the item with the key, if the stream has it.
+  /// Returns the cursor for a key. `item` is the stream's item with this key; nil if the stream has no such
+  /// item.
   func cursor(_ key: String, _ item: BaseItem?) -> Cursor {
     guard let child = order.child, let item else { return .values([key]) }
     let value = item.dict[child]
-    // A pending server timestamp cannot be a cursor, and the local time has another position.
+    // A pending server timestamp cannot be a cursor, and its local estimate sorts at another position.
     guard item.kitPendingTime(child, SortBytes.of(value, in: order.firestore)) == nil else {
       return .values([Self.lastTime])
     }
     return .values([value ?? NSNull(), key])
   }
 
-  /// Returns the cursor of a document. A pending server timestamp cannot be a cursor. In descending order,
-  /// all documents with one come before the latest possible time, so that time is the cursor. Nil if no
-  /// cursor lies between the document and the documents after it.
+  /// Returns the cursor at a document. If the document has a pending server timestamp, the document cannot be
+  /// a cursor. In descending order, all documents with pending timestamps come before the latest possible
+  /// time, so that time is the cursor. In ascending order, no cursor lies between the document and those
+  /// after it, so the result is nil.
   func cursor(beside document: DocumentSnapshot) -> Cursor? {
     if ordered.canStart(beside: document) { return .document(document) }
     return order.isAscending ? nil : .values([Self.lastTime])

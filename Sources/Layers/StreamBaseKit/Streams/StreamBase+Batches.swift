@@ -6,7 +6,7 @@ import LayerKit
 extension StreamBase {
   // MARK: Changes
 
-  /// Adds an item, or replaces the item of its key.
+  /// Adds an item, or replaces the item with the same key.
   func kitPut(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init) else { return }
     guard kitRecords[key]?.item !== item else { return }
@@ -19,7 +19,7 @@ extension StreamBase {
     kitPending.insert(key)
   }
 
-  /// Applies the predicate to all items again.
+  /// Applies the predicate to all items again, and delivers the changes.
   func kitReconsider() {
     for (key, record) in kitRecords where kitAccepts(record.item) != kitVisible.isListed(key) {
       kitPending.insert(key)
@@ -30,8 +30,8 @@ extension StreamBase {
 
   func kitAccepts(_ item: BaseItem) -> Bool { predicate?(item) ?? true }
 
-  /// Returns whether a changed item stays in its visible row. If its row has to appear, disappear or move,
-  /// the key becomes pending. If the key is already pending, the batch reports the change.
+  /// Returns whether a changed item stays in its visible row. If its row must appear, disappear or move, the
+  /// key becomes pending. If the key was already pending, the next batch reports the change.
   func kitSettles(_ key: ExactKey) -> Bool {
     guard let record = kitRecords[key], !kitPending.contains(key) else { return false }
     let isListed = kitVisible.isListed(key)
@@ -45,7 +45,7 @@ extension StreamBase {
     return false
   }
 
-  /// Delivers pending changes at once or after the delay.
+  /// Delivers the pending changes at once or after the batch delay.
   func kitBatchIsDue() {
     guard kitPending.isDue else { return }
     guard let batchDelay else {
@@ -57,8 +57,8 @@ extension StreamBase {
 
   // MARK: Batches
 
-  /// Updates the visible items and calls the delegate. Undelayed changes that the delegate makes follow in
-  /// another batch.
+  /// Updates the visible items and calls the delegate. If the delegate makes changes during these calls and
+  /// there is no batch delay, those changes follow in another batch.
   func kitApplyPending() {
     guard !kitIsAnnouncing else {
       kitHasAnotherRound = true
@@ -73,7 +73,8 @@ extension StreamBase {
     kitFinishLoad(nil)
   }
 
-  /// Reports changed items that stay in their rows. During another report, they wait for the next round.
+  /// Reports changed items that stay in their rows. If another report is in progress, these items are
+  /// reported in the next round.
   func kitAnnounceChanged(_ keys: [ExactKey]) {
     guard kitIsAnnouncing else { return announce { tellChanged(keys) } }
     for key in keys { kitPending.insert(key) }
@@ -93,7 +94,8 @@ extension StreamBase {
   private func applyOnce() {
     guard kitPending.isDue else { return }
     kitTimer.cancel()
-    // The predicate is code of the app and may access the stream.
+    // The predicate is code of the app and may access the stream. It must therefore be called before the
+    // visible items are updated.
     let wanted = kitPending.take().map { key in
       (key: key, item: kitRecords[key].flatMap { kitAccepts($0.item) ? $0.item : nil })
     }

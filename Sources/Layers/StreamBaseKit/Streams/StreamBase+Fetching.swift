@@ -3,13 +3,15 @@
 // Fetched records stay live, and there are no gaps between the ranges:
 //
 //   1. One read gets the records of a page and determines where the page ends.
-//   2. A listener takes over exactly this range: up to the last record, or to the end if there are no more
-//      records.
-//   3. If the first listener has a limit, new records could push records before the fetched ones out of it.
-//      So it is replaced by a listener without a limit, for the range that it covered at that time.
-//   4. A range ends at a document that can be a cursor, so not at a pending server timestamp.
+//   2. A listener takes over exactly this range. The range ends at the last record of the page, or at the end
+//      of the stream if there are no more records.
+//   3. If the first listener has a limit, new records could push other records out of its range, which would
+//      leave a gap before the fetched records. The first listener is therefore replaced by a listener without
+//      a limit. The new listener has the range that the first listener covered at that time.
+//   4. A range ends only at a document that can be a cursor. A document with a pending server timestamp
+//      cannot be a cursor.
 //
-// The database may be terminated before a read completes. Then the read fails.
+// The database may be terminated before a read completes. In this case the read fails.
 
 import FirebaseCore
 import FirebaseFirestore
@@ -20,15 +22,15 @@ extension StreamBase {
   func kitFetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
     guard let source = kitSource else { return }
     guard fixFirstSegment(source) else {
-      // Asynchronous, because a caller that repeats the call while there is more would otherwise never
-      // return.
+      // `done` is called asynchronously. Otherwise, a caller that fetches again in `done` as long as
+      // `hasMore` is true would recurse without end.
       let done = Transferred(done)
       return source.ref.firestore.callbackQueue.async { done.value?() }
     }
     kitIsFetching = true
     let inflight = Inflight()
     var cursor = source.cursor(start, kitRecords[ExactKey(start)]?.item)
-    // A page that starts after the frontier would leave a gap.
+    // If a page started after the frontier, there would be a gap.
     if let frontier = kitFrontier, source.isBehind(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
     page(count, count, cursor, range) { [weak self] error in
@@ -50,7 +52,7 @@ extension StreamBase {
     query.getDocumentsOrFail { [weak self] snapshot, error in
       guard let self, let snapshot else { return done(error.map { $0 as NSError }) }
       let isWhole = snapshot.count <= count
-      // The start document, if it still exists, is not part of the page.
+      // The result includes the start document if it still exists. It is not part of the page.
       var documents = snapshot.documents
       if let first = documents.first, source.isAt(start, first) { documents.removeFirst() }
       documents = Array(documents.prefix(count))
@@ -74,14 +76,14 @@ extension StreamBase {
     }
   }
 
-  /// Whether a listener has the document and the predicate rejects it.
+  /// Whether a listener has already reported the document and the predicate rejects it.
   private func isHeldUnseen(_ document: DocumentSnapshot) -> Bool {
     guard let record = kitRecords[ExactKey(document.documentID)] else { return false }
     return !record.holders.isEmpty && !kitAccepts(record.item)
   }
 
-  /// Adds the documents of a range and listens to it. Returns the number of new documents that the predicate
-  /// accepts.
+  /// Adds the documents of a range to the stream and listens to the range. Returns the number of new
+  /// documents that the predicate accepts.
   private func take(
     _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?
   ) -> Int {
@@ -93,8 +95,8 @@ extension StreamBase {
     return new.count { kitRecords[ExactKey($0.documentID)].map { kitAccepts($0.item) } ?? false }
   }
 
-  /// Replaces the first listener if it has a limit. Returns false if no record after its range can be read
-  /// now, because the range ends at a pending server timestamp.
+  /// Replaces the first listener if it has a limit. Returns false if its range ends at a pending server
+  /// timestamp, because no record after the range can be read then.
   private func fixFirstSegment(_ source: QuerySource) -> Bool {
     guard let first = kitSegments.first, let limit = source.limit, first.id == 0, first.hasReported else {
       return true
@@ -123,10 +125,10 @@ extension StreamBase {
 
   // MARK: Range
 
-  /// Extends the range that was read. A later fetch that starts earlier does not shorten it.
+  /// Extends the range that was read. If a later fetch ends earlier, the range does not shrink.
   private func reach(_ place: Reach) {
     switch (kitReach, place) {
-    // The end was reached, so the listeners cover all later records.
+    // The end was already reached, so the listeners cover all later records.
     case (.end, _): return
     // The first query has no limit, so it covers all later records.
     case (.first, .to) where kitSource?.limit == nil: return
@@ -135,7 +137,7 @@ extension StreamBase {
     }
   }
 
-  /// The cursor at which the next page starts; nil if there is no more.
+  /// The cursor at which the next page starts; nil if there are no more records.
   var kitFrontier: QuerySource.Cursor? {
     switch kitReach {
     case .to(let place): return place
@@ -150,15 +152,15 @@ extension StreamBase {
 
   // MARK: Automatic fetches
 
-  /// Called at the first snapshot. Ends the initial load, unless the predicate left too few items and a fetch
-  /// has started.
+  /// Ends the initial load after the first snapshot. If the predicate left too few items, fetches more
+  /// records instead, and the load ends with that fetch.
   func kitEndInitialLoad() {
     guard !kitFetchUpToLimit(thenEndLoad: true) else { return }
     kitLoadIsDue = true
   }
 
-  /// Fetches more records if the predicate left too few items and there is more. Like the first query, this
-  /// aims at one item more than the limit. Returns whether a fetch has started.
+  /// Fetches more records if the predicate left too few items and there may be more records. The fetch aims
+  /// at one item more than the limit, as the first query does. Returns whether a fetch has started.
   @discardableResult
   func kitFetchUpToLimit(thenEndLoad: Bool = false) -> Bool {
     guard autoFetch, predicate != nil, let source = kitSource, let limit = source.limit, !kitIsFetching,
@@ -181,12 +183,12 @@ extension StreamBase {
   }
 }
 
-/// How far the order was read.
+/// The position up to which the records were read.
 enum Reach {
-  /// As far as the first query reads.
+  /// The end of the first query's range.
   case first
   case to(QuerySource.Cursor)
-  /// To the end, including all later records.
+  /// The end of the stream. The listeners cover all later records.
   case end
 }
 

@@ -1,10 +1,10 @@
-// Receives the snapshots of queries as records.
+// Converts the snapshots of queries to records.
 
 import FirebaseFirestore
 import Foundation
 import LayerKit
 
-/// A range of the order that the stream listens to.
+/// A range of the order, and the listener that covers it.
 final class StreamSegment {
   let id: Int
   var registration: (any ListenerRegistration)?
@@ -40,8 +40,9 @@ extension StreamBase {
     return segment
   }
 
-  /// Starts a listener. `reported` is called after each snapshot, but not on failure, so a failed listener
-  /// replaces no other. The listener also fails if the database was terminated after the stream's creation.
+  /// Starts a listener. `reported` is called after each snapshot but not after a failure, so a failed
+  /// listener does not replace another listener. The listener also fails if the database was terminated after
+  /// the stream was created.
   func kitListen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
     segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
@@ -84,7 +85,7 @@ extension StreamBase {
     }
   }
 
-  /// Runs `body` as one event, and delivers its changes.
+  /// Runs `body` as one event, and then delivers the changes that it caused.
   func kitReceive(_ body: () -> Void) {
     kitChangedInEvent = []
     body()

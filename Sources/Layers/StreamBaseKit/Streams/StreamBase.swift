@@ -22,14 +22,14 @@ import LayerKit
 ///   type: BaseItem.self, ref: Firestore.firestore().collection("notes"), limit: 50, ascending: false)
 /// ```
 ///
-/// A stream listens from its creation until it is freed, and references its delegate weakly. Create and use
-/// it on the callback queue of the database, where it also calls the delegate.
+/// A stream listens from its creation until it is freed. It references its delegate weakly. Create and use a
+/// stream on the callback queue of the database. The stream calls its delegate on the same queue.
 open class StreamBase: StreamBaseProtocol {
-  /// Returns whether an item is visible.
+  /// A function that returns whether an item is visible.
   public typealias Predicate = (BaseItem) -> Bool
-  /// Returns whether the first item comes before the second.
+  /// A function that returns whether the first item comes before the second.
   public typealias Comparator = (BaseItem, BaseItem) -> Bool
-  /// Returns the query of a page, from a start value to an end value, with a limit.
+  /// A function that returns the query of a page: from a start value to an end value, with a limit.
   public typealias QueryPager = (_ start: Any?, _ end: Any?, _ limit: Int?) -> Query
 
   /// An order by key, or by the value of a field and then by key. Missing and null values come first, then
@@ -41,25 +41,25 @@ open class StreamBase: StreamBaseProtocol {
     case child(String)
 
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// The old name of the case.
+    /// The former name of `key`.
     public static var Key: Ordering { .key }
     // swift-format-ignore: AlwaysUseLowerCamelCase
-    /// The old name of the case.
+    /// The former name of `child`.
     public static func Child(_ name: String) -> Ordering { .child(name) }
   }
 
-  /// Whether the first item comes before the second.
+  /// A function that returns whether the first item comes before the second.
   public let comparator: Comparator
 
-  /// The time from the last change to the delivery of a batch. Further changes extend it, up to ten times
-  /// this value. Nil delivers changes at once.
+  /// The time from the last change to the delivery of a batch. Each further change restarts this time, but
+  /// the total delay is at most ten times this value. Nil delivers changes at once.
   public var batchDelay: TimeInterval? = 0.1
 
-  /// Decides which items are visible; nil shows all items. Setting it delivers the resulting changes as one
-  /// batch.
+  /// A function that decides which items are visible; nil makes all items visible. Setting the predicate
+  /// delivers the resulting changes as one batch.
   public var predicate: Predicate? { didSet { kitReconsider() } }
 
-  /// The maximum number of visible items, after the predicate is applied. Nil is no limit.
+  /// The maximum number of visible items after the predicate is applied. Nil means no limit.
   public var afterPredicateLimit: Int? {
     didSet {
       precondition(afterPredicateLimit ?? 0 >= 0, "A limit is no less than 0.")
@@ -69,8 +69,8 @@ open class StreamBase: StreamBaseProtocol {
     }
   }
 
-  /// Whether to read further records when the predicate leaves fewer items than the limit, also after items
-  /// were deleted.
+  /// Whether the stream reads further records when the predicate leaves fewer items than the limit. This also
+  /// applies after items were deleted.
   public var autoFetch = false
 
   public weak var delegate: (any StreamBaseDelegate)? { didSet { kitLoad.news(for: delegate)?.tell() } }
@@ -80,7 +80,7 @@ open class StreamBase: StreamBaseProtocol {
   let kitType: BaseItem.Type
   /// The queries of the stream; nil if it is not connected.
   let kitSource: QuerySource?
-  /// The callback queue of the database; nil without a database.
+  /// The callback queue of the database; nil if the stream has no database.
   let kitQueue: DispatchQueue?
   var kitRecords: [ExactKey: Record] = [:]
   var kitVisible: VisibleItems
@@ -97,7 +97,7 @@ open class StreamBase: StreamBaseProtocol {
   var kitHasAnotherRound = false
   var kitIsFetching = false
   var kitReach = Reach.first
-  /// The listeners. The first one covers the start of the stream.
+  /// The ranges to which the stream listens. The first range covers the start of the stream.
   var kitSegments: [StreamSegment] = []
   var kitSegmentCount = 0
   var kitInflight: Inflight?
@@ -105,7 +105,7 @@ open class StreamBase: StreamBaseProtocol {
 
   // MARK: Initialization
 
-  /// Creates an empty stream without a query, ordered by key.
+  /// Creates an empty stream that has no query and is ordered by key.
   public init() {
     kitType = BaseItem.self
     kitSource = nil
@@ -116,8 +116,9 @@ open class StreamBase: StreamBaseProtocol {
     kitTimer = QueueTimer(.main)
   }
 
-  /// Creates a stream of a collection. Ascending takes the first records, descending the last ones. The query
-  /// reads one record more than `limit`, so `count > limit` means that there are more records.
+  /// Creates a stream of a collection. If `ascending` is true, the stream contains the first records of the
+  /// order, up to the limit. Otherwise it contains the last records, in descending order. The query reads one
+  /// record more than `limit`, so `count > limit` means that there are more records.
   public convenience init(
     type: BaseItem.Type, ref: CollectionReference, limit: Int? = nil, ascending: Bool = true,
     ordering: Ordering = .key
@@ -145,8 +146,9 @@ open class StreamBase: StreamBaseProtocol {
     if isConnected { kitConnect(source) }
   }
 
-  /// Returns a stream of existing items, for iteration. This is not an initializer, because subclasses
-  /// inherit the convenience initializers only if they override all designated initializers.
+  /// Returns a stream of existing items, for iteration. This is a static method because subclasses inherit
+  /// the convenience initializers only if they override all designated initializers. Another designated
+  /// initializer would be one more to override.
   static func kitListing(_ items: [BaseItem], _ order: StreamOrder) -> StreamBase {
     let stream = StreamBase()
     stream.kitVisible = VisibleItems(order)
@@ -178,32 +180,34 @@ open class StreamBase: StreamBaseProtocol {
     kitVisible.row(ExactKey(key)).map { IndexPath(row: $0, section: 0) }
   }
 
-  /// Returns the path of the first visible item after this item, which need not be in the stream.
+  /// Returns the path of the first visible item after `item`. `item` need not be in the stream.
   open func findFirstIndexPathAfter(_ item: BaseItem) -> IndexPath? {
     kitVisible.firstRow(after: item).map { IndexPath(row: $0, section: 0) }
   }
 
-  /// Returns the path of the last visible item before this item, which need not be in the stream.
+  /// Returns the path of the last visible item before `item`. `item` need not be in the stream.
   open func findLastIndexPathBefore(_ item: BaseItem) -> IndexPath? {
     kitVisible.lastRow(before: item).map { IndexPath(row: $0, section: 0) }
   }
 
   // MARK: Pages
 
-  /// Whether there may be records after those that were read. The value is valid after the initial load, and
-  /// again when a `fetchMore` is done. While a `fetchMore` gets as many records as it requested, there may be
-  /// more. After the end was reached, the stream adds new records after the last one by itself.
+  /// Whether there may be records after those that were read. The value is valid after the initial load and
+  /// after each completed `fetchMore`. As long as each `fetchMore` gets as many records as it requested,
+  /// there may be more. Once the end was reached, the stream adds new records after the last one without a
+  /// `fetchMore`.
   public var hasMore: Bool { kitFrontier != nil }
 
-  /// Reads up to `count` records after the record with the key `start`, but not beyond `end`, and keeps them
-  /// up to date. `start` follows the direction of the stream, so it is usually the key of the last item, also
-  /// in a descending stream. In an order by a child, `start` must be the key of an item in the stream, or a
-  /// value of the child.
+  /// Reads up to `count` records after the record with the key `start`, but not beyond `end`, and keeps the
+  /// records up to date. `start` follows the direction of the stream. It is therefore usually the key of the
+  /// last item, even in a descending stream. In an order by a child, `start` must be the key of an item in
+  /// the stream, or a value of the child.
   ///
-  /// `done` is called once: when the records are about to enter the stream, or when the read failed. It is
-  /// called at once if the stream is empty or another call is pending. Offline, a page can neither start nor
-  /// end at a pending server timestamp. Then `done` is called without new records and `hasMore` stays true;
-  /// call again when the stream changes.
+  /// `done` is called once: when the records are about to enter the stream, or when the read has failed. It
+  /// is called at once if the stream is empty or another `fetchMore` is pending. While the app is offline, a
+  /// page can neither start nor end at a pending server timestamp. If it would have to, `done` is called
+  /// without new records and `hasMore` stays true. In this case, call `fetchMore` again when the stream
+  /// changes.
   open func fetchMore(_ count: Int, start: String, end: String? = nil, done: (() -> Void)? = nil) {
     guard kitSource != nil, !kitIsFetching, count > 0, !kitRecords.isEmpty else {
       done?()
@@ -212,9 +216,9 @@ open class StreamBase: StreamBaseProtocol {
     kitFetch(count, from: start, to: end, done)
   }
 
-  /// Reports that an item has changed, even in state that is not stored. If the item is in the stream,
-  /// pending changes are delivered first. Then the change is reported with `streamItemsChanged`, or as a
-  /// batch if the item's row appears, disappears or moves.
+  /// Reports that an item has changed. The change may be in properties that are not stored. If the item is in
+  /// the stream, pending changes are delivered first. Then the change is reported with `streamItemsChanged`.
+  /// If the item's row appears, disappears or moves, the change is reported as a batch instead.
   open func handleItemChanged(_ item: BaseItem) {
     guard let key = item.key.map(ExactKey.init), kitRecords[key] != nil else { return }
     guard kitChangedInEvent == nil else {
@@ -226,8 +230,8 @@ open class StreamBase: StreamBaseProtocol {
     if kitSettles(key) { kitAnnounceChanged([key]) }
   }
 
-  /// Lets `fn` edit all items, including invisible ones, in any order. The changes are delivered as one
-  /// batch. Takes time proportional to the number of items.
+  /// Calls `fn`, which may edit all items in any order, including the invisible items. The changes are
+  /// delivered as one batch. Takes time proportional to the number of items.
   public func batching(_ fn: (KeyedArray<BaseItem>) -> Void) {
     let copy = KeyedArray(rawArray: kitRecords.values.map(\.item))
     fn(copy)
@@ -240,9 +244,9 @@ open class StreamBase: StreamBaseProtocol {
 /// An unfiltered item.
 struct Record {
   var item: BaseItem
-  /// The ids of the listeners that have the record; none if it was added locally.
+  /// The ids of the listeners whose ranges contain the record; empty if the record was added locally.
   var holders: [Int] = []
-  /// The version of the document, so that each version is processed once.
+  /// The version of the document, which ensures that each version is processed only once.
   var version: Int64?
 }
 

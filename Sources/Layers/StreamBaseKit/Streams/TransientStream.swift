@@ -2,8 +2,8 @@
 
 import LayerKit
 
-/// A stream of given items, ordered by key, for rows that represent no records. Each call is one batch, which
-/// is delivered before the call returns.
+/// A stream of items that the app supplies, ordered by key. Use it for rows that represent no records. Each
+/// call of `reset`, `add` or `remove` is one batch, which is delivered before the call returns.
 open class TransientStream: StreamBase {
   public override init() {
     super.init()
@@ -18,7 +18,7 @@ open class TransientStream: StreamBase {
     kitBatchIsDue()
   }
 
-  /// Adds items. Traps if an item has no key, or a key that is already in the stream.
+  /// Adds items. Traps if an item has no key, or has a key that is already in the stream.
   open func add(_ items: BaseItem...) {
     for item in items {
       guard let key = item.key else {
@@ -30,7 +30,7 @@ open class TransientStream: StreamBase {
     kitBatchIsDue()
   }
 
-  /// Removes the items with the keys of these items. Unknown keys are ignored.
+  /// Removes the items that have the keys of these items. Keys that are not in the stream are ignored.
   open func remove(_ items: BaseItem...) {
     for item in items { item.key.map { kitDrop(ExactKey($0)) } }
     kitBatchIsDue()

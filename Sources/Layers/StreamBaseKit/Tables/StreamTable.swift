@@ -8,9 +8,9 @@ public protocol StreamTable: AnyObject {
   func reloadTable()
   /// Starts a group of updates.
   func beginTableUpdates(animated: Bool)
-  /// Deletes rows. Their paths are counted before the updates.
+  /// Deletes the rows at these paths. The paths are those before the group of updates.
   func deleteTableRows(_ paths: [IndexPath])
-  /// Inserts rows. Their paths are counted after the updates.
+  /// Inserts rows at these paths. The paths are those after the group of updates.
   func insertTableRows(_ paths: [IndexPath])
   /// Reloads the content of the rows at these paths.
   func reloadTableRows(_ paths: [IndexPath])
@@ -18,14 +18,15 @@ public protocol StreamTable: AnyObject {
   func endTableUpdates(animated: Bool)
 }
 
-/// Keeps a table up to date with a stream. The stream does not retain the adapter, so its creator must.
+/// An adapter that keeps a table up to date with a stream. The stream does not retain the adapter, so the
+/// creator of the adapter must retain it.
 ///
-/// With a section, all rows of the stream are in that section of the table, so that several streams can share
-/// a table.
+/// If a section is given, all rows of the stream are in that section of the table. This allows several
+/// streams to share a table.
 open class StreamTableAdapter: StreamBaseDelegate {
   private let table: any StreamTable
   private let section: Int?
-  /// False until the initial load has ended. Updates before that are not animated.
+  /// Whether the initial load has ended. Earlier updates are not animated.
   private var isLoaded = false
 
   /// Creates an adapter, and reloads the table.

@@ -3,8 +3,8 @@
 #if canImport(UIKit) && !os(watchOS)
 public import UIKit
 
-/// Keeps a table view up to date with a stream. The stream does not retain the adapter, so the view
-/// controller must.
+/// An adapter that keeps a table view up to date with a stream. The stream does not retain the adapter, so
+/// the view controller must retain it.
 ///
 /// The callback queue of the database must be the main queue, which is the default.
 open class StreamTableViewAdapter: StreamTableAdapter {

@@ -11,15 +11,16 @@ import LayerKit
 
 /// The visible items of several streams, in the order of the first stream.
 ///
-/// A union retains its streams and replaces their delegates. If several streams have the same key, the item
-/// of the first stream counts. The work for a batch is proportional to its changes, independent of the length
-/// of the streams. Delayed batches are delivered on the callback queue of the first stream with a database.
-/// If no stream has one, they are delivered on the main queue.
+/// A union retains its streams and replaces their delegates. If several streams have an item with the same
+/// key, the union uses the item of the first of these streams. The work for a batch is proportional to its
+/// changes and does not depend on the length of the streams. Delayed batches are delivered on the callback
+/// queue of the first stream that has a database. If no stream has a database, they are delivered on the main
+/// queue.
 open class UnionStream: StreamBaseProtocol {
   public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
 
-  /// The time from the last change to the delivery of a batch. Further changes extend it, up to ten times
-  /// this value. Nil delivers changes at once.
+  /// The time from the last change to the delivery of a batch. Each further change restarts this time, but
+  /// the total delay is at most ten times this value. Nil delivers changes at once.
   public var batchDelay: TimeInterval? = 0.1
   package var kitTimer: any BatchTimer
 
@@ -33,7 +34,7 @@ open class UnionStream: StreamBaseProtocol {
   private var isAnnouncing = false
   private var hasAnotherRound = false
 
-  /// Creates a union of these streams. Traps without any stream.
+  /// Creates a union of these streams. Traps if there are none.
   public init(sources: StreamBase...) {
     precondition(!sources.isEmpty, "A union is of one stream at least.")
     self.sources = sources
@@ -45,13 +46,13 @@ open class UnionStream: StreamBaseProtocol {
 
   deinit { kitTimer.cancel() }
 
-  /// Adds the present items of the sources without a report.
+  /// Adds the present items of the sources without reporting them to the delegate.
   private func begin() {
     var keys = Set<ExactKey>()
     for case let key? in sources.joined().map(\.key) { keys.insert(ExactKey(key)) }
     _ = visible.update(keys.map { ($0, winner($0)) }, limit: nil)
     observers = sources.map { SourceObserver(self, $0) }
-    // A source that has finished its initial load reports that now.
+    // If a source has already finished its initial load, setting its delegate reports that now.
     for (source, observer) in zip(sources, observers) { source.delegate = observer }
   }
 
@@ -118,7 +119,7 @@ open class UnionStream: StreamBaseProtocol {
     announce { applyOnce() }
   }
 
-  /// Reports changed items. During another report, they wait for the next round.
+  /// Reports changed items. If another report is in progress, these items are reported in the next round.
   private func announceChanged(_ keys: [ExactKey]) {
     guard !keys.isEmpty else { return }
     guard isAnnouncing else { return announce { tellChanged(keys) } }

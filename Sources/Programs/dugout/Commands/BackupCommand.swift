@@ -27,7 +27,8 @@ enum BackupCommand: Command {
     if let failure = StoreCopy.failure(outcome) { throw failure }
   }
 
-  /// Returns nil if the directory holds no store and no interrupted copy.
+  /// Returns the error for a target directory that holds a store or an interrupted copy. Returns nil for any
+  /// other directory.
   private static func refusal(_ target: String, found: String) -> CommandFailure? {
     if StoreFinder.isStore(target) {
       return CommandFailure(

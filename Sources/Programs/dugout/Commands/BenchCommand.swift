@@ -101,21 +101,21 @@ struct BenchResult {
   var bytes: UInt64 = 0
   var durability = ""
   var rows: [(what: String, perSecond: Double, unit: String)] = []
-  /// A description of the first wrong result.
+  /// A description of the first wrong result; nil if all results were right.
   var wrong: String?
 }
 
-/// A benchmark over the documents `items/0`, `items/1` and so on, whose results are all known in advance.
+/// A benchmark over the documents `items/item-0`, `items/item-1` and so on. All results are known in advance.
 struct Bench {
   private static let batchDocuments = 500
   private static let groups = 10
   private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
-  /// Checked between two steps: whether the run was cancelled.
+  /// Returns whether the run was cancelled. The benchmark checks this between two steps.
   let isOver: () -> Bool
 
-  /// Scaled with the number of documents, so that a small run stays short.
+  /// The number of pieces to hash. It depends on the number of documents, so that a small run stays short.
   private var hashedPieces: Int { min(100, 10 + documents / 100) }
 
   private func checkNotInterrupted() throws(DocumentStoreError) {
@@ -240,8 +240,8 @@ struct Bench {
     if let finding = report.findings.first { result.note(finding.line) }
   }
 
-  /// Measures SHA-256, which addresses contents of files: with the processor's special instructions and
-  /// without.
+  /// Measures SHA-256, whose hashes address the contents of files. Measures it both with and without the
+  /// processor's special instructions.
   private func hash(_ result: inout BenchResult) throws(DocumentStoreError) {
     let piece = (0..<Self.hashedPieceBytes).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
     var digests: [[UInt8]] = []

@@ -27,7 +27,8 @@ enum CheckCommand: Command {
       try StoreAccess.check(directory, progress: line.show)
     }
     let contents = report.findings.count { $0.isOfContent && !report.namesTaken.contains($0.file) }
-    // If bytes are damaged, differences between documents and indexes are only consequences.
+    // If bytes outside the contents of files are damaged, differences between documents and indexes are only
+    // consequences of that damage. They are not searched for in this case.
     let isReadable = contents == report.findings.count
     let agreement = isReadable ? try agreement(directory) : nil
     let objects = isReadable && contents > 0 ? try damagedObjects(directory) : []
@@ -45,12 +46,13 @@ enum CheckCommand: Command {
     let count = report.findings.count + report.findingsOmitted
     let start =
       "\(directory) is damaged in \(Wording.count(count, "place")). Copy the directory before anything else"
-    // Contents are verified last, so findings omitted after a finding about contents are about contents, too.
+    // Contents are verified last. If all listed findings are about contents, the omitted findings are about
+    // contents, too.
     let ofContents = isReadable ? count : contents
     var sentences = [
       isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
     ]
-    // The store opens, because the damage affects only these documents.
+    // The store can still be opened, because the damage affects only these documents.
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
       report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
     {
@@ -136,7 +138,8 @@ enum CheckCommand: Command {
   private static func numbers(_ report: CheckReport) -> String {
     let files = "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
     let entries = "\(Wording.count(report.entries, "entry", "entries")) in segments"
-    // If the file with the number of records is damaged, the number is unknown and not 0.
+    // If the file that contains the number of records is damaged, the report has 0 records, but the number is
+    // in fact unknown.
     let isUncounted = !report.isSound && report.keys == 0
     guard isUncounted else {
       return files + "\(Wording.count(report.keys, "record")), \(entries), "
@@ -196,13 +199,13 @@ enum CheckCommand: Command {
 }
 
 extension UndecodableEntries {
-  /// Contains the total count and the first names.
+  /// The total count and the first names, as JSON.
   var object: JSON { ["count": count, "names": names] }
 }
 
 extension Damage {
-  /// Whether the damage is in the folder of contents, which salvage does not repair. Compares path
-  /// components, because the store's directory may have that name, too.
+  /// Whether the damage is in the folder of contents, which salvage does not repair. The test compares path
+  /// components, because the directory of the store may have the same name as that folder.
   var isOfContent: Bool { Self.isOfContent(file) }
 
   static func isOfContent(_ file: String) -> Bool {
