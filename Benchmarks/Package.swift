@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 
-// A separate package, so that users of the library do not build the databases with which the benchmarks
-// compare it. A database whose headers are not installed is left out, and the benchmarks report this.
+// A separate package, so that users of Dugout do not have to build the databases that the benchmarks compare
+// with Dugout. If the headers of a database are not installed, the package leaves that database out, and the
+// benchmarks report the omission.
 
 import Foundation
 import PackageDescription
@@ -30,7 +31,7 @@ let package = Package(
   name: "DugoutBenchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // Has an explicit name, because the folder of a clone may have any name.
+    // The explicit name is needed because the folder of a clone may have any name.
     .package(name: "Dugout", path: "..")
   ],
   targets: [

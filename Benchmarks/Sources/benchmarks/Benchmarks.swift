@@ -15,7 +15,8 @@ struct Benchmarks {
     SingleByteCommits.self, EightByteWriters.self, ByteBatches.self, Layers.self,
   ]
 
-  /// Leaves the main thread to the main queue, so that work on the main queue is measured as in an app.
+  /// Runs the benchmarks on a second thread and leaves the main thread to the main queue, so that work on the
+  /// main queue is measured as in an app.
   static func main() {
     let thread = Thread {
       let status = run(CommandLine.arguments.dropFirst())

@@ -92,7 +92,7 @@ enum PackedRecord {
     }
   }
 
-  /// The position of the bytes of `score`, found field by field as in a read.
+  /// Returns the position of the bytes of `score`. The search goes from field to field, as a read does.
   static func placeOfScore(_ record: UnsafeRawBufferPointer) -> Int? {
     guard let start = record.baseAddress else { return nil }
     var place = start

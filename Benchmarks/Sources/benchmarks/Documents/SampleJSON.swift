@@ -23,7 +23,7 @@ enum SampleJSON {
 
   private static func append(_ value: SampleDocument.Value, to text: inout String) {
     switch value {
-    // No text has a character that JSON escapes.
+    // The sample texts contain no character that JSON escapes.
     case .text(let content): text += "\"\(content)\""
     case .integer(let number), .moment(let number): text += "\(number)"
     case .real(let number): text += "\(number)"

@@ -1,4 +1,4 @@
-// The sample document as a type of an app.
+// The sample document as a type that an app would declare.
 
 import FirebaseFirestore
 

@@ -1,4 +1,4 @@
-// Content stores: Dugout, files written as a careful program does, and SQLite rows.
+// The stores for contents: Dugout, one file per content as a careful program writes it, and SQLite rows.
 
 @_spi(Measure) import DocumentStore
 import Foundation
@@ -15,9 +15,10 @@ protocol BlobEngine: Sendable {
   /// The engine's settings and the reasons for them.
   static var settings: String { get }
   init(_ directory: URL) throws
-  /// Stores a content. It is durable under its name when the call returns.
+  /// Stores a content under `name`. The content is durable when the call returns.
   func put(_ bytes: [UInt8], _ name: String) throws
-  /// Moves the data to its best place for reads. Called between writes and reads.
+  /// Moves the written data to where reads are fastest, for example with a checkpoint. Called between writes
+  /// and reads.
   func settle() throws
   func content(_ name: String) throws -> [UInt8]?
   func close() throws
@@ -55,8 +56,8 @@ struct DugoutBlobs: BlobEngine {
   func close() throws { try store.close() }
 }
 
-/// One file per content, without a digest. It is written under a temporary name, synced and renamed, and then
-/// the directory is synced.
+/// One file per content, without a digest. Each file is written under a temporary name, synced and renamed,
+/// and then the directory is synced.
 struct FileBlobs: BlobEngine {
   static let name = "files"
   static let settings = """

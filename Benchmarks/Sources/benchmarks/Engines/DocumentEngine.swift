@@ -1,6 +1,7 @@
-// Databases with the sample documents. Every answer is the sum of `SampleDocument.weight` over its documents,
-// so that a wrong answer is detected. Each engine visits every field of each document and keeps the three
-// indexes that the queries need: users by score, users by town and moment, posts of all users by moment.
+// Databases with the sample documents. Each query returns the sum of `SampleDocument.weight` over the
+// documents that it finds, so that a wrong result is detected. Each engine visits every field of each
+// document. It keeps the three indexes that the queries need: users by score, users by town and moment, posts
+// of all users by moment.
 
 import Foundation
 
@@ -10,16 +11,16 @@ struct EngineSetup: Sendable {
 
   /// The size of the engine's own cache, if it has one.
   var cacheBytes = 2 << 30
-  /// `load`: nothing needs to be durable before the end. `coldOpen`: nothing is in the system's page
-  /// cache. `crash`: everything stays in the log.
+  /// `load`: nothing needs to be durable before the load ends. `coldOpen`: none of the database is in the
+  /// system's page cache. `crash`: all data stays in the log.
   var purpose = Purpose.use
 }
 
-/// One database in a directory. Several threads may write. One thread reads, except in `scanInTwo`.
+/// One database in a directory. Several threads may write. Only one thread reads, except in `scanInTwo`.
 protocol DocumentEngine: AnyObject, Sendable {
   /// The prepared input of one commit.
   associatedtype Writes: Sendable
-  /// The prepared input of one update of scores.
+  /// The prepared input of one commit that updates scores.
   associatedtype Updates: Sendable
   /// The engine's key for a document.
   associatedtype Key: Sendable
@@ -39,13 +40,13 @@ protocol DocumentEngine: AnyObject, Sendable {
   static func updates(_ numbers: [Int], revision: Int) throws -> Updates
   static func key(_ number: Int) throws -> Key
 
-  /// Writes in one commit, which is durable except with the purpose `load`.
+  /// Writes `writes` in one commit. The commit is durable, except with the purpose `load`.
   func write(_ writes: Writes) throws
-  /// Updates scores and their index in one durable commit.
+  /// Updates scores and the score index in one durable commit.
   func update(_ updates: Updates) throws
   /// Ends a load. Afterwards all data is indexed, compressed and on stable storage.
   func finishLoad() throws
-  /// Merges the runs that a load leaves behind, if that makes reads faster.
+  /// Merges the sorted runs that remain after a load, if the merge makes reads faster.
   func compact() throws
   /// Writes a copy of minimal size. Returns false if the database is already minimal.
   func compactedCopy(to directory: URL) throws -> Bool
@@ -72,15 +73,17 @@ extension DocumentEngine {
   func compact() throws {}
   func compactedCopy(to directory: URL) throws -> Bool { false }
 
-  /// Returns the sum of all ordered answers. The sum proves that every index is complete and in order.
+  /// Returns the sum of the results of all ordered queries. This sum proves that every index is complete and
+  /// in order.
   func weightOfOrderedAnswers(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
   }
 
-  /// Loads the pages of paths and indexes that a write reads. It scans all documents in their own order, and
-  /// looks up one in 32 entries of each index, which touches nearly every page, and one in 31 paths. Scanning
-  /// millions of documents in index order would take minutes. Returns the sum of the answers.
+  /// Loads the pages of paths and indexes that a write reads. The function scans all documents in their
+  /// stored order and looks up one in 31 paths. It also looks up one in 32 entries of each index, which
+  /// touches nearly every index page. Scanning millions of documents in index order would take minutes.
+  /// Returns the checksum of all results.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {
@@ -98,7 +101,7 @@ extension DocumentEngine {
     return sum
   }
 
-  /// Looks up each of these documents in each index, by values that no other document has.
+  /// Looks up each of these documents in each index that contains it, by a value that no other document has.
   func requireInIndexes(_ numbers: Range<Int>) throws {
     for number in numbers {
       let document = SampleDocument(number)
@@ -173,14 +176,14 @@ enum Engines {
     ("leveldb", "libleveldb-dev"),
   ]
 
-  /// The names that `--peers` accepts. Plain files need no package.
+  /// The names that `--peers` accepts. Plain files are also a peer, but need no package.
   static let peerNames = packages.map(\.0) + [FileBlobs.name]
 
   static var missing: [(name: String, package: String)] {
     packages.filter { package in !peers.contains { family(of: $0.name) == package.0 } }
   }
 
-  /// Groups SQLite's three forms into one peer.
+  /// Returns the name of the peer that an engine belongs to. SQLite's three forms are one peer.
   static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
 
   static func isPeer(_ name: String) -> Bool { peerNames.contains(family(of: name)) }

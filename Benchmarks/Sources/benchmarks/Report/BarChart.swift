@@ -1,5 +1,5 @@
-// The bar chart of a workload: one bar per metric and engine, with its extremes. Lines mark the goal and
-// the machine's limit.
+// The bar chart of a workload. There is one bar per metric and engine, with a line from the minimum to the
+// maximum. Other lines mark the goal and the machine's limit.
 
 import Foundation
 
@@ -27,7 +27,7 @@ enum BarChart {
     let bars = rows.filter { !Limits.names.contains($0.engine) }
     let limits = rows.filter { Limits.names.contains($0.engine) }
     guard let first = bars.first else { return }
-    // A distant limit would make the bars too short, so it is printed instead of drawn.
+    // A distant limit would make the bars too short. Such a limit is printed instead of drawn.
     let reach = Swift.max(bars.map(\.max).max() ?? 1, goals.max() ?? 0)
     let largest = limits.map(\.median).filter { $0 <= reach * 2 }.reduce(reach, Swift.max)
     func place(_ value: Double) -> Double {
@@ -80,7 +80,7 @@ enum BarChart {
     image.height = bottom + (notes.isEmpty ? 14 : 30)
   }
 
-  /// Returns the goal on the metric's own scale. `rows` are the rows of all metrics.
+  /// Returns the bound of the goal as a value of the metric. `rows` are the rows of all metrics.
   private static func goalValue(_ verdict: Verdict, of rows: [ResultRow]) -> Double? {
     let other: ResultRow?
     switch verdict.goal.measure {

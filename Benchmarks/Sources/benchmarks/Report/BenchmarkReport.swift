@@ -79,7 +79,8 @@ struct BenchmarkReport {
     try write(MarkdownTable.text(self), "results.md")
   }
 
-  /// One bar chart per workload. With several document counts, also a curve chart.
+  /// One bar chart per workload, and also one curve chart per workload if the run has several document
+  /// counts.
   var charts: [Chart] {
     var charts: [Chart] = []
     for workload in Benchmarks.workloads {

@@ -42,7 +42,8 @@ enum TextTable {
     return Quantity.digits(value)
   }
 
-  /// Returns the metrics in order of first occurrence. Metrics with small caches come last.
+  /// Returns the metrics in order of first occurrence. Metrics that were measured with a small cache come
+  /// last.
   static func metrics(_ rows: [ResultRow]) -> [String] {
     var metrics: [String] = []
     for row in rows where !metrics.contains(row.metric) { metrics.append(row.metric) }

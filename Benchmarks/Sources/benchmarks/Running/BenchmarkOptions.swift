@@ -10,9 +10,9 @@ struct BenchmarkOptions: Sendable {
   var peers: Set<String>?
   var jsonFile: String?
   var reportDirectory: String?
-  /// Document counts for curves.
+  /// The document counts of the curves. The run measures everything once for each count.
   var scale: [Int] = []
-  /// The directory of the stores, which determines the measured disk.
+  /// The directory in which the stores are created. It determines which disk is measured.
   var directory = Self.standardDirectory
   static let standardDirectory = FileManager.default.temporaryDirectory.path
   var wantsHelp = false
@@ -84,8 +84,8 @@ struct BenchmarkOptions: Sendable {
     return peers.contains(Engines.family(of: engine))
   }
 
-  /// Cache sizes for all of the data, and for an eighth of it. An uncompressed document takes about 350
-  /// bytes.
+  /// The sizes of a cache that holds all of the data, and of a cache that holds an eighth of the data. An
+  /// uncompressed document takes about 350 bytes.
   var cacheBytes: Int { max(256 << 20, documents * 1024) }
   var eighthOfDataBytes: Int { max(1 << 20, documents * 350 / 8) }
 }

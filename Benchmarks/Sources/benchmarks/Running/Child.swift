@@ -1,4 +1,4 @@
-// Runs this program as a child process: to count its memory, or to kill it.
+// Runs this program as a child process, to measure the child's memory or to kill the child.
 
 import Foundation
 

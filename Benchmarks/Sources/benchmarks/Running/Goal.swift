@@ -1,13 +1,13 @@
 // Goals, and whether a run met them.
 
-/// A bound for our time or size divided by another time or size.
+/// An upper bound for a time or size of Dugout, usually divided by another time or size.
 struct Goal: Sendable {
   enum Measure: Sendable {
-    /// Divided by the best peer's value of this metric.
+    /// Divides Dugout's value by the best peer's value of this metric.
     case toBestPeer(String)
-    /// Divided by another value of our own run.
+    /// Divides Dugout's value by another value of Dugout from the same run.
     case toOwn(engine: String, metric: String)
-    /// The value is not divided.
+    /// Uses the value without a division.
     case absolute
   }
 
@@ -30,7 +30,7 @@ struct Verdict: Sendable {
   /// A ratio of times or sizes, or an absolute value.
   var value: Double
   var bestPeer: String?
-  /// The range of the ratio, from the extremes of both sides.
+  /// The range of the ratio, computed from the minimum and the maximum of Dugout and of the best peer.
   var spread: ClosedRange<Double>?
   var documents: Int
 

@@ -1,4 +1,4 @@
-// The limits of the machine, measured in the run of the engines. The charts show them as lines.
+// The limits of the machine, measured in the same run as the engines. The charts show the limits as lines.
 
 internal import CLZ4Limit
 import Foundation
@@ -9,7 +9,7 @@ enum Limits {
   static let memory = "limit: memory"
   static let names: Set = [device, lz4, memory]
 
-  /// Overwrites `count` pieces of an existing file and syncs each one.
+  /// Overwrites `count` pieces of an existing file, each of `byteCount` bytes, and syncs after each piece.
   static func syncedWrites(
     of byteCount: Int, _ count: Int, threads: Int, in directory: URL
   ) throws -> [String: Double] {
@@ -39,8 +39,9 @@ enum Limits {
     if failed { throw BenchmarkFailure("a sync failed with error \(errno)") }
   }
 
-  /// Returns the nanoseconds to decode one document. The document is compressed with a dictionary of 16 KB
-  /// directly before the output, because this is LZ4's fastest mode. The time includes no lookup and no read.
+  /// Returns the nanoseconds to decode one document. The document is compressed with a dictionary of 16 KB.
+  /// When it is decoded, the dictionary is in memory directly before the output, because this is LZ4's
+  /// fastest mode. The time includes no lookup and no read.
   static func decodeNanoseconds() throws -> Double {
     let dictionary = (0..<60).flatMap { PackedRecord.bytes(SampleDocument($0)) }.suffix(16 << 10)
     let records = (1000..<3000).map { PackedRecord.bytes(SampleDocument($0)) }
@@ -85,7 +86,7 @@ enum Limits {
     return time / .nanoseconds(1) / Double(passes * records.count)
   }
 
-  /// Returns the bytes per second of a copy that exceeds all caches.
+  /// Returns the bytes per second of a copy that is larger than all processor caches.
   static func copiedBytesPerSecond() -> Double {
     let count = 256 << 20
     let source = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 4096)
@@ -101,7 +102,7 @@ enum Limits {
   }
 }
 
-/// Only writes and syncs, as a limit of commits.
+/// Only writes and syncs. The result is the device's limit for commits.
 struct DeviceWrites: Engine {
   var count: Int
   var byteCount = 4096
@@ -118,7 +119,7 @@ struct DeviceWrites: Engine {
   }
 }
 
-/// Copies uncached memory, as a limit of reads.
+/// Copies memory that is in no processor cache. The result is the limit for reads.
 struct CopyRate: Engine {
   let name = Limits.memory
 
@@ -127,7 +128,7 @@ struct CopyRate: Engine {
   }
 }
 
-/// Only decodes, as a limit of gets or scans.
+/// Only decodes documents. The result is LZ4's limit for gets or scans.
 struct DecodeLimit: Engine {
   var isRate: Bool
   let name = Limits.lz4
@@ -138,7 +139,7 @@ struct DecodeLimit: Engine {
   }
 }
 
-/// Copies documents of 350 bytes, as a limit of scans.
+/// Copies documents of 350 bytes. The result is the memory's limit for scans.
 struct CopyLimit: Engine {
   let name = Limits.memory
 

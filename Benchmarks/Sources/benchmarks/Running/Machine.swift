@@ -41,7 +41,8 @@ struct Machine: Sendable {
     }
   }
 
-  /// Reads a file of /proc, which has no known length and is delivered in pages.
+  /// Reads a file of /proc. The length of such a file is not known in advance, and each read returns only a
+  /// part.
   static func systemFile(_ path: String) throws -> String {
     guard let file = FileHandle(forReadingAtPath: path) else { throw BenchmarkFailure("\(path) is not here") }
     var data = Data()

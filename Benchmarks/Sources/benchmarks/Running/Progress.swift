@@ -1,4 +1,4 @@
-// Shows progress on standard error, as one changing line if that is a terminal.
+// Shows progress on standard error. If standard error is a terminal, the progress is one changing line.
 
 import Foundation
 
@@ -15,7 +15,7 @@ enum Progress {
 
   static func clear() { if isTerminal { write("\r\u{1B}[K") } }
 
-  /// Shows a longer operation.
+  /// Shows that a longer operation has started.
   static func note(_ text: String) { write(isTerminal ? "\r\u{1B}[K\(text) …" : "\(text)\n") }
 
   static func say(_ text: String) {
@@ -23,7 +23,7 @@ enum Progress {
     write(text + "\n")
   }
 
-  /// Prints results at once, so that an interrupted run has shown them.
+  /// Prints results immediately, so that a run that is interrupted later has already shown them.
   static func print(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 
   private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }

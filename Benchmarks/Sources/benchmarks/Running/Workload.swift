@@ -65,7 +65,8 @@ final class RunContext: Sendable {
   }
 }
 
-/// Collects the answers of the engines. Different answers end the run.
+/// Collects the checksums of the engines' answers. If two engines answer a query differently, the run ends
+/// with an error.
 final class Answers: @unchecked Sendable {
   // Guarded by the lock.
   private var sums: [String: (engine: String, sum: Int)] = [:]
@@ -94,7 +95,7 @@ final class LoadedStores: @unchecked Sendable {
     self.root = root
   }
 
-  /// Returns the directory of an engine's store, loading it if needed.
+  /// Returns the directory of an engine's store. The first call loads the store.
   func directory<Database: DocumentEngine>(of type: Database.Type) throws -> URL {
     let directory = root.appendingPathComponent(type.name)
     guard loaded.insert(type.name).inserted else { return directory }
@@ -110,7 +111,7 @@ final class LoadedStores: @unchecked Sendable {
 
   /// Copies the store for a round that changes it.
   func copy<Database: DocumentEngine>(of type: Database.Type, to directory: URL) throws {
-    // Uses `cp`, because files may be sparse: LMDB's is as long as its map.
+    // Uses `cp`, because files may be sparse. For example, LMDB's file is as long as its map.
     let copy = Process()
     copy.executableURL = URL(fileURLWithPath: "/bin/cp")
     copy.arguments = ["-R", "\(try self.directory(of: type).path)/.", directory.path]
@@ -119,7 +120,7 @@ final class LoadedStores: @unchecked Sendable {
     guard copy.terminationStatus == 0 else {
       throw BenchmarkFailure("the store of \(type.name) was not copied")
     }
-    // Flushes the copy, so that its writes do not disturb the measurement.
+    // Flushes the copy to the disk, so that the writes of the copy do not disturb the measurement.
     sync()
   }
 }

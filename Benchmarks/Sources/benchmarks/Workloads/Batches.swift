@@ -11,8 +11,8 @@ import Foundation
 enum DurableBatches: Workload {
   static let name = "W3"
   static let title = "durable batches of 500 documents"
-  /// Also measures the device alone: it writes and syncs the bytes of an equal number of documents, 350 bytes
-  /// each.
+  /// The engines, and the device alone as their limit. The device writes and syncs as many bytes as the
+  /// documents have, 350 bytes each.
   static var engines: [any Engine] {
     Engines.all.map { BatchRound(type: $0) } + [
       DeviceWrites(count: 200, byteCount: 43 * 4096, counted: ("docs_per_s", 500))

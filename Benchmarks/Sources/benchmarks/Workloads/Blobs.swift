@@ -67,7 +67,7 @@ private struct BlobRoundOfEngine: Engine {
   var name: String { type.name }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
-    // A smoke test runs a tenth.
+    // A run with few documents is a smoke test, which writes a tenth of the contents.
     let countMax = context.options.documents < 10_000 ? round.countMax / 10 : round.countMax
     let count = max(round.threads, min(countMax, context.options.documents))
     let blobs = try type.init(directory)

@@ -1,5 +1,5 @@
-// W1b, W2b, W3b: durable commits of keys and values, without documents. All entries are read back and
-// must be equal in every engine.
+// W1b, W2b, W3b: durable commits of keys and values, without documents. Afterwards all entries are read back
+// from every engine and compared with the written entries.
 
 import Foundation
 

@@ -1,8 +1,8 @@
-// W10: opening a store with nothing in memory, and the first answers: a get, and a query for 20
-// documents.
+// W10: the times to open a store, to get a first document, and to run a first query for 20 documents, with no
+// part of the store in memory.
 //
-// If permitted, the system's whole page cache is dropped. Otherwise the system is asked to evict the
-// files. The program's own code runs once before, so that loading it is not measured.
+// If permitted, the system's whole page cache is dropped. Otherwise the system is asked to evict the files.
+// The engine's code runs once beforehand, so that the time to load the code is not measured.
 
 import Foundation
 

@@ -44,7 +44,7 @@ private struct CommitRound: Engine {
     return try measured(database, directory, context)
   }
 
-  /// Measures enough commits to outlast the first, small logs.
+  /// Measures so many commits that the first log files, which are small, are only a part of the run.
   private func measured<Database: DocumentEngine>(
     _ type: Database.Type, _ directory: URL, _ context: RunContext
   ) throws -> [String: Double] {

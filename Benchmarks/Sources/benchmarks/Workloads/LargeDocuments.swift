@@ -1,6 +1,6 @@
-// W17: 35,000 documents of 50 fields, and an equality query that finds three of them as Codable structs.
-// The first run of the query includes building the index; later runs use it. SQLite stores the documents
-// as JSON text, and its first run builds the index too.
+// W17: 35,000 documents of 50 fields, and an equality query that finds three of them and decodes them as
+// Codable structs. The first run of the query also builds the index, and later runs use the index. SQLite
+// stores the documents as JSON text, and its first run builds the index too.
 
 import FirebaseFirestore
 
@@ -44,7 +44,7 @@ enum LargeDocuments: Workload {
     }
   }
 
-  /// Times the first query, and takes the median of the others.
+  /// Measures the time of the first query, and the median time of the later queries.
   fileprivate static func ask(
     _ engine: String, _ context: RunContext, _ question: (Int) throws -> [LargeDocument]
   ) throws -> [String: Double] {
@@ -146,7 +146,7 @@ private struct SQLiteLarge: Engine {
 }
 #endif
 
-/// A document of 50 fields as an app's type, with the compiler's Codable conformance.
+/// A document of 50 fields as a type that an app would declare, with the compiler's Codable conformance.
 private struct LargeDocument: Codable {
   var serial: Int
   var field1: String, field2: Double, field3: Bool, field4: Int, field5: String, field6: Double, field7: Bool

@@ -1,5 +1,5 @@
-// The cost of a Pring object compared with a Ballcap document: the same fields in one database, in
-// alternating blocks.
+// The cost of a Pring object compared with a Ballcap document. Both have the same fields and use one
+// database, in alternating blocks.
 
 import Ballcap
 import FirebaseFirestore
@@ -48,7 +48,7 @@ extension Layers {
       }
     }
 
-    /// Runs each operation through both layers. The order alternates from round to round.
+    /// Runs each operation through Pring and through Ballcap. The order alternates from round to round.
     private static func measure(_ round: Int, _ count: Int, _ times: inout Times) async throws {
       let runner = Runner(id: "p\(round)")
       let document = Ballcap.Document<RunnerModel>(id: "b\(round)", from: RunnerModel())

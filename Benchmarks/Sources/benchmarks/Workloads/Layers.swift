@@ -1,12 +1,12 @@
-// The cost of Ballcap on top of the Firestore API: W19 and W6 through both, in alternating blocks on one
-// database. Also lists of 1,000 and 10,000 documents with 1,000 changes per second, and the cost of
-// Pring's objects (LayerObjects).
+// The cost of Ballcap on top of the Firestore API. W19 and W6 run through both APIs, in alternating blocks on
+// one database. This file also measures lists of 1,000 and 10,000 documents with 1,000 changes per second,
+// and the cost of Pring's objects (LayerObjects).
 
 import Ballcap
 import FirebaseFirestore
 import Foundation
 
-/// The model that is read, with the fields of `SampleFields`.
+/// The model that the reads decode, with the fields of `SampleFields`.
 private struct Sample: Codable, Modelable {
   struct Address: Codable, Equatable {
     var city = ""
@@ -69,7 +69,7 @@ private func open(_ directory: URL, _ count: Int) async throws -> CollectionRefe
   guard let app = FirebaseApp.app(name: name) else { throw BenchmarkFailure("the app was just made") }
   let firestore = Firestore.firestore(app: app)
   let settings = FirestoreSettings()
-  // Callbacks use another queue, because the main queue is not served here.
+  // Callbacks use a queue of their own instead of the main queue.
   settings.dispatchQueue = DispatchQueue(label: "callbacks")
   settings.durability = .buffered
   firestore.settings = settings
@@ -117,13 +117,12 @@ enum Layers: Workload {
     Reads(), Objects(), Lists(documents: 1000), Lists(documents: 10_000),
   ]
 
-  /// The screen actor of an app. The main actor's thread waits for the benchmark, so the main actor cannot be
-  /// used.
+  /// An actor for the reads of the benchmark, in the role that the main actor has in an app.
   @globalActor actor Screen {
     static let shared = Screen()
   }
 
-  /// One of the two APIs, and its time so far.
+  /// One of the two APIs, and the time that it has taken so far.
   private struct Side {
     var ask: nonisolated(nonsending) (Int) async throws -> Int
     var time = Duration.zero
@@ -216,8 +215,8 @@ enum Layers: Workload {
     }
   }
 
-  /// Makes a thousand changes per second for some seconds. Measures the time from write to callback
-  /// through both APIs, and the share of a processor that the process uses.
+  /// Makes a thousand changes per second for some seconds. Measures the time from each write to its callback
+  /// through both APIs, and the processor time that the process uses per change.
   struct Lists: Engine {
     var documents: Int
     var name: String { "a live list of \(documents)" }
@@ -278,7 +277,7 @@ enum Layers: Workload {
     }
   }
 
-  /// The start time of each change, and the time of its callback.
+  /// The start time of each change, and the time from there to its callback.
   private final class Told: @unchecked Sendable {
     // Guarded by the lock.
     private let lock = NSLock()

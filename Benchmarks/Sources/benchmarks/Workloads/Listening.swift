@@ -1,10 +1,12 @@
 // W16: the cost of listeners.
 //
-//   - the time from a write to its listener, with one live query and with ten thousand
-//   - for comparison, a write to a second store without listeners, in alternation
-//   - a write that affects no listener, with none and with ten thousand listeners. The stores alternate, and
-//     two of them have no listeners, to show the noise
-//   - the time to a listener through the public API, whose callbacks run on the main queue
+//   - the time from a write to the call of its listener, with one live query and with ten thousand
+//   - for comparison, the time of a write to a second store, which has no listeners; writes to the two stores
+//     alternate
+//   - the time of a write that affects no listener, with no listeners and with ten thousand. The stores
+//     alternate. Two of the stores have no listeners, and the difference between these two shows the noise
+//   - the time from a write to the call of its listener through the public API, whose callbacks run on the
+//     main queue
 
 import DocumentStore
 import FirebaseFirestore
@@ -41,7 +43,7 @@ enum Listening: Workload {
     try DocumentStore.open(directory.appendingPathComponent(name).path)
   }
 
-  /// A write of a user. `town` replaces the user's own town.
+  /// Returns a write of a user document. `town` replaces the town that the user would have.
   fileprivate static func write(_ number: Int, town: String? = nil) throws -> Mutation {
     let document = SampleDocument(number * 2)
     var fields = document.fields
@@ -146,7 +148,8 @@ private struct Unaffected: Engine {
       }
     }
     let (commit, used) = (wall.map(\.median), processor.map(\.median))
-    // Compares consecutive commits, because a busy machine delays both equally.
+    // Subtracts the times of consecutive commits pair by pair, because a busy machine delays both commits
+    // equally.
     let more = processor.map { zip($0, processor[0]).map { $0 - $1 }.median }
     return [
       "commit_without_p50_us": commit[0], "commit_with_10000_p50_us": commit[2],
@@ -168,7 +171,7 @@ private struct Unaffected: Engine {
   }
 }
 
-/// The last notification of a listener.
+/// The ID of the document that a listener was notified of last.
 private final class Seen: @unchecked Sendable {
   // Guarded by the lock.
   private var id: String?
@@ -231,7 +234,7 @@ private struct NotifiedByAPI: Engine {
     return ["alone_p50_us": writes.median, "callback_p50_us": callbacks.median]
   }
 
-  /// Leaves a dispatch group at the first of many calls, all on the main queue.
+  /// Leaves a dispatch group at the first of many calls. All calls run on the main queue.
   private final class Once: @unchecked Sendable {
     // After the initialiser, used on the main queue only.
     private var group: DispatchGroup?

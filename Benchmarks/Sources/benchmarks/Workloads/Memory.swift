@@ -1,6 +1,6 @@
-// W13: private memory of a separate process (anonymous pages, from /proc/self/smaps), after opening the
-// store, and after the queries of W5 to W8 have touched all indexes. Measured with the smallest possible
-// cache, and with one that holds everything.
+// W13: the private memory of a separate process (anonymous pages, from /proc/self/smaps). The memory is
+// measured after the process has opened the store, and again after the queries of W5 to W8 have touched all
+// indexes. Each measurement is made with the smallest possible cache, and with a cache that holds everything.
 
 import Foundation
 
@@ -51,8 +51,8 @@ enum Memory: Workload {
   }
 }
 
-/// Reads the system's numbers about this process without allocating. Allocated text would free memory for the
-/// engine to reuse, and that part of the engine's memory would not be counted.
+/// Reads the system's numbers about this process without allocating. If it allocated text, the engine could
+/// reuse the freed memory of the text, and that part of the engine's memory would not be counted.
 private struct MemoryGauge {
   private var text = [UInt8](repeating: 1, count: 1 << 20)
   private let file: FileHandle

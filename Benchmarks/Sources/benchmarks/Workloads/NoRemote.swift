@@ -1,6 +1,7 @@
-// W21: the cost of OfflineSync for an app without a remote. W1's commits and W5's gets through the local view
-// are divided by the same operations through the store. Both use one open store in alternating blocks, so
-// other load affects both. The ratio compares medians.
+// W21: the cost of OfflineSync for an app without a remote. The times of W1's commits and W5's gets through
+// the local view are divided by the times of the same operations directly on the store. The view and the
+// store are measured in alternating blocks on one open store, so that other load on the machine affects both.
+// The ratio compares medians.
 
 import DocumentStore
 import Foundation
@@ -71,7 +72,7 @@ private struct ViewOverStore: Engine {
   }
 }
 
-/// Two ways to do one operation, in alternating blocks.
+/// The times of two ways to do one operation, measured in alternating blocks.
 private struct Turns {
   private var first: [Double] = []
   private var second: [Double] = []

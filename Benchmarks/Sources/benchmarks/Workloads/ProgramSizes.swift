@@ -27,7 +27,8 @@ enum ProgramSizes: Workload {
       bound: 1),
   ]
 
-  /// Uses the installed toolchain and takes minutes, so small runs skip it.
+  /// The smallest document count of a run that measures program sizes. The builds use the installed toolchain
+  /// and take minutes, so smaller runs skip them.
   static let documentsMin = 100_000
 }
 

@@ -1,5 +1,5 @@
-// The gets and queries of W5 to W8 through FirebaseFirestore, next to the engine's: the cost of the
-// public types.
+// The gets and queries of W5 to W8 through FirebaseFirestore. The difference from the engine's own times is
+// the cost of the public types.
 
 import FirebaseFirestore
 
@@ -24,8 +24,8 @@ enum PublicReads {
           try references[index].read(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
         }
         try context.answers.note("\(Question.get)", asStruct.sum, of: "\(name), struct")
-        // Reading values from the dictionary needs casts, which belong to the user's code. The answers
-        // are compared afterwards.
+        // Reading values from the dictionary needs casts, which belong to the user's code. The timed part
+        // therefore only counts the fields, and the values are compared afterwards.
         let asDictionary = try PublicReads.time(count) { try references[$0].read().data()?.count ?? -1 }
         let sum = try references.reduce(0) { try $0 &+ SampleFieldsOfAny.weight($1.read().data() ?? [:]) }
         try context.answers.note("\(Question.get)", sum, of: "\(name), dictionary")
@@ -42,7 +42,7 @@ enum PublicReads {
         let users = firestore.collection("users").order(by: "score")
         var results: [String: Double] = [:]
         let scores = SampleDocument.scores
-        // Decodes all documents, a thousand per query.
+        // Reads all documents once to warm up, a thousand per query.
         let thousands = Double(max(context.options.documents, 1000)) / 1000
         let step = (scores.upperBound - scores.lowerBound) / thousands
         for score in stride(from: scores.lowerBound, to: scores.upperBound, by: step) {
@@ -70,7 +70,7 @@ enum PublicReads {
     }
   }
 
-  /// Opens the store of the engine's rounds through the API.
+  /// Opens the store that the engine's rounds use, but through FirebaseFirestore.
   static func withFirestore<Result>(_ context: RunContext, _ body: (Firestore) throws -> Result) throws
     -> Result
   {
@@ -81,7 +81,8 @@ enum PublicReads {
     return try result.get()
   }
 
-  /// Warms up like the engines: touches every page of documents and every page on the path to them.
+  /// Warms up as the engine's rounds do: touches every page that contains documents, and every page that is
+  /// read to find them.
   static func warm(_ firestore: Firestore, _ context: RunContext) throws {
     for number in Question.warmUpNumbers(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()
@@ -98,7 +99,7 @@ enum PublicReads {
   }
 }
 
-/// Runs asynchronous work and blocks the thread of the rounds.
+/// Runs asynchronous work, and blocks the thread of the rounds until the work is done.
 enum Waiting {
   static func run<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
     let box = ResultBox<Value>()

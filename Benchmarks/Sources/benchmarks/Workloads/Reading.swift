@@ -1,7 +1,7 @@
-// W5 to W9: documents by path, in order, by equality, of a collection group, and all of them. Every
-// engine opens the store loaded before, warms up, and answers identical queries: once with a cache for
-// all data, once with a cache for an eighth of it. Every field of every answer is visited. Different
-// answers end the run.
+// W5 to W9: reads of documents by path, in order, by equality, from a collection group, and of all documents.
+// Every engine opens a store that was loaded before, warms up, and answers identical queries. The queries run
+// once with a cache for all data, and once with a cache for an eighth of the data. Every field of every
+// result is visited. If two engines give different results, the run ends.
 
 import Foundation
 
@@ -86,7 +86,7 @@ enum Question: Sendable {
     }
   }
 
-  /// The document, score, town or moment of the query with this number.
+  /// The parameter of the query with the number `index`: a document, a score, a town or a moment.
   static func number(_ index: Int, below limit: Int) -> Int {
     Int(SampleDocument.mixed(UInt64(index) ^ 0x5EED_0000_0000) % UInt64(limit))
   }
@@ -119,9 +119,9 @@ enum Question: Sendable {
     }
   }
 
-  /// Warms up: loads the documents and the pages on the path to them, as far as they fit into memory.
-  /// Otherwise a large store would be measured on first reads of its pages. Returns the sum of the
-  /// visited documents.
+  /// Warms up: loads the documents and the pages that are read to find them, as far as these fit into memory.
+  /// Otherwise a measurement of a large store would include the first read of each page. Returns the sum of
+  /// the visited documents.
   func warm<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> Int {
     let scanned = try engine.scan()
     switch self {
@@ -137,12 +137,13 @@ enum Question: Sendable {
     }
   }
 
-  /// Numbers of documents that together touch every page of documents and every page on the path to
-  /// them.
+  /// The numbers of documents that together touch every page of documents, and every page that is read to
+  /// find them.
   static func warmUpNumbers(_ documents: Int) -> StrideTo<Int> { stride(from: 0, to: documents, by: 7) }
 
   private func time(_ question: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
-    // Runs all queries once to warm up, because the other forms of an engine's query are warm too.
+    // Runs all queries once to warm up, because the other variants of each query are also measured after a
+    // warm-up.
     for index in 0..<times { _ = try question(index) }
     var sum = 0
     let time = try ContinuousClock().measure { for index in 0..<times { sum &+= try question(index) } }

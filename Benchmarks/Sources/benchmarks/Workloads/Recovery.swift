@@ -1,6 +1,6 @@
-// W11: the open after a kill, per document in the log. Another process writes the documents in durable
-// batches of 500 with three indexes, reports that it is done, and is killed. LMDB has no log and is left
-// out.
+// W11: the time to open a store after its process was killed, per document in the log. A child process writes
+// the documents in durable batches of 500 with three indexes, and reports that it is done. Then the child is
+// killed. LMDB has no log and is left out.
 
 import Foundation
 
@@ -10,8 +10,9 @@ enum Recovery: Workload {
   static let task = "recovery"
   private static let fullLog = "dugout, full log"
   static var engines: [any Engine] {
-    // The first count fits into the log of every engine. The second fills the log of a store without a
-    // checkpoint up to the flush threshold of 64 MB, for any document count of the run.
+    // The count of the first rounds fits into the log of every engine. The count of the last round fills the
+    // log of a store without a checkpoint up to the flush threshold of 64 MB, regardless of the run's
+    // document count.
     Engines.all.filter { $0.hasLog }.map { RecoveryRound(type: $0, name: $0.name, logged: 40_000) }
       + [RecoveryRound(type: Engines.dugout, name: fullLog, logged: 150_000)]
   }

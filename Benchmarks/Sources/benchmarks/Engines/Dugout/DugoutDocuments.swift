@@ -28,13 +28,13 @@ final class DugoutDocuments: DocumentEngine {
     users = StructuredQuery(.collection(try CollectionPath(["users"])))
     usersByScore = try users.ordered(by: OrderBy(StoredFieldPath(["score"])))
     usersByMoment = try users.ordered(by: OrderBy(StoredFieldPath(["createdAt"]), .descending))
-    // The collection `posts` at the root is empty. All other collections named posts have documents.
+    // The root collection `posts` is empty, so this collection group consists of the posts of the users.
     posts = StructuredQuery(.collectionGroup("posts"))
     postsByMoment = try posts.ordered(by: OrderBy(StoredFieldPath(["createdAt"])))
     if isNew && !isLoad { try makeIndexes() }
   }
 
-  /// Builds in advance the indexes that queries would build, as the peers do.
+  /// Creates the indexes in advance, as the peers do. Otherwise the queries would create them.
   private func makeIndexes() throws {
     try store.createIndex(IndexDefinition("users", .collection, [.init(StoredFieldPath(["score"]))]))
     try store.createIndex(
@@ -48,7 +48,8 @@ final class DugoutDocuments: DocumentEngine {
   func close() throws {
     let automatic = store.indexList.first { $0.isAutomatic }
     try store.close()
-    // Dugout, like all engines, must only receive queries that its declared indexes answer.
+    // In Dugout, as in all engines, the declared indexes must be sufficient for every query. An automatic
+    // index shows that they were not.
     if let automatic { throw BenchmarkFailure("a question had \(automatic.definition) made") }
   }
 

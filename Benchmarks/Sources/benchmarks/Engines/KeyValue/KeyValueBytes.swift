@@ -1,9 +1,9 @@
-// Keys and values without documents: peers of Dugout's lower half, ByteStore.
+// Stores of keys and values, without documents. They are compared with ByteStore, Dugout's lower layer.
 
 @_spi(Measure) import ByteStore
 import Foundation
 
-/// A store, open in a directory. Several threads use it at once.
+/// An open store in a directory. Several threads use it at once.
 protocol ByteEngine: AnyObject, Sendable {
   associatedtype Writes: Sendable
   static var name: String { get }

@@ -42,7 +42,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   struct Update: Sendable {
     var key: [UInt8]
     var score: Double
-    /// The new entry of the score index, or nil if the document is not in this index.
+    /// The new entry in the score index, or nil if the score index does not contain the document.
     var entry: [UInt8]?
   }
 

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A store, open in a directory. Several threads use it at once.
+/// An open store in a directory. Several threads use it at once.
 protocol KeyValueStore: AnyObject, Sendable {
   associatedtype Reader: KeyValueReader
 
@@ -38,12 +38,12 @@ protocol KeyValueReader {
   ) throws
 }
 
-/// Puts and deletes of one transaction, packed into one array.
+/// The puts and deletes of one transaction, packed into one array.
 struct KeyValueChanges: Sendable {
   private var bytes: [UInt8] = []
   private var entries: [(keyCount: Int, valueCount: Int?)] = []
 
-  /// Reserves capacity for this number of entries, with this number of bytes in total.
+  /// Reserves capacity for `entries` entries with `bytes` bytes in total.
   mutating func reserve(entries: Int, bytes: Int) {
     self.entries.reserveCapacity(entries)
     self.bytes.reserveCapacity(bytes)

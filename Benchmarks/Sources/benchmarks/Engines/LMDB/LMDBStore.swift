@@ -3,7 +3,8 @@ internal import CLMDB
 import Foundation
 import Synchronization
 
-/// LMDB. Reads use the mapped pages directly. Readers are reset and renewed instead of created.
+/// LMDB. Reads use the mapped pages directly. A read resets and renews an existing read transaction instead
+/// of creating one.
 final class LMDBStore: KeyValueStore, @unchecked Sendable {
   static let name = "lmdb"
   static let hasLog = false
@@ -15,15 +16,16 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
     has in memory serves, in runs with small caches too. It does not compress.
     """
 
-  // @unchecked Sendable holds because the environment and the database never change, and LMDB accepts
-  // calls from any thread and admits one writer at a time. With NOTLS, a reader may move between threads
-  // if only one thread uses it at a time. A read takes a reader from the pool and returns it afterwards,
-  // and the lock guards the pool. No reader is open at `close`.
+  // @unchecked Sendable holds because the environment and the database never change, and LMDB accepts calls
+  // from any thread and admits one writer at a time. With NOTLS, a reader may move between threads if only
+  // one thread uses it at a time. Each read takes a reader from the pool and returns the reader when the read
+  // ends. The lock guards the pool. No read is in progress at `close`.
   private let environment: OpaquePointer
   private let database: MDB_dbi
   private var idle: [OpaquePointer] = []
   private let lock = NSLock()
-  /// One more idle reader, or 0. Consecutive reads use it without the lock.
+  /// An idle reader that is not in the pool, or 0. Consecutive reads reuse this reader without taking the
+  /// lock.
   private let nearest = Atomic<UInt>(0)
   private var load: LMDBLoad?
 
@@ -66,8 +68,8 @@ final class LMDBStore: KeyValueStore, @unchecked Sendable {
     try Self.check(mdb_txn_commit(transaction))
   }
 
-  /// Document keys sort before all index keys, so the index entries kept back until the end sort after
-  /// all existing keys.
+  /// Writes the documents, and keeps the index entries back until the end of the load. All document keys sort
+  /// before all index keys, so the sorted index entries can then be appended.
   private func writeInLoad(_ changes: KeyValueChanges) throws {
     guard var load else { return }
     self.load = nil

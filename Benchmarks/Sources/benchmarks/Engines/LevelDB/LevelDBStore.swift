@@ -12,9 +12,9 @@ final class LevelDBStore: KeyValueStore, @unchecked Sendable {
     what was in memory in a table; the stores that are read are compacted as a whole, outside of the clock.
     """
 
-  // @unchecked Sendable holds because the pointers never change, and LevelDB accepts calls from any
-  // thread. The options behind `writing` change at the end of a load, which runs on one thread. No call
-  // follows `close`.
+  // @unchecked Sendable holds because the pointers never change, and LevelDB accepts calls from any thread.
+  // The write options that `writing` points to change only at the end of a load, which runs on one thread. No
+  // call follows `close`.
   private let database: OpaquePointer
   private let options: OpaquePointer
   private let cache: OpaquePointer?

@@ -17,7 +17,8 @@ final class SQLiteDatabase {
 
   static var version: String { String(cString: sqlite3_libversion()) }
 
-  /// The maximum number of bytes that this build of SQLite maps. Nil if SQLite does not report it.
+  /// The maximum number of bytes that this build of SQLite maps, or nil if SQLite does not report the
+  /// maximum.
   static let mapBytes: Int? = {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("map-\(UUID().uuidString).db")
     defer { try? FileManager.default.removeItem(at: file) }
@@ -29,8 +30,8 @@ final class SQLiteDatabase {
 
   private static let mapBytesAsked = 8 << 30
 
-  /// Sets up reads. The mapped part of the file is read from the map. All other reads, and reads in write
-  /// transactions, use a page cache of this size.
+  /// Configures reads. Pages in the mapped part of the file are read from the map. All other reads, and all
+  /// reads in write transactions, use a page cache of `cacheBytes`.
   func read(cacheBytes: Int, isMapped: Bool = true) throws {
     try run("PRAGMA mmap_size=\(isMapped ? Self.mapBytesAsked : 0)")
     try run("PRAGMA cache_size=-\(cacheBytes >> 10)")
@@ -38,8 +39,9 @@ final class SQLiteDatabase {
     try run("PRAGMA secure_delete=OFF")
   }
 
-  /// Takes an exclusive lock on the file, so that reads take no further locks. A first read precedes the
-  /// lock. Without this read, SQLite would use no shared memory and could not return to normal locking.
+  /// Switches to exclusive locking and takes the lock on the file, so that later reads take no locks. The
+  /// connection must read once before it switches. Otherwise SQLite would use no shared memory, and the
+  /// connection could not return to normal locking.
   func lockForThisConnection() throws {
     try run("SELECT count(*) FROM sqlite_schema; PRAGMA locking_mode=EXCLUSIVE")
     try run("SELECT count(*) FROM sqlite_schema")
@@ -54,7 +56,7 @@ final class SQLiteDatabase {
     guard sqlite3_exec(handle, text, nil, nil, nil) == SQLITE_OK else { throw failure }
   }
 
-  /// Calls `body` with the statement, and resets it.
+  /// Calls `body` with the prepared statement, and then resets the statement.
   func with<Result>(_ text: String, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
     try prepared(text).run(body)
   }
@@ -82,7 +84,7 @@ final class SQLiteDatabase {
   }
 }
 
-/// A prepared statement, to bind and step.
+/// A prepared statement, which can be bound and stepped.
 struct SQLiteStatement {
   fileprivate let handle: OpaquePointer
 

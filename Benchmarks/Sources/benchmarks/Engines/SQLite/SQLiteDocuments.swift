@@ -51,9 +51,9 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     """
   }
 
-  // @unchecked Sendable holds because writers on several threads hold the lock while they use the
-  // connection. Reads run on one thread in rounds without writers. Only that thread sets `made` and
-  // `secondOpened`. SQLite itself allows calls from any thread, one at a time per connection.
+  // @unchecked Sendable holds because writers on several threads hold the lock while they use the connection.
+  // In a round without writers, one thread does all reads, and only that thread sets `made` and
+  // `secondOpened`. SQLite itself allows calls from any thread, if each connection has one call at a time.
   private let database: SQLiteDatabase
   private let lock = NSLock()
   private let path: String
@@ -73,7 +73,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     if setup.purpose == .load { try database.run("BEGIN") } else { try makeIndexes() }
   }
 
-  /// All statements are prepared at the first use of one of them.
+  /// The prepared statements. The first use prepares all of them.
   private var statements: Statements {
     get throws {
       if let made { return made }
@@ -177,7 +177,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
 
   private func inTransaction(_ body: () throws -> Void) throws {
-    // A load is one transaction.
+    // A load runs in one transaction, which is already open.
     guard setup.purpose != .load else { return try body() }
     try lock.withLock {
       _ = try database.with("BEGIN IMMEDIATE") { try $0.step() }
@@ -258,7 +258,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       { try connections.second.with("SELECT data FROM documents WHERE id > \(middle)", Self.weigh) })
   }
 
-  /// Returns the second connection. It is opened by the warm-up scan and kept until the engine is closed.
+  /// Returns the second connection. The warm-up scan opens it, and it stays open until the engine is closed.
   private func second() throws -> SQLiteDatabase {
     if let opened = secondOpened { return opened }
     try database.unlockForOthers()
@@ -268,7 +268,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
   private var secondOpened: SQLiteDatabase?
 
-  /// @unchecked Sendable holds because each connection is used by one thread until both are done.
+  /// @unchecked Sendable holds because only one thread uses each connection until both threads are done.
   private struct Connections: @unchecked Sendable {
     var first: SQLiteDatabase
     var second: SQLiteDatabase
