@@ -6,7 +6,7 @@ let package = Package(
   name: "chat",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // In your own app, write the path of your checkout.
+    // In your own app, use the path of your Dugout checkout.
     .package(name: "Dugout", path: "../../..")
   ],
   targets: [

@@ -35,8 +35,8 @@ struct HTTPResponse: Sendable {
   ]
 }
 
-/// Listens on the loopback interface only. A connection occupies a thread of a queue while bytes are
-/// read or written, and no thread while the answer is computed.
+/// Listens on the loopback interface only. A connection occupies a thread of a queue while its bytes are read
+/// or written, but occupies no thread while the response is computed.
 final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -250,7 +250,7 @@ final class HTTPServer: Sendable {
   private static func write(_ data: Data, to connection: Int32) {
     var rest = [UInt8](data)[...]
     while !rest.isEmpty {
-      // If the client has disconnected, the answer is dropped and no SIGPIPE is raised.
+      // If the client has disconnected, the response is discarded, and no SIGPIPE is raised.
       let count = rest.withUnsafeBytes { send(connection, $0.baseAddress, $0.count, Self.noSignal) }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)

@@ -1,4 +1,4 @@
-// Handlers of the URLs. Only this file uses the database.
+// Handlers for the URLs. Only this file uses the database.
 
 import FirebaseFirestore
 import Foundation
@@ -38,7 +38,7 @@ struct NotesResource: Sendable {
     } catch let error as DecodingError {
       return .problem(400, "A note looks like {\"text\": \"…\"}: \(error)")
     } catch {
-      // The client can correct an invalid name or a text that is too long.
+      // The client can correct a request with an invalid name or with a text that is too long.
       let isMistake = FirestoreErrorCode.invalidArgument ~= error
       return .problem(isMistake ? 400 : 500, error.localizedDescription)
     }

@@ -4,7 +4,7 @@ import Ballcap
 import FirebaseFirestore
 import Foundation
 
-/// Writes to a room. Each call returns when its write is on disk.
+/// Provides the operations of one room. A call that writes returns when its write is on disk.
 struct ChatRoom: Sendable {
   let id: String
 

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// A simulated member who answers each message addressed to it.
+/// A simulated member of a room, with the answers that it can give.
 struct Friend: Sendable {
   let name: String
   let answers: [String]
@@ -12,7 +12,7 @@ struct Friend: Sendable {
     Friend(name: "bob", answers: ["Hello!", "Back in a minute.", "That is on disk now, by the way."]),
   ]
 
-  /// Chooses a friend and an answer by the text of the message.
+  /// Chooses a friend and an answer based on the text of the message.
   static func answering(_ text: String) -> (friend: Friend, answer: String) {
     let number = text.utf8.reduce(0) { $0 &+ Int($1) }
     let friend = all[number % all.count]

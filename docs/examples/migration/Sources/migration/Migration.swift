@@ -33,7 +33,7 @@ struct Migration {
   static func main() async {
     guard CommandLine.arguments.count == 2 else { fail("usage: migration DIRECTORY", 2) }
     let folder = URL(fileURLWithPath: CommandLine.arguments[1])
-    // Without this file there is no store, and opening would create one.
+    // Without this file, the directory contains no store, and an open would create one.
     guard FileManager.default.fileExists(atPath: folder.appendingPathComponent("MANIFEST").path) else {
       fail("There is no store in \(folder.path).", 1)
     }
@@ -68,8 +68,8 @@ struct Migration {
     try await firestore.terminate()
   }
 
-  /// The sum of the orders by the path of the customer. References of an export contain the exporting
-  /// project, but the paths are unchanged.
+  /// The sum of each customer's orders, keyed by the path of the customer. References in an export name the
+  /// project that was exported, but the paths in them are unchanged.
   private static func totals(of orders: CollectionReference) async throws -> [String: Double] {
     try await orders.getDocuments().documents.reduce(into: [:]) { totals, document in
       let order = try document.data(as: Order.self)

@@ -40,8 +40,8 @@ struct NoteBook {
 
   func remove(_ id: String) async throws { try await note(id).delete() }
 
-  /// Rejects an invalid id, because it would form a different path, and an invalid path ends the
-  /// program.
+  /// Rejects an id that is empty or contains a slash. Such an id would form a different path, and an invalid
+  /// path ends the program.
   private func note(_ id: String) throws -> DocumentReference {
     guard !id.isEmpty, !id.contains("/") else { throw FirestoreErrorCode(.notFound) }
     return notes.document(id)

@@ -52,8 +52,8 @@ struct Notes {
 
   // MARK: The open notes, live
 
-  /// Shows the open notes after every change. Meanwhile reads lines until the end of input: a line adds
-  /// a note, or "done" and a number completes that note.
+  /// Shows the open notes after every change. At the same time, reads lines until the end of input. The word
+  /// "done" followed by a number completes the note with that number; any other line adds a note.
   private static func follow(_ book: NoteBook) async throws {
     let following = Task { try await book.follow { showNumbered($0) } }
     for await line in lines() where !line.isEmpty {

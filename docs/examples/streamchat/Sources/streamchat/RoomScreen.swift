@@ -1,5 +1,5 @@
 // One room on the screen: the newest messages at the bottom, and above them a row that fetches earlier
-// ones.
+// messages.
 
 import FirebaseFirestore
 import Foundation

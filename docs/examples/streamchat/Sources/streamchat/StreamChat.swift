@@ -28,8 +28,8 @@ struct StreamChat {
       FileHandle.standardError.write(Data("\(error.localizedDescription)\n".utf8))
       exit(1)
     }
-    // Streams belong to the main queue. So a separate thread reads the lines, and the main thread runs
-    // its queue.
+    // Streams belong to the main queue. A separate thread therefore reads the lines, while the main thread
+    // runs the main queue.
     let reader = Thread {
       let chat = DispatchQueue.main.sync { StreamChat() }
       chat.show { $0.screen.lines }
@@ -95,7 +95,7 @@ struct StreamChat {
     show { $0.screen.lines }
   }
 
-  /// Rejects names that no record can have as its key: a path with such a name would end the program.
+  /// Whether a record can have this name as its key. A path with any other name would end the program.
   private static func isRoomName(_ name: String) -> Bool {
     !["", ".", ".."].contains(name) && !name.contains("/")
   }
@@ -106,7 +106,7 @@ struct StreamChat {
     DispatchQueue.main.sync { body(state) }
   }
 
-  /// Shows the lines after the delay of a batch.
+  /// Waits long enough for a delayed batch of updates to be delivered, and then shows the lines.
   private func show(_ lines: @Sendable (State) -> [String]) {
     Thread.sleep(forTimeInterval: 0.4)
     let lines = DispatchQueue.main.sync { lines(state) }

@@ -9,8 +9,8 @@ import OfflineSync
 @main
 struct TwoClients {
   static func main() async throws {
-    // The state that both clients converge to. It could be stored in a directory, and so could a
-    // client's store.
+    // The authority, to whose state both clients converge. The authority could be stored in a directory
+    // instead of in memory, and so could the store of a client.
     let authority = try DocumentStore.openInMemory()
     let remote = try LoopbackRemote(authority: authority)
     let ada = Client("Ada", remote)
