@@ -1,4 +1,5 @@
-// The effects of a flush on files, opens and snapshots, and flushes of damaged stores and on full disks.
+//  The effects of a flush on files, opens and snapshots. Also flushes of damaged stores, and flushes on full
+//  disks.
 
 import Harness
 import StoreTools

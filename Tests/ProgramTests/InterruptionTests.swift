@@ -68,7 +68,8 @@ import Testing
     withExtendedLifetime(first) {
       send(SIGUSR2)
       #expect(second?.isSignaled == true && !first.isSignaled)
-      // A repeated signal ends the process only if it is a signal of the first object.
+      //  Only a second SIGUSR1 would end the process, because only the first object was created without
+      //  `waits`.
       #expect(disposition(SIGUSR1) == .other && disposition(SIGUSR2) == .other)
       second = nil
       second = Interruption(by: [SIGUSR2])

@@ -144,7 +144,8 @@ extension BlobMachine {
       emit(.forgetArrivals(path))
       finish(search, .success(.absent))
     case .success(let remote?):
-      // The local content is damaged, the caller wants the content, and the remote has an intact copy.
+      //  Whether the local content must be replaced: it is damaged, the caller wants it, and the remote has
+      //  an intact copy.
       let needsReplacement = state.limits.fetchesContent && local.isDamaged
       if let object = local.object, object.remoteGeneration == remote.generation, !needsReplacement {
         return isCurrent(search, path, object, isDamaged: local.isDamaged, remote)

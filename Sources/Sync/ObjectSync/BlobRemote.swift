@@ -77,7 +77,7 @@ public enum BlobRemoteError: Error, Hashable, Sendable {
   case unavailable(String)
   /// The object or the upload session does not exist. The client starts over.
   case notFound
-  /// The appended bytes do not start at the end of the session, which is at the given offset.
+  ///  The appended bytes do not start at the end of the session. The value is the offset of that end.
   case wrongOffset(UInt64)
   /// The server rejects the request permanently.
   case rejected(String)

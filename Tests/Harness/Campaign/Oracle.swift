@@ -87,8 +87,8 @@ struct Oracle: Sendable {
     var points: [Point]
     /// The last commit that must exist.
     var required: Int
-    /// The last durable commit. If this crash is only a kill, a power loss in the next life must not remove
-    /// this commit.
+    ///  The last durable commit. The last durable commit. It must survive a power loss in the next life even
+    ///  if this crash is only a kill.
     var durable: Int
     var backups: [String: [BackupAttempt]]
   }

@@ -87,7 +87,7 @@ package struct SalvageCampaign {
     var calls: Int
   }
 
-  /// Returns nil if there is nothing to salvage or salvage refuses.
+  ///  Returns nil if there is nothing to salvage, or if the salvage is refused.
   private static func expected(_ image: DiskImage, _ seed: UInt64) throws(Finding) -> Expected? {
     let disk = SimulatedDisk(image)
     do throws(ByteStoreError) {

@@ -143,7 +143,7 @@ package struct QueryGenerator {
     return document.value(of: field) ?? values.value()
   }
 
-  /// Returns an element of an array, or any other value itself.
+  ///  Returns a random element if the value is a nonempty array; otherwise returns the value itself.
   private mutating func element(of value: StoredValue) -> StoredValue {
     if case .array(let elements) = value, !elements.isEmpty { values.pick(elements) } else { value }
   }

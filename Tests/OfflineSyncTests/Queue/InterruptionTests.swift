@@ -61,7 +61,8 @@ import Testing
     #expect(seen(by: client) == number, "what the remote has is what is seen")
   }
 
-  /// The user changes and later changes back. No write is lost, and no write is sent as another user.
+  ///  Another user signs in, and later the first user signs in again. No write is lost, and no write is sent
+  ///  as another user.
   @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()

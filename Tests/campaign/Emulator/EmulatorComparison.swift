@@ -20,7 +20,7 @@ enum EmulatorComparison: Campaign {
     var run = 0
     var refused: [String: Int] = [:]
     var failed = 0
-    /// The number of results that differ under the contract's rules.
+    ///  The number of results that still differ when they are compared by the contract's rules.
     var differences = 0
     var firstFailure: String?
     var documentsRefused: [String: Int] = [:]

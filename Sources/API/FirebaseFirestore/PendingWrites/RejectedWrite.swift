@@ -24,24 +24,24 @@ public struct RejectedWrite: Hashable, Sendable, Identifiable {
 }
 
 extension Firestore {
-  /// Calls `listener` on the callback queue with each rejected write of the current user, in the order of the
-  /// rejections. This includes writes that an earlier run of the program left in the outbox, but not
-  /// cancelled writes. If the database cannot be used, the listener receives one error without a write, and
-  /// the listening ends. Without a remote, the listener is never called.
+  ///  Calls `listener` on the callback queue with each rejected write of the current user, in the order of
+  ///  the rejections. This includes writes that an earlier run of the program left in the outbox, but not
+  ///  cancelled writes. If the database cannot be used, the listener receives one error without a write, and
+  ///  the listening ends. Without a remote, the listener is never called.
   ///
-  /// When the listener is called, the rejected write has already been undone, so a read in the callback does
-  /// not see its effect. The completion of the write runs after the listener, and then the listeners of the
-  /// documents.
+  ///  When the listener is called, the rejected write has already been undone, so a read in the callback does
+  ///  not see its effect. The completion of the write runs after the listener, and then the listeners of the
+  ///  documents.
   ///
-  /// Writes that are rejected while no listener is registered go to the next listener, but at most the last
-  /// hundred of them. They are lost when the program ends. A rejection that is being delivered to a listener
-  /// while that listener is removed is lost, so add the next listener before you remove the last one.
+  ///  Writes that are rejected while no listener is registered go to the next listener, but at most the last
+  ///  hundred of them. They are lost when the program ends. If a listener is removed while a rejection is
+  ///  being delivered to it, that rejection is lost. So add the next listener before you remove the last one.
   ///
-  /// ```swift
-  /// Firestore.firestore().addRejectedWritesListener { rejected, _ in
-  ///   if let rejected { print("\(rejected.write.paths) refused, code \(rejected.error.code)") }
-  /// }
-  /// ```
+  ///  ```swift
+  ///  Firestore.firestore().addRejectedWritesListener { rejected, _ in
+  ///    if let rejected { print("\(rejected.write.paths) refused, code \(rejected.error.code)") }
+  ///  }
+  ///  ```
   @discardableResult
   public func addRejectedWritesListener(
     _ listener: @escaping (RejectedWrite?, (any Error)?) -> Void

@@ -118,7 +118,7 @@ extension ByteStore {
     return SpaceReserve.flushBytes(checkpointBytes: table + above, memtableBytes: memtable + capacity)
   }
 
-  /// Returns the wanted size of the reserve: space for a minimal flush and for a log for removals.
+  ///  Returns the wanted size of the reserve. It must hold a minimal flush, and a log that records removals.
   private func bytesWanted(_ writer: Writer, after capacity: UInt64) -> UInt64 {
     guard platform.keeps(.keepReserve), !writer.reserve.isBlocked else { return 0 }
     return (flushBytes(writer, after: capacity) + options.logBytesMin).roundedUp(toMultipleOf: 64 << 10)

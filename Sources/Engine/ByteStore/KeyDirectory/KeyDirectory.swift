@@ -423,9 +423,9 @@ package struct KeyDirectory: Sendable {
       segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesGone)
       segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesGone)
     }
-    // If the list was correct, commits have removed from it the ordinals that they took since the recount. If
-    // the list was not correct, it is rebuilt. A group that frees an ordinal could otherwise reuse it at
-    // once, because the ordinal was on the list while it was in use.
+    //  If the list was correct, the ordinals that commits took after the recount are already removed from it.
+    //  If the list was not correct, it is rebuilt. A group that frees an ordinal could otherwise reuse it at
+    //  once, because the ordinal was on the list while it was in use.
     if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
   }
 

@@ -95,8 +95,9 @@ extension QueryRun {
 }
 
 extension StructuredQuery {
-  /// Returns the query with the fields added to its order, so that documents without one of the fields are
-  /// excluded. Returns nil if a limit, a cursor or an explicit order by name depends on the current order.
+  ///  Returns the query with the fields added to its order, so that documents without one of the fields are
+  ///  excluded. Returns nil if the query has a limit, a cursor or an explicit order by name, because the
+  ///  added fields would change its result.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in
       if case .field(let filter) = filter, filter.operator == .equal { filter.field } else { nil }

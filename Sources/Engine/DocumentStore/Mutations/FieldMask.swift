@@ -26,7 +26,7 @@ public struct FieldMask: Hashable, Sendable {
 
   /// Whether the mask contains the field or a field around it.
   public func covers(_ path: StoredFieldPath) -> Bool {
-    // Only the last path in the mask that does not sort after `path` can be a prefix of `path`.
+    //  A prefix of `path` can only be the last of the mask's paths that are less than or equal to `path`.
     var low = 0
     var high = paths.count
     while low < high {

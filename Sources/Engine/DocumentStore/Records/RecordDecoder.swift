@@ -136,8 +136,8 @@ struct RecordDecoder: ~Escapable {
     guard range.count >= 8,
       let time = StoredTimestamp(microseconds: Int64(bitPattern: record.word(at: range.lowerBound)))
     else { throw RecordError(offset: range.lowerBound, expected: "the time of a write") }
-    // A pending timestamp that replaces another one keeps the previous value of the replaced one, so pending
-    // timestamps are never nested.
+    //  If a pending timestamp replaces another, it takes over that one's previous value. Pending timestamps
+    //  are therefore never nested.
     guard
       range.count == 8 || record.byte(at: range.lowerBound + 8) != RecordCodec.Tag.pendingTimestamp.rawValue
     else { throw RecordError(offset: range.lowerBound + 8, expected: "a value that is not pending") }

@@ -1,9 +1,9 @@
-// Reads a segment that may be damaged: every valid page can be read, whatever else is wrong.
+//  Reads a segment that may be damaged: every valid page can be read, whatever else is wrong.
 //
-// A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both its
-// position and the id. If the header is damaged, the id from the manifest and the id in the header are tried
-// on the pages. The length of a run follows from its entry. Only the dictionary needs the header. If the
-// header or the dictionary is damaged, an equal dictionary of another segment is used.
+//  A page's checksum starts with the file's id and the page's offset. A valid page therefore proves both its
+//  position and the id. If the header is damaged, the id from the manifest and the id in the header are tried
+//  on the pages. The length of a run is computed from its entry. Only the dictionary needs the header. If the
+//  header or the dictionary is damaged, an equal dictionary of another segment is used.
 
 import ByteStore
 

@@ -31,7 +31,7 @@ extension DataSource {
       Query(query, from: _originalQuery, dictionaryFilter)
     }
 
-    /// Returns a list that follows the query once it listens.
+    ///  Returns a list for the query. The list follows the query after `listen` has been called.
     public func dataSource(option: Option = Option()) -> DataSource<T> {
       DataSource(reference: self, option: option)
     }

@@ -1,10 +1,10 @@
-// Parses a line of the shell into a command and its arguments.
+//  Parses a line of the shell into a command and its arguments.
 //
-//   line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`,
-//                                     which keep their backticks
+//    line := word (blank word)*        a word may have quoted parts: 'a b', "a b"; and names: `a b`, which
+//    keep their backticks
 //
-// In a query or in fields, quotes are part of the text, unless they enclose all of it. Words that are
-// options are extracted wherever they are outside of quotes.
+//  In a query or in fields, quotes are part of the text, unless they enclose all of it. Unquoted options are
+//  extracted from any position in the line.
 
 struct ShellLine: Equatable {
   struct Word: Equatable {

@@ -22,7 +22,7 @@ package final class MachineDriver<Machine: StateMachine, Timer: Hashable & Senda
 
   package let scheduler: any SyncScheduler
   package private(set) var machine: Machine
-  /// The number of the latest start of each running timer.
+  ///  For each running timer, the sequence number of its latest start.
   private var timers: [Timer: Int] = [:]
   private var lastStart = 0
 

@@ -20,7 +20,7 @@ package enum PendingPrecondition: Sendable, Equatable {
 }
 
 extension PendingPrecondition {
-  /// The update time of a document with pending writes, which no remote document has.
+  ///  The update time that stands for a document with pending writes. No remote document has this time.
   private static let timeAfterPendingWrites = SnapshotVersion.none.timestamp
   /// An update time that no document has, pending or not.
   private static let impossibleTime = SnapshotVersion(microseconds: -1).timestamp
