@@ -13,10 +13,11 @@
 //
 // - `writes` opens the store and begins writes.
 // - `finishing` waits for the writes that the store has accepted, in the same order.
-// - `answers` registers listeners and runs reads that have a completion. If a listener registration is
-//   waiting, `answers` also calls the completions of the writes issued after that registration.
-// - `indexes` creates the indexes that reads and listeners need, one after the other, and then runs their
-//   queries.
+// - `acknowledgements` registers listeners. If a listener registration is waiting, this queue also calls the
+//   completions of the writes issued after that registration.
+// - `answers` runs reads that have a completion.
+//
+// Index creations run on the queue `indexes` of the store's LocalView, which all clients of the store share.
 
 import ByteStore
 package import DocumentStore
@@ -33,8 +34,10 @@ package final class ClientStore: Sendable {
   private let prepare: Preparation
   private let writes = DispatchQueue(label: "dugout.firestore.writes")
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
+  let acknowledgements = DispatchQueue(label: "dugout.firestore.acknowledgements")
   let answers = AnswerQueue(label: "dugout.firestore.answers")
-  private let indexes = DispatchQueue(label: "dugout.firestore.indexes")
+  /// The operations that create an index first and have not completed.
+  private let preparations = DispatchGroup()
   /// The operations that were passed to `work` and have not completed.
   private let works = DispatchGroup()
   private let state = Locked(State())
@@ -42,13 +45,15 @@ package final class ClientStore: Sendable {
   private struct State {
     var use: StoreUse?
     var isClosed = false
-    /// The number of listener registrations that wait on the answers queue, plus the number of
-    /// acknowledgements that wait after them.
-    var acknowledgements = 0
+    /// The number of listener registrations on the acknowledgement queue, plus the number of acknowledgements
+    /// that wait after them.
+    var waitingAcknowledgements = 0
     var issued: UInt64 = 0
     var finished: UInt64 = 0
     /// Reads that wait until all writes up to this number have finished.
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
+    /// Tasks that wait until all writes up to this number have finished.
+    var suspended: [(write: UInt64, task: CheckedContinuation<Void, Never>)] = []
     /// The user's setting for automatic index creation; nil if the user has not set it.
     var createsIndexes: Bool?
 
@@ -121,7 +126,7 @@ package final class ClientStore: Sendable {
     // These waits must come before the write queue is blocked: reads and long operations may need that queue
     // to wait for writes or to open the store.
     answers.waitForReads()
-    indexes.sync {}
+    preparations.wait()
     works.notify(queue: writes) { mayClose.signal() }
     mayClose.wait()
     writes.sync {
@@ -129,6 +134,7 @@ package final class ClientStore: Sendable {
       // store.
       state.withLock { $0.isClosed = true }
       finishing.sync {}
+      acknowledgements.sync {}
       answers.queue.sync {}
       let use = state.withLock { state in
         defer { state.use = nil }
@@ -158,7 +164,7 @@ package final class ClientStore: Sendable {
   /// the order of the calls. Must be called on the write queue.
   func finish(
     _ number: UInt64, waiting wait: @escaping @Sendable () -> Result<Void, any Error>,
-    _ done: @escaping Answer<Void>
+    done: @escaping Answer<Void>
   ) {
     finishing.async { [self] in
       let result = wait()
@@ -169,12 +175,16 @@ package final class ClientStore: Sendable {
 
   /// Resumes the reads that wait for a write.
   func markFinished(_ number: UInt64) {
-    state.withLock { state in
+    let resumed = state.withLock { state in
       // A write that failed at once may be marked as finished after a write with a higher number.
       state.finished = max(state.finished, number)
       for waiting in state.waiting where waiting.write <= number { waiting.resume() }
       state.waiting.removeAll { $0.write <= number }
+      defer { state.suspended.removeAll { $0.write <= number } }
+      return state.suspended.filter { $0.write <= number }
     }
+    // A task's executor may be code of the app, so tasks are resumed outside the lock.
+    for suspended in resumed { suspended.task.resume() }
   }
 
   /// Runs `body` after the completions of all writes that were issued before this call.
@@ -182,23 +192,23 @@ package final class ClientStore: Sendable {
     writes.async { [self] in finishing.async { [self] in acknowledge(body) } }
   }
 
-  /// Enqueues `body` after the acknowledgements that wait on the answers queue. If no acknowledgement waits,
-  /// runs `body` at once, which avoids a thread switch. Must be called on the finishing queue.
+  /// Enqueues `body` after the acknowledgements that wait on their queue. If no acknowledgement waits, runs
+  /// `body` at once, which avoids a thread switch. Must be called on the finishing queue.
   private func acknowledge(_ body: @escaping @Sendable () -> Void) {
-    guard state.withLock({ $0.acknowledgements > 0 }) else { return body() }
+    guard state.withLock({ $0.waitingAcknowledgements > 0 }) else { return body() }
     enqueueAcknowledgement(body)
   }
 
   private func enqueueAcknowledgement(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.acknowledgements += 1 }
-    answers.queue.async { [self] in
+    state.withLock { $0.waitingAcknowledgements += 1 }
+    acknowledgements.async { [self] in
       body()
-      state.withLock { $0.acknowledgements -= 1 }
+      state.withLock { $0.waitingAcknowledgements -= 1 }
     }
   }
 
-  /// Runs `body` on the answers queue: after the writes that were issued before this call have finished, and
-  /// before any later write is acknowledged.
+  /// Runs `body` on the acknowledgement queue: after the writes that were issued before this call have
+  /// finished, and before any later write is acknowledged.
   func inOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
     writes.async { [self] in
       let view = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
@@ -222,7 +232,13 @@ package final class ClientStore: Sendable {
   /// Waits until all writes up to number `write` have finished, successfully or not.
   nonisolated(nonsending) func wait(for write: UInt64) async {
     guard state.withLock({ $0.finished < write }) else { return }
-    await withCheckedContinuation { continuation in resume(after: write) { continuation.resume() } }
+    await withCheckedContinuation { continuation in
+      let isFinished = state.withLock { state in
+        if state.finished < write { state.suspended.append((write, continuation)) }
+        return state.finished >= write
+      }
+      if isFinished { continuation.resume() }
+    }
   }
 
   /// Calls `body` when the writes up to `write` have finished. Such bodies run under the lock, which keeps
@@ -289,19 +305,15 @@ package final class ClientStore: Sendable {
     if !isOpen { writes.async { [self] in _ = try? openedOnWriteQueue() } }
   }
 
-  /// Runs an operation that first creates indexes. These operations run one after the other, in the order of
-  /// the calls.
-  func prepareIndexes(_ body: @escaping @Sendable () -> Void) { indexes.async(execute: body) }
-
   /// Runs `body` once all indexes that `listening` needs exist. If they exist already, `body` runs at once;
-  /// otherwise the index queue creates them and then runs `body`. Removing the listener cancels the index
-  /// creation, and `body` does not run.
+  /// otherwise the store's index queue creates them and then runs `body`. Removing the listener cancels the
+  /// index creation, and `body` does not run.
   func whenIndexed(
     _ listening: Listening, isReady: Bool, for query: StructuredQuery, in store: DocumentStore,
     _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
   ) {
-    guard !isReady else { return body(.success(())) }
-    prepareIndexes {
+    guard !isReady, let indexes = openView?.indexes else { return body(.success(())) }
+    indexes.async(group: preparations) {
       let created = Result { () throws(DocumentStoreError) in
         try store.makeIndexes(for: query) { !listening.isRemoved }
       }
@@ -315,7 +327,7 @@ package final class ClientStore: Sendable {
   /// on the serial queue that `turn` returns for this kind of operation.
   func work<Value: Sendable>(
     after write: UInt64, inTurn turn: (@Sendable (LocalView) -> DispatchQueue)? = nil,
-    _ body: @escaping @Sendable (LocalView) throws -> Value, _ done: @escaping Answer<Value>
+    _ body: @escaping @Sendable (LocalView) throws -> Value, done: @escaping Answer<Value>
   ) {
     works.enter()
     resume(after: write) { [self] in
@@ -343,23 +355,24 @@ package final class ClientStore: Sendable {
   nonisolated(nonsending) func performed<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
-    try await performed(on: .global(), body)
+    try await performed(on: { _ in .global() }, in: nil, body)
   }
 
-  /// Runs a read that first creates an index. All of these reads run on the index queue. They do not block
-  /// the caller's thread, which may be the user interface's thread.
+  /// Runs a read that first creates an index. All of these reads run on the store's index queue. They do not
+  /// block the caller's thread, which may be the user interface's thread.
   nonisolated(nonsending) func prepared<Value: Sendable>(
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
-    try await performed(on: indexes, body)
+    try await performed(on: { $0.indexes }, in: preparations, body)
   }
 
   nonisolated(nonsending) private func performed<Value: Sendable>(
-    on queue: DispatchQueue, _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
+    on queue: (LocalView) -> DispatchQueue, in group: DispatchGroup?,
+    _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     let view = try await opened()
     return try await withCheckedThrowingContinuation { continuation in
-      queue.async {
+      queue(view).async(group: group) {
         let result = Result { () throws(DocumentStoreError) in try body(view) }
         continuation.resume(with: result.mapError(FirestoreErrors.translate))
       }

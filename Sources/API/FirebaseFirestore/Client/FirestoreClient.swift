@@ -80,7 +80,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
   /// removes the returned listener or an error occurs.
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
-    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+    making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening
 
   /// Calls `handler` on `queue`: once after the registration, and then after each round of snapshots. All
@@ -91,7 +91,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
   /// and returns a closure that unregisters. After an error, no further values are reported. Without a
   /// remote, `value` is the only value.
   func listenToDriver<Value: Sendable>(
-    on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
+    on queue: DispatchQueue, withoutRemote value: Value?, handler: @escaping Answer<Value>,
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening
 
@@ -100,7 +100,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
   /// `handler` once with nil. `isAlive` is checked after the registration, because termination does not end
   /// listeners that are registered after it.
   func followUser(
-    _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>)
+    _ listening: Listening, while isAlive: @Sendable () -> Bool, handler: @escaping Answer<String?>)
 
   /// Drops the reference to a listener of `followUser` that has been removed.
   func forget(_ listening: Listening)
@@ -186,10 +186,10 @@ extension FirestoreClient {
   /// Listens to a query. If the query is invalid, delivers its error instead.
   func listen<Snapshot: Sendable>(
     to query: Result<StructuredQuery, any Error>, _ rules: ListenRules, on queue: DispatchQueue,
-    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+    making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening {
     switch query {
-    case .success(let query): return listen(to: query, rules, on: queue, making: snapshots, handler)
+    case .success(let query): return listen(to: query, rules, on: queue, making: snapshots, handler: handler)
     case .failure(let error):
       let listening = Listening { _ in }
       queue.async { listening.call { handler(.failure(error)) } }

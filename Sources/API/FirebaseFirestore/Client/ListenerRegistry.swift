@@ -16,8 +16,10 @@ final class ListenerRegistry: Sendable {
   /// Creates a listener that stays registered until it is removed.
   func add(onRemoval: @escaping @Sendable (Listening) -> Void = { _ in }) -> Listening {
     let listening = Listening { [weak self] in
-      onRemoval($0)
+      // In this order: a thread that registers the listener elsewhere then finds it gone here, or `onRemoval`
+      // finds that registration.
       self?.remove($0)
+      onRemoval($0)
     }
     add(listening)
     return listening

@@ -55,7 +55,7 @@ final class LocalClient: FirestoreClient {
             let (view, write) = try begun.get()
             _ = try view.finish(write)
           }.mapError(FirestoreErrors.translate(any:))
-        }, finished)
+        }, done: finished)
     }
   }
 
@@ -119,11 +119,11 @@ final class LocalClient: FirestoreClient {
 
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
-    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+    making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening {
     let listening = listeners.add()
     let deliver: @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void = { [weak self] result in
-      self?.deliver(result, to: listening, making: snapshots, handler)
+      self?.deliver(result, to: listening, making: snapshots, handler: handler)
     }
     store.inOrder { [store] view in
       guard !listening.isRemoved else { return }
@@ -148,7 +148,7 @@ final class LocalClient: FirestoreClient {
 
   private func deliver<Snapshot>(
     _ result: Result<LiveSnapshot, DocumentStoreError>, to listening: Listening,
-    making snapshots: SnapshotMaker<Snapshot>, _ handler: Answer<Snapshot>
+    making snapshots: SnapshotMaker<Snapshot>, handler: Answer<Snapshot>
   ) {
     guard !listening.isRemoved else { return }
     switch result {
@@ -165,7 +165,7 @@ final class LocalClient: FirestoreClient {
   }
 
   func listenToDriver<Value: Sendable>(
-    on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
+    on queue: DispatchQueue, withoutRemote value: Value?, handler: @escaping Answer<Value>,
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening {
     let listening = listeners.add()
@@ -183,7 +183,7 @@ final class LocalClient: FirestoreClient {
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
   func followUser(
-    _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>
+    _ listening: Listening, while isAlive: @Sendable () -> Bool, handler: @escaping Answer<String?>
   ) {
     handler(.success(nil))
   }
@@ -191,7 +191,7 @@ final class LocalClient: FirestoreClient {
   // MARK: In sync
 
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
-    let listening = listeners.add(onRemoval: { [announcements] in announcements.remove($0) })
+    let listening = listeners.add(onRemoval: { [weak announcements] in announcements?.remove($0) })
     let call: @Sendable () -> Void = { listening.call(handler) }
     store.inOrder { [listeners, announcements] _ in
       queue.async {
@@ -209,7 +209,7 @@ final class LocalClient: FirestoreClient {
   /// commit schedules an announcement, and that announcement covers all later calls that precede it.
   private func announceSync() {
     guard let queue = announcements.begin() else { return }
-    store.answers.queue.async { [store, announcements] in
+    store.acknowledgements.async { [store, announcements] in
       // Wait for the commit whose listeners are being notified. After this wait, its snapshots are on the
       // listeners' queues.
       store.openView?.store.waitForFollowing()

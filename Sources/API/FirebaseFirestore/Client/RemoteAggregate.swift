@@ -28,7 +28,7 @@ struct RemoteAggregate: Sendable {
 
   private func send(attempt: Int, _ backoff: Backoff) {
     // The time limit may have expired during the pause.
-    if limit.isOver { return retry(after: limit.unanswered, attempt, backoff) }
+    if limit.isOver { return retry(after: limit.unanswered, attempt, backoff: backoff) }
     let reply = RemoteReply<[StoredValue]>(limit) { result in
       switch result {
       case .success(let values):
@@ -36,7 +36,7 @@ struct RemoteAggregate: Sendable {
           return done(.failure(FirestoreErrors.translate(.refused(refusal))))
         }
         done(.success(values))
-      case .failure(let error): retry(after: error, attempt, backoff)
+      case .failure(let error): retry(after: error, attempt, backoff: backoff)
       }
     }
     remote.aggregate(aggregates, over: query, as: user) { reply.take($0) }
@@ -53,14 +53,14 @@ struct RemoteAggregate: Sendable {
     return nil
   }
 
-  private func retry(after error: RemoteError, _ attempt: Int, _ backoff: Backoff) {
+  private func retry(after error: RemoteError, _ attempt: Int, backoff: Backoff) {
     guard !error.code.isPermanent, attempt < attemptsMax, !limit.isOver else {
       let isAway = error.code == .unavailable || error == RemoteReply<Void>.unanswered
       return done(.failure(isAway ? Self.unavailable : FirestoreErrors.translate(.remote(error))))
     }
     var backoff = backoff
     let pause = backoff.next()
-    ClientStore.waitingQueue().asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
+    Timeouts.queue.asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
       send(attempt: attempt + 1, backoff)
     }
   }

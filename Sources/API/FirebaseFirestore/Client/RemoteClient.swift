@@ -28,7 +28,7 @@ final class RemoteClient: FirestoreClient {
   /// The driver of the open store; nil before the store is opened and after it is closed.
   private let attached: Locked<SyncDriver?>
 
-  init(_ place: StoreAddress, _ durability: StoreDurability, _ choice: ClientRemote) {
+  init(_ place: StoreAddress, _ durability: StoreDurability, choice: ClientRemote) {
     self.choice = choice
     let attached = Locked<SyncDriver?>(nil)
     self.attached = attached
@@ -95,16 +95,16 @@ final class RemoteClient: FirestoreClient {
     store.issue { [self] number in
       do throws(DocumentStoreError) {
         _ = try store.openedOnWriteQueue()
-        write(mutations, number, through: try openDriver(), finished)
+        write(mutations, number, through: try openDriver(), finished: finished)
       } catch {
-        store.finish(number, waiting: { .failure(FirestoreErrors.translate(error)) }, finished)
+        store.finish(number, waiting: { .failure(FirestoreErrors.translate(error)) }, done: finished)
       }
     }
   }
 
   private func write(
     _ mutations: Result<[PendingMutation], any Error>, _ number: UInt64, through driver: SyncDriver,
-    _ finished: @escaping Answer<Void>
+    finished: @escaping Answer<Void>
   ) {
     let checked = Result {
       let mutations = try mutations.get()
@@ -123,7 +123,7 @@ final class RemoteClient: FirestoreClient {
     }
     driver.write(
       mutations, choice.acknowledgement, taken: { [store] in store.markFinished(number) },
-      Self.completion(finished))
+      completion: Self.completion(finished))
   }
 
   func waitForPendingWrites(_ done: @escaping Answer<Void>) {
@@ -148,7 +148,7 @@ final class RemoteClient: FirestoreClient {
         .unavailable, "A transaction needs the remote, and the network is disabled.")
     }
     return RemoteTransactionAttempts(
-      remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests)
+      remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests: requests)
   }
 
   // MARK: Reading
@@ -159,7 +159,7 @@ final class RemoteClient: FirestoreClient {
     let driver = try await openedDriver(after: write)
     guard source == .cache else {
       let snapshot = try await first(of: StructuredQuery(.document(path)), driver)
-      return try RemoteReads.document(path, snapshot, source)
+      return try RemoteReads.document(path, snapshot, source: source)
     }
     let known = try await inspected(driver) { engine throws(DocumentStoreError) in
       try engine.local.document(path)
@@ -174,7 +174,7 @@ final class RemoteClient: FirestoreClient {
     let (snapshot, known) = try await answer { done in
       driver.firstKnown(at: path) { done($0.mapError(FirestoreErrors.translate)) }
     }
-    return try RemoteReads.document(path, snapshot, known)
+    return try RemoteReads.document(path, snapshot, known: known)
   }
 
   nonisolated(nonsending) func documents(
@@ -257,7 +257,7 @@ final class RemoteClient: FirestoreClient {
 
   func listen<Snapshot: Sendable>(
     to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
-    making snapshots: SnapshotMaker<Snapshot>, _ handler: @escaping Answer<Snapshot>
+    making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening {
     let listening = listeners.add()
     /// Delivers a result on `queue`. If the result is a final error, the listener is removed after the
@@ -299,7 +299,7 @@ final class RemoteClient: FirestoreClient {
   }
 
   func listenToDriver<Value: Sendable>(
-    on queue: DispatchQueue, withoutRemote value: Value?, _ handler: @escaping Answer<Value>,
+    on queue: DispatchQueue, withoutRemote value: Value?, handler: @escaping Answer<Value>,
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening {
     let listening = listeners.add()
@@ -332,7 +332,7 @@ final class RemoteClient: FirestoreClient {
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
   func followUser(
-    _ listening: Listening, while isAlive: @Sendable () -> Bool, _ handler: @escaping Answer<String?>
+    _ listening: Listening, while isAlive: @Sendable () -> Bool, handler: @escaping Answer<String?>
   ) {
     listeners.add(listening)
     // Termination does not end a listener that is registered after it, so this listener must be removed here.

@@ -15,7 +15,7 @@ enum RemoteReads {
 
   /// Converts the snapshot of a query for one document to the document.
   static func document(
-    _ path: DocumentPath, _ snapshot: ViewSnapshot, _ source: ReadSource
+    _ path: DocumentPath, _ snapshot: ViewSnapshot, source: ReadSource
   ) throws -> ViewedDocument {
     let stored = snapshot.documents.first
     if snapshot.isFromCache {
@@ -38,9 +38,9 @@ enum RemoteReads {
   /// Converts the snapshot to the document. If the remote has accepted all local writes to the document, uses
   /// the cached contents instead of the snapshot.
   static func document(
-    _ path: DocumentPath, _ snapshot: ViewSnapshot, _ known: SyncedDocument
+    _ path: DocumentPath, _ snapshot: ViewSnapshot, known: SyncedDocument
   ) throws -> ViewedDocument {
-    let viewed = try document(path, snapshot, .default)
+    let viewed = try document(path, snapshot, source: .default)
     guard known.pending == .committed, known.content != .unknown else { return viewed }
     return ViewedDocument(
       path: path, record: known.stored.map { DocumentRecord($0) }, hasPendingWrites: false,

@@ -5,9 +5,12 @@ import Dispatch
 import FirebaseCore
 import OfflineSync
 
-/// Delivers timeouts. Its priority differs from that of the waiting queues, because these queues may occupy
-/// all threads of their own priority.
-private let timeouts = DispatchQueue(label: "dugout.firestore.timeouts", qos: .userInteractive)
+/// The queue of timeouts and of pauses between attempts. Its priority differs from that of the waiting
+/// queues, because these queues may occupy all threads of their own priority. Work on this queue must not
+/// block.
+enum Timeouts {
+  static let queue = DispatchQueue(label: "dugout.firestore.timeouts", qos: .userInteractive)
+}
 
 /// A one-shot result with a timeout. Any thread may use it.
 final class RemoteReply<Value: Sendable>: Sendable {
@@ -22,7 +25,7 @@ final class RemoteReply<Value: Sendable>: Sendable {
   init(within seconds: Double = 60, _ end: @escaping @Sendable (Reply) -> Void) {
     waiting = Locked(end)
     // The closure retains this object until the timeout, because the caller may already have released it.
-    timeouts.asyncAfter(deadline: .now() + seconds) { [self] in
+    Timeouts.queue.asyncAfter(deadline: .now() + seconds) { [self] in
       take(.failure(Self.unanswered))
     }
   }

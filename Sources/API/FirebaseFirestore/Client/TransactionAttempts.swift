@@ -58,7 +58,7 @@ final class RemoteTransactionAttempts: TransactionAttempts {
   private let requests: PendingRequests
   private let request: UInt64
 
-  init(remote: any Remote, user: String?, timeLimit: Double, _ requests: PendingRequests) {
+  init(remote: any Remote, user: String?, timeLimit: Double, requests: PendingRequests) {
     self.remote = remote
     self.user = user
     self.requests = requests
@@ -74,7 +74,7 @@ final class RemoteTransactionAttempts: TransactionAttempts {
     self.backoff = Locked(backoff)
   }
 
-  func begin() -> any TransactionBase { RemoteTransaction(remote, as: user, limit) }
+  func begin() -> any TransactionBase { RemoteTransaction(remote, as: user, limit: limit) }
 
   func wait(beforeAttempt attempt: Int) -> Bool {
     let pause = backoff.withLock { $0.next() }
@@ -98,7 +98,7 @@ final class RemoteTransaction: TransactionBase {
     var mutations: [Mutation] = []
   }
 
-  init(_ remote: any Remote, as user: String?, _ limit: RemoteTimeLimit) {
+  init(_ remote: any Remote, as user: String?, limit: RemoteTimeLimit) {
     self.remote = remote
     self.user = user
     self.limit = limit

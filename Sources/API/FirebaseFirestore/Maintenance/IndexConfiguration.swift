@@ -49,7 +49,7 @@ extension Firestore {
       after: 0,
       // Runs on a serial queue, so that after two concurrent calls exactly the later configuration is in
       // effect.
-      inTurn: { $0.indexConfiguration },
+      inTurn: { $0.indexes },
       { view in
         guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
           throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")
@@ -59,7 +59,7 @@ extension Firestore {
           view.store.dropIndex(index.definition)
         }
         for definition in definitions { try view.store.createIndex(definition) }
-      }, done)
+      }, done: done)
   }
 }
 

@@ -24,10 +24,10 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
     // Runs on the queue of index declarations, after the earlier ones, so that the indexes they create are
     // dropped too.
     firestore.client().store.work(
-      after: 0, inTurn: { $0.indexConfiguration },
+      after: 0, inTurn: { $0.indexes },
       { view in
         for index in view.store.indexList { view.store.dropIndex(index.definition) }
-      }, { _ in })
+      }, done: { _ in })
   }
 
   public override func isEqual(_ object: Any?) -> Bool {

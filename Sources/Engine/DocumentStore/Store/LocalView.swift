@@ -57,9 +57,9 @@ public struct ViewedDocuments: Sendable {
 public final class LocalView: Sendable {
   /// The store below the view.
   public let store: DocumentStore
-  /// The serial queue on which index configurations are applied. Each configuration declares the full set of
-  /// indexes.
-  package let indexConfiguration = DispatchQueue(label: "dugout.indexes.configuration")
+  /// The serial queue on which indexes are created and dropped, and on which the queries run that need a new
+  /// index first.
+  package let indexes = DispatchQueue(label: "dugout.indexes")
 
   /// Creates a view of a store.
   public init(over store: DocumentStore) { self.store = store }
