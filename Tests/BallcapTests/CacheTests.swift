@@ -136,7 +136,7 @@ extension BallcapTests {
         _ = try Document<User>(snapshot: old)
       }
       // The commit's result is unknown, so the cache looks the document up in the database.
-      cache.setCommitted(nil, at: ada.documentReference, 0)
+      cache.setCommitted(nil, at: ada.documentReference, time: 0)
       #expect(ada.cache == User(name: "Ada"))
       // Only a lookup that started after the commit settles an unknown result, however old the document is.
       let before = try #require(CachedDocument.unknown(ada.documentReference).settled(at: nil))
@@ -157,7 +157,7 @@ extension BallcapTests {
       let committed = try await reference.getDocument()
       try await reference.updateData(["age": 2])
       _ = try await Document<User>.get(id: "ada")
-      cache.setCommitted(committed, at: reference, 0)
+      cache.setCommitted(committed, at: reference, time: 0)
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }
 

@@ -87,7 +87,7 @@ import Testing
       fileID: RandomID(high: 3, low: 4), storeID: RandomID(high: 1, low: 2), number: LogNumber(1),
       capacity: 65_536,
       previous: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none))
-    var log = try LogWriter.create(header, context: context, from: nil, in: directory, platform)
+    var log = try LogWriter.create(header, context: context, from: nil, in: directory, platform: platform)
     var removal = Batch()
     try removal.remove(Array("key".utf8))
     #expect(log.hasRoom(for: [removal]))

@@ -132,7 +132,7 @@ struct ReadOnlyTests {
     let original = [UInt8]((0..<10_000).map { UInt8(truncatingIfNeeded: $0) })
     let file = try base.openDirectory("/d").createFile("f")
     let platform = disk.platform(seed: 1)
-    try file.writeAll(original.rawSpan, at: 0, platform)
+    try file.writeAll(original.rawSpan, at: 0, platform: platform)
     let directory = try ReadOnlyFileSystem(base: base, protected: "/d").openDirectory("/d")
     var model = original
     var rng = SeededRandom(seed: 3)
@@ -141,7 +141,7 @@ struct ReadOnlyTests {
       let start = Int.random(in: 0..<20_000, using: &rng)
       let bytes = [UInt8](
         repeating: .random(in: 0...255, using: &rng), count: .random(in: 1..<6000, using: &rng))
-      try one.writeAll(bytes.rawSpan, at: UInt64(start), platform)
+      try one.writeAll(bytes.rawSpan, at: UInt64(start), platform: platform)
       if model.count < start + bytes.count {
         model += [UInt8](repeating: 0, count: start + bytes.count - model.count)
       }

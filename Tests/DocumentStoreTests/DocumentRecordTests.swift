@@ -24,7 +24,7 @@ import Testing
         round < records.count
         ? records[round] : rng.pick(records).damaged(&rng, splicing: rng.pick(records))
       let decodes = (try? StoredDocument(path: place, record: bytes)) != nil
-      let isAccepted = (try? DocumentRecord(path: place, record: bytes, .empty)) != nil
+      let isAccepted = (try? DocumentRecord(path: place, record: bytes, shapes: .empty)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
       if isAccepted { accepted += 1 }
     }
@@ -35,7 +35,7 @@ import Testing
     var rng = SeededRNG(seed: 32)
     for _ in 0..<500 {
       let bytes = randomRecord(&rng)
-      let record = try DocumentRecord(path: place, record: bytes, .empty)
+      let record = try DocumentRecord(path: place, record: bytes, shapes: .empty)
       let decoded = try StoredDocument(path: place, record: bytes)
       #expect(record.document == decoded)
       guard case .record(let map) = record.fields else {

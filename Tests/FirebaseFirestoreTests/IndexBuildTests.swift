@@ -91,7 +91,7 @@ import Testing
       inTurn: { _ in
         _ = resume.wait(timeout: .now() + 30)
         return .global()
-      }, { _ in }, { _ in })
+      }, { _ in }, done: { _ in })
     manager.disableIndexAutoCreation()
     let count = Result { try query.read().count }
     resume.signal()

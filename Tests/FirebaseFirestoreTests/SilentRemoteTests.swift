@@ -250,7 +250,7 @@ import Testing
     let path = try DocumentPath(["rooms", "eros"])
     for _ in 0..<10 where !limit.isOver {
       #expect(throws: OfflineSyncError.remote(RemoteReply<Void>.unanswered)) {
-        _ = try RemoteTransaction(remote, as: nil, limit).document(at: path)
+        _ = try RemoteTransaction(remote, as: nil, limit: limit).document(at: path)
       }
     }
     #expect(limit.isOver && limit.secondsForOne == 0)

@@ -366,7 +366,7 @@ struct ErrorTableTests {
       (.closed(evidence), -13000), (.newerFormat(evidence), -13000),
     ]
     for (error, code) in rows {
-      #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")
+      #expect((StorageErrors.translate(error, "b", object: "o") as NSError).code == code, "\(error)")
     }
     let remote: [(BlobSyncError, Int)] = [
       (.remote(.unavailable("m")), -13000), (.remote(.notFound), -13010), (.remote(.wrongOffset(3)), -13000),
@@ -378,9 +378,9 @@ struct ErrorTableTests {
       (.overdue(.store(.corrupted(evidence))), -13000),
     ]
     for (error, code) in remote {
-      #expect((StorageErrors.translate(error, "b", "o") as NSError).code == code, "\(error)")
+      #expect((StorageErrors.translate(error, "b", object: "o") as NSError).code == code, "\(error)")
     }
-    let full = StorageErrors.translate(.full(evidence), "b", "o") as NSError
+    let full = StorageErrors.translate(.full(evidence), "b", object: "o") as NSError
     #expect(full.localizedDescription.hasPrefix("POSIX errno 28 ("))
     #expect(full.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
   }
@@ -389,13 +389,13 @@ struct ErrorTableTests {
   @Test func aTimeoutCausedByTheLocalDiskSaysSo() {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28
-    let error = StorageErrors.translate(.overdue(.store(.full(evidence))), "b", "o") as NSError
+    let error = StorageErrors.translate(.overdue(.store(.full(evidence))), "b", object: "o") as NSError
     #expect(error.localizedDescription.contains("goes on waiting"))
     #expect(error.localizedDescription.contains("POSIX errno 28 ("))
     #expect(!error.localizedDescription.contains("has not answered"))
     #expect(error.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)
     #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 28)
-    let remote = StorageErrors.translate(.overdue(.remote(.unavailable("far"))), "b", "o") as NSError
+    let remote = StorageErrors.translate(.overdue(.remote(.unavailable("far"))), "b", object: "o") as NSError
     #expect(remote.localizedDescription.contains("has not answered"))
     #expect(remote.localizedDescription.hasSuffix("far"))
   }

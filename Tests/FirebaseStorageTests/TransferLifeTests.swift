@@ -269,13 +269,13 @@ struct TransferLifeTests {
 
   private func uploader(_ name: String, _ url: URL) -> UploadWorker {
     UploadWorker(
-      bucket.storage.client, StoragePath(bucket: "dugout", object: name), ObjectAttributes(),
+      bucket.storage.client, StoragePath(bucket: "dugout", object: name), attributes: ObjectAttributes(),
       { () throws(StorageError) in try UploadFile(url) }, patience: 0)
   }
 
   private func downloader(_ name: String, _ target: any DownloadTarget) -> DownloadWorker {
     DownloadWorker(
-      bucket.storage.client, StoragePath(bucket: "dugout", object: name), target, patience: 0)
+      bucket.storage.client, StoragePath(bucket: "dugout", object: name), target: target, patience: 0)
   }
 
   /// A paused download has no open file, so the content it was reading may have been deleted before it
@@ -376,7 +376,7 @@ struct TransferLifeTests {
     let client = bucket.storage.client
     func overdueWorker(_ name: String) async throws -> UploadWorker {
       let worker = UploadWorker(
-        client, StoragePath(bucket: "dugout", object: name), ObjectAttributes(),
+        client, StoragePath(bucket: "dugout", object: name), attributes: ObjectAttributes(),
         { UploadData(Data(name.utf8)) }, patience: 0)
       try worker.prepare()
       var failure: StorageError?
@@ -412,12 +412,13 @@ struct TransferLifeTests {
     let bytes = noise(3 << 20)
     let path = StoragePath(bucket: "dugout", object: "a")
     let place = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
-    let upload = objects.upload(to: place, from: UploadData(bytes).source, ObjectAttributes())
+    let upload = objects.upload(to: place, from: UploadData(bytes).source, attributes: ObjectAttributes())
     try upload.append(Array(bytes.prefix(2 << 20)))
     try upload.persist()
     upload.leave()
     func worker(_ bytes: Data) throws -> UploadWorker {
-      let worker = UploadWorker(client, path, ObjectAttributes(), { UploadData(bytes) }, patience: 0)
+      let worker = UploadWorker(
+        client, path, attributes: ObjectAttributes(), { UploadData(bytes) }, patience: 0)
       try worker.prepare()
       return worker
     }
@@ -447,7 +448,7 @@ struct TransferLifeTests {
       var attributes = ObjectAttributes()
       attributes.contentType = type
       let path = StoragePath(bucket: "dugout", object: "a")
-      let worker = UploadWorker(client, path, attributes, { UploadData(bytes) }, patience: 0)
+      let worker = UploadWorker(client, path, attributes: attributes, { UploadData(bytes) }, patience: 0)
       try worker.prepare()
       for _ in 0..<steps { _ = try worker.advance() }
       try worker.stop()

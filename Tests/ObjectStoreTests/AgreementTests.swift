@@ -27,7 +27,7 @@ import Testing
     }
     let source = UploadSource(file: nil, byteCount: 5, modified: 0)
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("letter"))
-    let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+    let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
     try upload.append([1, 2, 3, 4, 5])
     _ = try upload.finish(token: "token")
     _ = try store.documents(StructuredQuery(.collectionGroup("d")))

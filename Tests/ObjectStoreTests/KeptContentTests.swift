@@ -24,7 +24,7 @@ import Testing
 
   private func put(_ bytes: [UInt8], _ name: String, in store: DocumentStore) throws {
     let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
-    let upload = store.objects.upload(to: try object(name), from: source, ObjectAttributes())
+    let upload = store.objects.upload(to: try object(name), from: source, attributes: ObjectAttributes())
     try upload.append(bytes)
     _ = try upload.finish(token: "token")
   }

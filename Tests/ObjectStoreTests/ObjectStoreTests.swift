@@ -36,7 +36,7 @@ struct ObjectStoreTests {
     _ attributes: ObjectAttributes = ObjectAttributes()
   ) throws -> StoredObject {
     let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
-    let upload = store.objects.upload(to: try path(name), from: source, attributes)
+    let upload = store.objects.upload(to: try path(name), from: source, attributes: attributes)
     try upload.append(bytes)
     return try upload.finish(token: "token")
   }
@@ -300,7 +300,7 @@ struct ObjectStoreTests {
     let store = try open()
     let content = bytes(700_000)
     let source = UploadSource(file: "/somewhere", byteCount: 700_000, modified: 5)
-    let upload = store.objects.upload(to: try path("a"), from: source, ObjectAttributes())
+    let upload = store.objects.upload(to: try path("a"), from: source, attributes: ObjectAttributes())
     try upload.append(Array(content.prefix(600_000)))
     try upload.persist()
     #expect(try store.objects.uploads().count == 1)
@@ -329,7 +329,7 @@ struct ObjectStoreTests {
     let platform = Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: 1))
     let store = try DocumentStore.open("/store", options: options, platform: platform)
     let source = UploadSource(file: nil, byteCount: 10, modified: 0)
-    let upload = store.objects.upload(to: try path("a"), from: source, ObjectAttributes())
+    let upload = store.objects.upload(to: try path("a"), from: source, attributes: ObjectAttributes())
     try upload.append(bytes(300_000))
     try upload.persist()
     upload.leave()

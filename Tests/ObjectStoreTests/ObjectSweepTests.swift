@@ -38,7 +38,8 @@ struct ObjectSweepTests {
 
   private func begin(_ name: String, _ count: UInt64, in store: DocumentStore) throws -> ObjectUpload {
     store.objects.upload(
-      to: try path(name), from: UploadSource(file: nil, byteCount: count, modified: 0), ObjectAttributes())
+      to: try path(name), from: UploadSource(file: nil, byteCount: count, modified: 0),
+      attributes: ObjectAttributes())
   }
 
   private func put(_ bytes: [UInt8], _ name: String, in store: DocumentStore) throws {

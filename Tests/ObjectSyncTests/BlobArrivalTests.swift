@@ -137,7 +137,7 @@ struct BlobArrivalTests {
   @Test func theNextSearchDropsThePartOfAStoredContent() throws {
     let next = try restarted(clientWithHalf())
     let content: [UInt8] = [1, 2, 3]
-    _ = try next.sync.put(try next.upload(content, "a"), token: "token", BlobSync.Watcher { _ in })
+    _ = try next.sync.put(try next.upload(content, "a"), token: "token", watcher: BlobSync.Watcher { _ in })
     next.scheduler.play(for: 0)
     #expect(try next.sync.changes().isEmpty)
     #expect(try next.objects.arrivals().count == 1)
@@ -181,7 +181,8 @@ struct BlobArrivalTests {
   /// Guards against discarding a staged part because of an unrelated write error.
   @Test func aFailedStoreKeepsStagedParts() throws {
     let client = try clientWithHalf()
-    _ = try client.sync.put(try client.upload([1, 2, 3], "b"), token: "token", BlobSync.Watcher { _ in })
+    _ = try client.sync.put(
+      try client.upload([1, 2, 3], "b"), token: "token", watcher: BlobSync.Watcher { _ in })
     client.disk.failNext(.inputOutput, isSticky: true)
     let document = try DocumentPath(["some", "document"])
     #expect(throws: DocumentStoreError.self) { try client.store.commit([.set(document, StoredMap())]) }

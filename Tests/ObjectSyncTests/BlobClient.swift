@@ -27,7 +27,7 @@ final class BlobClient {
     self.remote = remote
     self.life = life
     store = try Self.open(disk, life: life)
-    sync = try BlobSync.attach(remote, to: store.objects, attachment, scheduler)
+    sync = try BlobSync.attach(remote, to: store.objects, attachment: attachment, scheduler: scheduler)
   }
 
   static func open(_ disk: SimulatedDisk, life: UInt64 = 0) throws -> DocumentStore {
@@ -46,7 +46,7 @@ final class BlobClient {
 
   func upload(_ bytes: [UInt8], _ name: String) throws -> ObjectUpload {
     let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
-    let upload = objects.upload(to: try path(name), from: source, ObjectAttributes())
+    let upload = objects.upload(to: try path(name), from: source, attributes: ObjectAttributes())
     for start in stride(from: 0, to: bytes.count, by: 100_000) {
       try upload.append(Array(bytes[start..<min(bytes.count, start + 100_000)]))
     }
@@ -81,6 +81,6 @@ final class BlobClient {
   ) throws {
     var changes = AttributeChanges()
     body(&changes)
-    _ = try sync.update(try path(name), changes, watcher)
+    _ = try sync.update(try path(name), changes, watcher: watcher)
   }
 }

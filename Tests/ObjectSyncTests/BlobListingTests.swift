@@ -26,7 +26,8 @@ struct BlobListingTests {
   /// Queues an upload and keeps it from being sent.
   private func holdPut(_ name: String) throws {
     let watcher = BlobSync.Watcher { _ in }
-    client.sync.hold(try client.sync.put(client.upload([2], name), token: "t", watcher).change.number)
+    client.sync.hold(
+      try client.sync.put(client.upload([2], name), token: "t", watcher: watcher).change.number)
   }
 
   private func holdDelete(_ name: String) throws {

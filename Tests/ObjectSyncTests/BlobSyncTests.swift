@@ -43,7 +43,7 @@ struct BlobSyncTests {
 
   @discardableResult
   private func put(_ bytes: [UInt8], _ name: String, _ client: Client) throws -> QueuedChange {
-    try client.sync.put(try client.upload(bytes, name), token: "token", ends.watcher(name)).change
+    try client.sync.put(try client.upload(bytes, name), token: "token", watcher: ends.watcher(name)).change
   }
 
   private func contentOfRemote(_ name: String) -> [UInt8]? { remote.content(bucket: "bucket", name: name) }
@@ -279,7 +279,9 @@ struct BlobSyncTests {
     let filling = client.disk.platform(seed: 7)
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
-    while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
+    while (try? filler.writeAll(page.span.bytes, at: length, platform: filling)) != nil {
+      length += UInt64(page.count)
+    }
     // Also fills the rest of the WAL file.
     var refusal: DocumentStoreError?
     for number in 0..<10_000 where refusal == nil {
@@ -359,7 +361,7 @@ struct BlobSyncTests {
     remote.isReachable = false
     var watcher = ends.watcher("a")
     watcher.patience = 5_000_000
-    _ = try client.sync.put(try client.upload(bytes(3000), "a"), token: "token", watcher)
+    _ = try client.sync.put(try client.upload(bytes(3000), "a"), token: "token", watcher: watcher)
     client.scheduler.play(for: 4_000_000)
     #expect(ends.all.isEmpty)
     client.scheduler.play(for: 2_000_000)
@@ -552,7 +554,7 @@ struct BlobSyncTests {
     let own = try Client.open(disk)
     let source = UploadSource(file: nil, byteCount: 3, modified: 0)
     let path = ObjectPath(bucket: "bucket", name: try ObjectName("a"))
-    let upload = own.objects.upload(to: path, from: source, ObjectAttributes())
+    let upload = own.objects.upload(to: path, from: source, attributes: ObjectAttributes())
     try upload.append([1, 2, 3])
     _ = try upload.finish(token: "token")
     try own.close()

@@ -45,7 +45,9 @@ struct BlobTroubleTests {
   private func put(
     _ bytes: [UInt8], _ name: String, _ client: BlobClient, _ watcher: BlobSync.Watcher? = nil
   ) throws -> QueuedChange {
-    try client.sync.put(try client.upload(bytes, name), token: "token", watcher ?? told.watcher(name)).change
+    try client.sync.put(
+      try client.upload(bytes, name), token: "token", watcher: watcher ?? told.watcher(name)
+    ).change
   }
 
   private func contentOfRemote(_ name: String) -> [UInt8]? { remote.content(bucket: "bucket", name: name) }
@@ -402,7 +404,9 @@ struct BlobTroubleTests {
     let filling = client.disk.platform(seed: 7)
     let page = [UInt8](repeating: 1, count: 4096)
     var length: UInt64 = 0
-    while (try? filler.writeAll(page.span.bytes, at: length, filling)) != nil { length += UInt64(page.count) }
+    while (try? filler.writeAll(page.span.bytes, at: length, platform: filling)) != nil {
+      length += UInt64(page.count)
+    }
     // Also fills the rest of the WAL file, until even small commits fail.
     for count in [4000, 10] {
       var isFull = false

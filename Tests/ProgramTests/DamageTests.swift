@@ -386,7 +386,7 @@ import Testing
       for (name, count) in [("small", 5000), ("large", 2 << 20)] {
         let source = UploadSource(file: nil, byteCount: UInt64(count), modified: 0)
         let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
-        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
         try upload.append(random.bytes(count))
         _ = try upload.finish(token: "token")
       }

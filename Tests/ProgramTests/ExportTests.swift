@@ -14,7 +14,7 @@ import Testing
   private func upload(_ name: String, to store: DocumentStore) throws {
     let source = UploadSource(file: nil, byteCount: 5000, modified: 0)
     let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
-    let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+    let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
     try upload.append([UInt8](repeating: 7, count: 5000))
     _ = try upload.finish(token: "token")
   }

@@ -72,7 +72,7 @@ import Testing
     try folder.changeStore { store in
       let source = UploadSource(file: nil, byteCount: 2 << 20, modified: 0)
       let path = ObjectPath(bucket: "bucket", name: try ObjectName("large"))
-      let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+      let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
       var random = SeededRandom(seed: 1)
       try upload.append(random.bytes(2 << 20))
       _ = try upload.finish(token: "token")
@@ -336,7 +336,7 @@ import Testing
       for name in ["kept", "gone"] {
         let source = UploadSource(file: nil, byteCount: 2 << 20, modified: 0)
         let path = ObjectPath(bucket: "bucket", name: try ObjectName(name))
-        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
         try upload.append(random.bytes(2 << 20))
         _ = try upload.finish(token: "token")
       }
@@ -371,7 +371,7 @@ import Testing
       for number in 0..<10 {
         let source = UploadSource(file: nil, byteCount: 100_000, modified: 0)
         let path = ObjectPath(bucket: "bucket", name: try ObjectName("\(number)"))
-        let upload = store.objects.upload(to: path, from: source, ObjectAttributes())
+        let upload = store.objects.upload(to: path, from: source, attributes: ObjectAttributes())
         try upload.append(random.bytes(100_000))
         _ = try upload.finish(token: "token")
       }

@@ -214,7 +214,7 @@ package final class ByteStore: Sendable {
     platform = opened.platform
     directory = opened.directory
     lock = opened.lock
-    blobs = BlobStore(store: opened.directory.path, opened.options.blobs, opened.platform)
+    blobs = BlobStore(store: opened.directory.path, opened.options.blobs, platform: opened.platform)
     generation = ProcessGeneration.current
     table = opened.table
     recovered = Locked(opened.recovered)

@@ -85,7 +85,7 @@ extension BlobMachine {
 
   // MARK: Users
 
-  mutating func find(_ search: BlobSync.Search, _ path: ObjectPath, _ limits: FetchLimits) {
+  mutating func find(_ search: BlobSync.Search, _ path: ObjectPath, limits: FetchLimits) {
     fetching.searches[search] = SearchState(path: path, limits: limits, backoff: newBackoff())
     resume(search)
   }
@@ -115,7 +115,7 @@ extension BlobMachine {
   }
 
   mutating func localRead(
-    _ search: BlobSync.Search, _ reason: LocalRead, _ result: Result<LocalObject, DocumentStoreError>
+    _ search: BlobSync.Search, _ reason: LocalRead, result: Result<LocalObject, DocumentStoreError>
   ) {
     guard let state = fetching.searches[search] else { return }
     switch (reason, result) {
@@ -130,7 +130,7 @@ extension BlobMachine {
   }
 
   mutating func described(
-    _ search: BlobSync.Search, _ local: LocalObject, _ result: Result<RemoteObject?, BlobSyncError>
+    _ search: BlobSync.Search, _ local: LocalObject, result: Result<RemoteObject?, BlobSyncError>
   ) {
     guard let state = fetching.searches[search] else { return }
     let path = state.path
@@ -148,7 +148,7 @@ extension BlobMachine {
       //  an intact copy.
       let needsReplacement = state.limits.fetchesContent && local.isDamaged
       if let object = local.object, object.remoteGeneration == remote.generation, !needsReplacement {
-        return isCurrent(search, path, object, isDamaged: local.isDamaged, remote)
+        return isCurrent(search, path, object: object, isDamaged: local.isDamaged, remote: remote)
       }
       guard state.limits.fetchesContent, remote.byteCount <= state.limits.bytesMax else {
         return finish(search, .success(.remoteOnly(remote)))
@@ -161,8 +161,8 @@ extension BlobMachine {
   }
 
   private mutating func isCurrent(
-    _ search: BlobSync.Search, _ path: ObjectPath, _ object: StoredObject, isDamaged: Bool,
-    _ remote: RemoteObject
+    _ search: BlobSync.Search, _ path: ObjectPath, object: StoredObject, isDamaged: Bool,
+    remote: RemoteObject
   ) {
     // The current content reached the store in another way, so staged parts are obsolete. A damaged copy
     // still has to be replaced.
@@ -174,8 +174,8 @@ extension BlobMachine {
   }
 
   mutating func descriptionReceived(
-    _ search: BlobSync.Search, _ local: StoredObject, _ remote: RemoteObject,
-    _ result: Result<StoredObject?, DocumentStoreError>
+    _ search: BlobSync.Search, _ local: StoredObject, remote: RemoteObject,
+    result: Result<StoredObject?, DocumentStoreError>
   ) {
     switch result {
     case .success(let changed): finish(search, .success(changed.map { .here($0) } ?? .absent))

@@ -63,7 +63,7 @@ struct Listing {
 }
 
 extension BlobMachine {
-  mutating func list(_ call: BlobCallID, _ folder: ListedFolder, after last: String?, _ limit: Int) {
+  mutating func list(_ call: BlobCallID, _ folder: ListedFolder, after last: String?, limit: Int) {
     listings[call] = Listing(folder, after: last, limit: limit)
     if let failure { return fell(call, failure) }
     emit(.askPage(call, bucket: folder.bucket, prefix: folder.prefix, after: last, count: limit))

@@ -134,12 +134,12 @@ struct BlobMachine: StateMachine {
     case .release(let number): release(number)
     case .wait(let call): wait(call)
     case .updateAtRemote(let call, let path, let changes, let patience):
-      updateAtRemote(call, path, changes, patience)
-    case .find(let search, let path, let limits): find(search, path, limits)
+      updateAtRemote(call, path, changes: changes, patience: patience)
+    case .find(let search, let path, let limits): find(search, path, limits: limits)
     case .holdSearch(let search): hold(search)
     case .releaseSearch(let search): release(search)
     case .endSearch(let search, let error): finish(search, .failure(error))
-    case .list(let call, let folder, let last, let limit): list(call, folder, after: last, limit)
+    case .list(let call, let folder, let last, let limit): list(call, folder, after: last, limit: limit)
     case .stop: fail(.stopped)
 
     case .timer(let timer): fired(timer)
@@ -148,13 +148,13 @@ struct BlobMachine: StateMachine {
     case .answer(let search): answer(search)
 
     case .sent(let result): sent(result)
-    case .recorded(let change, let outcome, let result): recorded(change, outcome, result)
+    case .recorded(let change, let outcome, let result): recorded(change, outcome, result: result)
     case .updatedAtRemote(let call, let result): updatedAtRemote(call, result)
 
-    case .localRead(let search, let reason, let result): localRead(search, reason, result)
-    case .described(let search, let local, let result): described(search, local, result)
+    case .localRead(let search, let reason, let result): localRead(search, reason, result: result)
+    case .described(let search, let local, let result): described(search, local, result: result)
     case .descriptionReceived(let search, let local, let remote, let result):
-      descriptionReceived(search, local, remote, result)
+      descriptionReceived(search, local, remote: remote, result: result)
     case .arrivalOpened(let search, let isRereading): arrivalOpened(search, isRereading: isRereading)
     case .reread(let search, let result): reread(search, result)
     case .pieceRead(let search, let result): pieceRead(search, result)
@@ -465,7 +465,7 @@ struct BlobMachine: StateMachine {
   // MARK: Updates at the remote
 
   private mutating func updateAtRemote(
-    _ call: BlobCallID, _ path: ObjectPath, _ changes: AttributeChanges, _ patience: Int64
+    _ call: BlobCallID, _ path: ObjectPath, changes: AttributeChanges, patience: Int64
   ) {
     if let failure { return emit(.endUpdate(call, .failure(failure))) }
     remoteUpdates[call] = RemoteUpdate(
@@ -495,7 +495,7 @@ struct BlobMachine: StateMachine {
   /// Handles the result of recording an outcome in the store. If the store cannot write the outcome now, for
   /// example on a full disk, the client keeps it and records it later. Nothing is sent twice.
   private mutating func recorded(
-    _ change: QueuedChange, _ outcome: ChangeOutcome, _ result: Result<StoredObject?, DocumentStoreError>
+    _ change: QueuedChange, _ outcome: ChangeOutcome, result: Result<StoredObject?, DocumentStoreError>
   ) {
     switch (result, outcome) {
     case (.success(let object), .done): completed(change, .success(object))

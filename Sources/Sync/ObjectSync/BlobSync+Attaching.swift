@@ -9,20 +9,20 @@ extension BlobSync {
   /// Creates the sync client for the buckets of a store. Throws `failedPrecondition` if the buckets
   /// contain objects that the remote does not know and `attachment` is `.refuse`.
   package static func attach(
-    _ remote: any BlobRemote, to objects: ObjectStore, _ attachment: RemoteAttachment,
-    _ scheduler: any SyncScheduler = QueueScheduler(label: "dugout.objects.sync")
+    _ remote: any BlobRemote, to objects: ObjectStore, attachment: RemoteAttachment,
+    scheduler: any SyncScheduler = QueueScheduler(label: "dugout.objects.sync")
   ) throws(DocumentStoreError) -> BlobSync {
     let outbox = objects.outbox
     if try !outbox.isRemoteMirror() {
       let own = try outbox.localObjects()
-      if !own.isEmpty { try handleOwnObjects(own, attachment, objects) }
+      if !own.isEmpty { try handleOwnObjects(own, attachment, objects: objects) }
       try outbox.becomeRemoteMirror()
     }
-    return try BlobSync(objects, remote, scheduler)
+    return try BlobSync(objects, remote, scheduler: scheduler)
   }
 
   private static func handleOwnObjects(
-    _ own: [StoredObject], _ attachment: RemoteAttachment, _ objects: ObjectStore
+    _ own: [StoredObject], _ attachment: RemoteAttachment, objects: ObjectStore
   ) throws(DocumentStoreError) {
     switch attachment {
     case .refuse:

@@ -89,7 +89,7 @@ extension BlobSync {
   }
 
   /// Returns whether the arrival resumes a staged part, which has to be read back.
-  func openArrival(_ search: Search, _ path: ObjectPath, _ object: RemoteObject, resumes: Bool) -> Bool {
+  func openArrival(_ search: Search, _ path: ObjectPath, object: RemoteObject, resumes: Bool) -> Bool {
     let arrival = objects.arrival(
       at: path, generation: object.generation, byteCount: object.byteCount, md5: object.md5,
       created: object.created, resumes: resumes)
@@ -117,14 +117,15 @@ extension BlobSync {
   /// Makes the content that has arrived the content of the object. Returns false if the checksum of the
   /// content differs from the remote's checksum.
   func receive(
-    _ search: Search, _ path: ObjectPath, _ object: RemoteObject
+    _ search: Search, _ path: ObjectPath, object: RemoteObject
   ) throws(DocumentStoreError) -> Bool {
     let arrival = opened(search)
     let md5 = arrival.digest
     guard object.md5.isEmpty || object.md5 == md5 else { return false }
     let blob = try arrival.finish()
     let arrived = StoredObject(
-      remote: object.standing, at: path, blob, md5: md5, tokens: object.downloadTokens, object.attributes)
+      remote: object.standing, at: path, blob: blob, md5: md5, tokens: object.downloadTokens,
+      attributes: object.attributes)
     try arrival.receive(blob, arrived)
     arrivals[search] = nil
     return true

@@ -15,13 +15,13 @@ extension BlobSync {
   ) {
     let folder = ListedFolder(bucket: bucket, prefix: folder.isEmpty ? "" : folder + "/")
     let call = newCall()
-    handle(.list(call, folder, after: last, limit: limit), endingWith: end, call)
+    handle(.list(call, folder, after: last, limit: limit), endingWith: end, call: call)
   }
 
   // MARK: Calls
 
   func askPage(
-    _ bucket: String, _ prefix: String, after last: String?, _ count: Int
+    _ bucket: String, _ prefix: String, after last: String?, count: Int
   ) -> Result<RemoteListing, BlobSyncError> {
     Result { () throws(BlobSyncError) in
       try callRemote { () throws(BlobRemoteError) in
@@ -39,7 +39,7 @@ extension BlobSync {
   }
 
   func listLocally(
-    _ folder: ListedFolder, after last: String?, _ limit: Int
+    _ folder: ListedFolder, after last: String?, limit: Int
   ) -> Result<ObjectPage, DocumentStoreError> {
     Result { () throws(DocumentStoreError) in
       try objects.list(bucket: folder.bucket, below: folder.prefix, after: last, limit: limit)

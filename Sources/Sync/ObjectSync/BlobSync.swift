@@ -67,7 +67,7 @@ package final class BlobSync: @unchecked Sendable {
   private let lastNumber = Locked(0)
 
   package init(
-    _ objects: ObjectStore, _ remote: any BlobRemote, _ scheduler: any SyncScheduler,
+    _ objects: ObjectStore, _ remote: any BlobRemote, scheduler: any SyncScheduler,
     seed: UInt64 = UInt64.random(in: 0...UInt64.max)
   ) throws(DocumentStoreError) {
     self.objects = objects
@@ -89,14 +89,14 @@ package final class BlobSync: @unchecked Sendable {
 
   /// Finishes an upload. When this returns, the object is stored and its change is queued.
   package func put(
-    _ upload: ObjectUpload, token: String, _ watcher: Watcher
+    _ upload: ObjectUpload, token: String, watcher: Watcher
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
     try objects.outbox.finish(upload, token: token) { [self] change in add(change, watcher) }
   }
 
   /// Returns nil if the store has no such object.
   package func update(
-    _ path: ObjectPath, _ changes: AttributeChanges, _ watcher: Watcher
+    _ path: ObjectPath, _ changes: AttributeChanges, watcher: Watcher
   ) throws(DocumentStoreError) -> StoredObject? {
     try objects.outbox.update(path, changes) { change in add(change, watcher) }?.object
   }
@@ -164,7 +164,7 @@ package final class BlobSync: @unchecked Sendable {
     }
   }
 
-  func handle(_ listing: BlobEvent, endingWith end: @escaping ListingEnd, _ call: BlobCallID) {
+  func handle(_ listing: BlobEvent, endingWith end: @escaping ListingEnd, call: BlobCallID) {
     run { sync in
       sync.listings[call] = end
       sync.handle(listing)
@@ -211,7 +211,7 @@ package final class BlobSync: @unchecked Sendable {
       }
       return .descriptionReceived(search, local, remote, changed)
     case .openArrival(let search, let path, let object, let resumes):
-      return .arrivalOpened(search, isRereading: openArrival(search, path, object, resumes: resumes))
+      return .arrivalOpened(search, isRereading: openArrival(search, path, object: object, resumes: resumes))
     case .reread(let search): return .reread(search, rereadPiece(search))
     case .readPiece(let search, let object, let offset, let count):
       let piece = Result { () throws(BlobSyncError) in
@@ -220,16 +220,17 @@ package final class BlobSync: @unchecked Sendable {
       return .pieceRead(search, piece)
     case .append(let search, let bytes): return .appended(search, append(bytes, to: search))
     case .receive(let search, let path, let object):
-      return .received(search, Result { () throws(DocumentStoreError) in try receive(search, path, object) })
+      return .received(
+        search, Result { () throws(DocumentStoreError) in try receive(search, path, object: object) })
     case .closeArrival(let search, let keepsStagedPart):
       closeArrival(search, keepsStagedPart: keepsStagedPart)
 
     case .askPage(let call, let bucket, let prefix, let last, let count):
-      return .remotePage(call, askPage(bucket, prefix, after: last, count))
+      return .remotePage(call, askPage(bucket, prefix, after: last, count: count))
     case .readWaiting(let call, let folder, let last, let end):
       return .waitingRead(call, readWaiting(folder, after: last, upTo: end))
     case .listLocally(let call, let folder, let last, let limit):
-      return .localPage(call, listLocally(folder, after: last, limit))
+      return .localPage(call, listLocally(folder, after: last, limit: limit))
 
     case .later(let event): scheduler.run { [weak self] in self?.handle(event) }
     case .startTimer(let timer, let microseconds):
@@ -256,7 +257,9 @@ package final class BlobSync: @unchecked Sendable {
       return .offset(
         try callRemote { () throws(BlobRemoteError) in try remote.offset(ofUpload: session) })
     case .append(let object, let session, let offset, let count):
-      let bytes = try stored { () throws(DocumentStoreError) in try piece(of: object, at: offset, count) }
+      let bytes = try stored { () throws(DocumentStoreError) in
+        try piece(of: object, at: offset, count: count)
+      }
       try callRemote { () throws(BlobRemoteError) in
         try remote.append(bytes, at: offset, toUpload: session)
       }
@@ -277,7 +280,7 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   private func piece(
-    of object: StoredObject, at offset: UInt64, _ count: Int
+    of object: StoredObject, at offset: UInt64, count: Int
   ) throws(DocumentStoreError) -> [UInt8] {
     let reader: BlobReader
     if let content { reader = content } else { reader = try objects.reader(of: object) }

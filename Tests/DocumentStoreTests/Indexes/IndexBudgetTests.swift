@@ -46,8 +46,8 @@ import Testing
     try store.close()
 
     store = try open(bytesMax: one * 5 / 2)
-    store.dropIndex(IndexDefinition(unchecked: "c", .collection, [.init(field("f0"))]))
-    try store.createIndex(IndexDefinition(unchecked: "c", .collection, [.init(field("f5"))]))
+    store.dropIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("f0"))]))
+    try store.createIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("f5"))]))
     for number in [0, 1, 0, 2] { try use(number, of: store) }
     #expect(fields(of: store) == ["f0", "f2", "f5"], "f1 was used before f0, and f5 was asked for")
     #expect(bytes(of: store) <= one * 5 / 2)

@@ -9,7 +9,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct IndexCatalogTests {
-  private static let definition = IndexDefinition(unchecked: "c", .collection, [.init(field("s"))])
+  private static let definition = IndexDefinition(unchecked: "c", .collection, fields: [.init(field("s"))])
 
   private func catalog(nextID: UInt32 = 7) -> IndexCatalog {
     IndexCatalog(
@@ -82,7 +82,7 @@ import Testing
     try machine.store.commit((0..<6).map { .set(path("c", "d\($0)"), fields($0)) })
     try machine.store.commit((0..<6).map { .set(path("c", "d0", "c", "e\($0)"), fields($0)) })
     try machine.store.createIndex(Self.definition)
-    try machine.store.createIndex(IndexDefinition(unchecked: "c", .collection, [.init(field("n"))]))
+    try machine.store.createIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("n"))]))
     machine.store.indexes.state.withLock { lie(&$0) }
     try machine.store.compact()
     machine.store.bytes.abandon()

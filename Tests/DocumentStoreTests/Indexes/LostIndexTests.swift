@@ -9,7 +9,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct LostIndexTests {
-  private static let byText = IndexDefinition(unchecked: "c", .collection, [.init(field("s"))])
+  private static let byText = IndexDefinition(unchecked: "c", .collection, fields: [.init(field("s"))])
 
   /// A store with an index of one megabyte, on a disk that another process filled before the index was built.
   private struct Full {

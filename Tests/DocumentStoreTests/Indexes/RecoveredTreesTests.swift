@@ -92,7 +92,7 @@ import Testing
           after: StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields(&rng)))
       }
       let ordinals = changes.indices.map { UInt32(seen.count + $0) }
-      trees.add(IndexChanges(changes), ordinals, &sorted)
+      trees.add(IndexChanges(changes), ordinals, state: &sorted)
       expected.apply(IndexChanges(changes), ordinals)
     }
     trees.finish(&sorted)

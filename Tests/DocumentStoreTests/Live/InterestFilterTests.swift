@@ -232,10 +232,10 @@ import Testing
         #expect((quickHash != nil) == (text.utf8.count <= InterestFingerprint.quickBytesMax))
       default: break
       }
-      let mark = InterestFingerprint.fingerprint(hash, in: 7, .value)
+      let mark = InterestFingerprint.fingerprint(hash, in: 7, kind: .value)
       #expect(
-        mark != InterestFingerprint.fingerprint(hash, in: 8, .value)
-          && mark != InterestFingerprint.fingerprint(hash, in: 7, .element))
+        mark != InterestFingerprint.fingerprint(hash, in: 8, kind: .value)
+          && mark != InterestFingerprint.fingerprint(hash, in: 7, kind: .element))
       if let other = hashes.updateValue(key, forKey: hash) { #expect(other == key, "seed \(seed)") }
     }
     #expect(hashes.count > 500)
@@ -317,7 +317,8 @@ import Testing
   private func observe(_ wanted: Int64) throws {
     let query = try StructuredQuery(.collection(path("rooms", "x").parent))
       .filtered(by: .field(field("n"), .equal, .integer(wanted)))
-    publications.observe(LiveView(query, number: Int(wanted)).interest, number: Int(wanted), follower)
+    publications.observe(
+      LiveView(query, number: Int(wanted)).interest, number: Int(wanted), observer: follower)
   }
 
   private func publish(_ effects: CommitEffects) {
@@ -387,7 +388,8 @@ import Testing
     DispatchQueue(label: "others").async(group: thread) {
       while !isOver.withLock({ $0 }) {
         for (number, query) in others.enumerated() {
-          publications.observe(LiveView(query, number: number + 10).interest, number: number + 10, follower)
+          publications.observe(
+            LiveView(query, number: number + 10).interest, number: number + 10, observer: follower)
         }
         for number in others.indices { publications.stopObserving(number: number + 10) }
       }

@@ -224,7 +224,7 @@ import Testing
     func kept(_ changes: Int, documents: Int) -> Int? {
       var difference = LiveDifference.of([:])
       for number in 0..<changes {
-        let entry = LiveEntry([], Array("\(number)".utf8), document)
+        let entry = LiveEntry([], Array("\(number)".utf8), document: document)
         difference.add([LiveDifference.Change(old: nil, new: entry)], documents: documents)
       }
       guard case .of(let changes) = difference else { return nil }

@@ -56,7 +56,8 @@ import Testing
         let place = model.firstIndex { key.precedes($0) } ?? model.count
         let document = StoredDocument(
           path: path("a", "b"), createTime: .epoch, updateTime: .epoch, fields: StoredMap())
-        #expect(results.insert(LiveEntry(key, key, document)) == place, "seed \(seed), step \(step)")
+        #expect(
+          results.insert(LiveEntry(key, key, document: document)) == place, "seed \(seed), step \(step)")
         model.insert(key, at: place)
       }
       if step % 100 == 0 {

@@ -162,11 +162,11 @@ import Testing
   }
 
   private func decode(_ record: [UInt8], _ table: ShapeTable) throws -> StoredDocument {
-    try StoredDocument(path: place, record: record.rawSpan, table)
+    try StoredDocument(path: place, record: record.rawSpan, shapes: table)
   }
 
   private func value(_ name: String, _ record: [UInt8], _ table: ShapeTable) throws -> StoredValue? {
-    try RecordCodec.value(at: StoredFieldPath(unchecked: [name]), in: record.rawSpan, table)
+    try RecordCodec.value(at: StoredFieldPath(unchecked: [name]), in: record.rawSpan, shapes: table)
   }
 
   private func nextShape(_ record: [UInt8], _ table: ShapeTable) -> Int {
@@ -182,7 +182,7 @@ import Testing
     for (record, document) in zip(records, documents) {
       let read = try decode(record, table)
       try #require(read == document, "seed \(seed): \(record.hexadecimal)")
-      let known = try DocumentRecord(path: place, record: record, table)
+      let known = try DocumentRecord(path: place, record: record, shapes: table)
       if case .record(let map) = known.fields { expectSame(map, document.fields) }
       let next = nextShape(record, table)
       #expect(next <= table.shapes.count)
@@ -216,7 +216,8 @@ import Testing
       let record = encoder.encode(document)
       let table = shapes.table
       #expect((nextShape(record, table) > 0) == isShaped)
-      guard case .record(let map) = try DocumentRecord(path: place, record: record, table).fields else {
+      guard case .record(let map) = try DocumentRecord(path: place, record: record, shapes: table).fields
+      else {
         Issue.record("it was decoded")
         continue
       }
@@ -233,7 +234,7 @@ import Testing
     for round in 0..<100_000 {
       let bytes = rng.pick(records).damaged(&rng, splicing: rng.pick(records))
       let decodes = (try? decode(bytes, table)) != nil
-      let isAccepted = (try? DocumentRecord(path: place, record: bytes, table)) != nil
+      let isAccepted = (try? DocumentRecord(path: place, record: bytes, shapes: table)) != nil
       try #require(decodes == isAccepted, "seed \(seed), round \(round): \(bytes.hexadecimal)")
       if isAccepted { accepted += 1 }
       // A view may return invalid values, but it must not read beyond the end of the bytes.

@@ -95,10 +95,10 @@ final class BlobLife {
     let source = UploadSource(file: nil, byteCount: UInt64(step.bytes.count), modified: 0)
     switch step.kind {
     case .put:
-      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      let upload = objects.upload(to: path, from: source, attributes: ObjectAttributes())
       try finish(upload, step.bytes, step)
     case .staged:
-      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      let upload = objects.upload(to: path, from: source, attributes: ObjectAttributes())
       let part = Array(step.bytes.prefix(step.bytes.count / 2))
       try fill(upload, part)
       try cancelling(upload) { () throws(DocumentStoreError) in try upload.persist() }
@@ -106,7 +106,7 @@ final class BlobLife {
       parts[upload.number] = BlobPart(content: step.content, bytesMin: (part.count >> 18) << 18)
     case .resumed: try resume(objects)
     case .cancelled:
-      let upload = objects.upload(to: path, from: source, ObjectAttributes())
+      let upload = objects.upload(to: path, from: source, attributes: ObjectAttributes())
       try fill(upload, step.bytes)
       upload.cancel()
     case .delete:

@@ -66,7 +66,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       store = try DocumentStore.open(
         BlobLife.path, options: BlobLife.options, platform: disk.platform(seed: seed))
       if try !store.objects.outbox.isRemoteMirror() { try store.objects.outbox.becomeRemoteMirror() }
-      sync = try BlobSync(store.objects, remote, scheduler, seed: seed)
+      sync = try BlobSync(store.objects, remote, scheduler: scheduler, seed: seed)
     }
   }
 
@@ -173,7 +173,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       var changes = AttributeChanges()
       changes.setCustom("step", step)
       let isMade = try queue(.update(step: step), name, client) { path, watcher in
-        try client.sync.update(path, changes, watcher) != nil
+        try client.sync.update(path, changes, watcher: watcher) != nil
       }
       if isMade { note(.updates) }
     case .deletes:
@@ -285,7 +285,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let place = changes[name, default: []].count
     changes[name, default: []].append(Change(.put(content)))
     let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
-    let upload = client.store.objects.upload(to: try path(name), from: source, ObjectAttributes())
+    let upload = client.store.objects.upload(to: try path(name), from: source, attributes: ObjectAttributes())
     let session = upload.number.description
     if name == Self.refused { abandonedSessions.insert(session) }
     let waiter = newWaiter()
@@ -299,7 +299,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
         self?.note(.refusals)
         self?.noteAbandonedSession(session)
       }
-      let number = try client.sync.put(upload, token: "token", watcher).change.number
+      let number = try client.sync.put(upload, token: "token", watcher: watcher).change.number
       changes[name]?[place].number = number
     } catch {
       upload.cancel()

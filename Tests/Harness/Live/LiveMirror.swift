@@ -38,7 +38,7 @@ package final class LiveMirror: Sendable {
   func listen(
     to store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) throws(DocumentStoreError) {
-    let registration = try store.listen(to: query, enqueue: enqueue, hear)
+    let registration = try store.listen(to: query, enqueue: enqueue, handler: hear)
     state.withLock { $0.registration = registration }
   }
 

@@ -160,7 +160,7 @@ extension DocumentGenerator {
       fields.append(IndexDefinition.Field(field, part))
     }
     let id = pick(["c", "c", "c", "d", "c\u{301}"])
-    return try? IndexDefinition(keysOf: id, random.oneIn(3) ? .collectionGroup : .collection, fields)
+    return try? IndexDefinition(keysOf: id, random.oneIn(3) ? .collectionGroup : .collection, fields: fields)
   }
 }
 

@@ -36,7 +36,7 @@ struct HostileBlobHistory {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
-    return (store, try BlobSync.attach(remote, to: store.objects, .refuse, scheduler))
+    return (store, try BlobSync.attach(remote, to: store.objects, attachment: .refuse, scheduler: scheduler))
   }
 
   static func run(seed: UInt64) -> HostileCampaign.Result {
@@ -92,9 +92,9 @@ struct HostileBlobHistory {
     case 2:
       let bytes = random.bytes(1 + random.below(3000))
       let source = UploadSource(file: nil, byteCount: UInt64(bytes.count), modified: 0)
-      let upload = store.objects.upload(to: try path(name), from: source, ObjectAttributes())
+      let upload = store.objects.upload(to: try path(name), from: source, attributes: ObjectAttributes())
       try upload.append(bytes)
-      _ = try sync.put(upload, token: "token", BlobSync.Watcher { _ in })
+      _ = try sync.put(upload, token: "token", watcher: BlobSync.Watcher { _ in })
     case 3: try update(name)
     case 4: sync.list(bucket: "bucket", folder: "", after: nil, limit: 10) { _ in }
     case 5: sync.list(bucket: "bucket", folder: "folder", after: nil, limit: 1) { _ in }
@@ -105,7 +105,7 @@ struct HostileBlobHistory {
   private func update(_ name: String) throws {
     var changes = AttributeChanges()
     changes.set(.contentType, "text/plain")
-    _ = try sync.update(try path(name), changes, BlobSync.Watcher { _ in })
+    _ = try sync.update(try path(name), changes, watcher: BlobSync.Watcher { _ in })
   }
 
   private func path(_ name: String) throws -> ObjectPath {

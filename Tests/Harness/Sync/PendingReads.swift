@@ -77,10 +77,11 @@ package struct PendingReads {
     for turn in 0..<pending {
       let path = Self.path(turn * step)
       let one = FieldTransform(Self.n, .increment(.integer(1)))
-      _ = try local.write([.set(path, fields(turn * step, -turn))], at: time, .buffered)
+      _ = try local.write([.set(path, fields(turn * step, -turn))], at: time, durability: .buffered)
       for _ in 0..<3 {
         _ = try local.write(
-          [.patch(path, StoredMap(), mask: FieldMask([]), transforms: [one])], at: time, .buffered)
+          [.patch(path, StoredMap(), mask: FieldMask([]), transforms: [one])], at: time, durability: .buffered
+        )
       }
     }
   }

@@ -220,7 +220,7 @@ private struct QueueHistory {
       }
       return result
     }
-    _ = try local.acknowledge(first.id, version, results, token: rng.bytes(3))
+    _ = try local.acknowledge(first.id, version, results: results, token: rng.bytes(3))
     mark.accepted.insert(first.id)
   }
 

@@ -81,7 +81,7 @@ final class SyncClient: @unchecked Sendable {
         return Self.resolution(conflict)
       }
     }
-    return (store, SyncDriver(local, remote, engine, scheduler))
+    return (store, SyncDriver(local, remote, options: engine, scheduler: scheduler))
   }
 
   /// Returns the resolution of a conflict, which depends on the document. Writes to the shared documents are

@@ -240,7 +240,8 @@ import Testing
     // An acknowledgement removes the parts of a batch, and so does a rejection.
     let again = try local.write([.set(Self.path(0), text)], at: version(16).stored).batch
     _ = try local.acknowledge(
-      batch.id, version(30), batch.mutations.map { _ in WriteResult(version: version(30)) }, token: [])
+      batch.id, version(30), results: batch.mutations.map { _ in WriteResult(version: version(30)) },
+      token: [])
     #expect(try notes(local, parts).isEmpty)
     try checkIsWhole(local)
     _ = try local.reject(again.id)

@@ -102,7 +102,7 @@ import Testing
 
     let later = SnapshotVersion(microseconds: 20)
     let results = mutations.map { _ in WriteResult(version: later) }
-    let documents = try again.acknowledge(batch.id, later, results, token: [])
+    let documents = try again.acknowledge(batch.id, later, results: results, token: [])
     #expect(documents.count == 10 && documents.allSatisfy { $0.version == later })
     #expect(try notes(again, "__queue__") == 0 && notes(again, "__queue__", "-:1", "__parts__") == 0)
   }
@@ -111,7 +111,9 @@ import Testing
   @Test func aUserWithManyPendingWritesCanBeChanged() throws {
     let local = try cache(documents: 15)
     _ = try local.changeUser("ann")
-    for number in 0..<15 { _ = try local.write([increment(path(number))], at: version.stored, .buffered) }
+    for number in 0..<15 {
+      _ = try local.write([increment(path(number))], at: version.stored, durability: .buffered)
+    }
     for (user, n) in [(nil, 1), ("ann", 2)] as [(String?, Int64)] {
       #expect(try local.changeUser(user).count == 15)
       #expect(try local.store.document(at: path(14))?.fields["n"] == .integer(n))

@@ -31,7 +31,7 @@ import Testing
     event.documents[note] = SyncedDocument(
       note, .found(Self.fields(1)), version: event.version, createTime: event.version)
     _ = try local.apply(event)
-    client = SyncDriver(local, remote, SyncEngine.Options(), scheduler)
+    client = SyncDriver(local, remote, options: SyncEngine.Options(), scheduler: scheduler)
     let text = FieldMask([StoredFieldPath(unchecked: ["text"])])
     client.write([.patch(note, Self.patched, mask: text, precondition: .exists(true))], .server) { _ in }
     scheduler.play(for: 0)

@@ -27,10 +27,10 @@ import Testing
         told.withLock { $0.append("\(name): \(text)") }
       }
     }
-    _ = client.listen(to: rooms, ListenRules(waitsForSync: true), note("rooms"))
+    _ = client.listen(to: rooms, ListenRules(waitsForSync: true), handler: note("rooms"))
     world.pass()
-    let id = client.listen(to: query, ListenRules(), note("listener"))
-    _ = client.listen(to: query, ListenRules(isCacheOnly: true), note("cache"))
+    let id = client.listen(to: query, ListenRules(), handler: note("listener"))
+    _ = client.listen(to: query, ListenRules(isCacheOnly: true), handler: note("cache"))
     client.first(query, note("read"))
     client.write([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap())], .server) { error in
       told.withLock { $0.append("write: \(error == nil)") }

@@ -148,7 +148,8 @@ import Testing
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
     let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
     remote.setReachable(false)
-    let client = SyncDriver(local, remote, SyncEngine.Options(), QueueScheduler(label: "dugout.test.group"))
+    let client = SyncDriver(
+      local, remote, options: SyncEngine.Options(), scheduler: QueueScheduler(label: "dugout.test.group"))
     let before = watched.counters.syncs
     let (tasks, each) = (8, 25)
     await withTaskGroup(of: Void.self) { group in

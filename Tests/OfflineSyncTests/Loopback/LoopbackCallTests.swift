@@ -297,7 +297,7 @@ import Testing
     faults.latency = 1000...1000
     remote.setFaults(faults)
     func transaction() throws -> RemoteTransaction {
-      let transaction = RemoteTransaction(remote, as: nil, RemoteTimeLimit(seconds: 600, each: 600))
+      let transaction = RemoteTransaction(remote, as: nil, limit: RemoteTimeLimit(seconds: 600, each: 600))
       _ = try transaction.document(at: room("a"))
       try transaction.write(.set(room("a"), StoredMap()))
       return transaction

@@ -30,7 +30,7 @@ final class LoopbackWorld {
     let local = try LocalStore(store, user: user, collector: .lru, client: "client")
     var engine = SyncEngine.Options()
     change(&engine)
-    return SyncDriver(local, remote, engine, scheduler)
+    return SyncDriver(local, remote, options: engine, scheduler: scheduler)
   }
 
   func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }

@@ -89,7 +89,7 @@ import Testing
     event.documents[counter] = SyncedDocument(counter, .found(StoredMap()), version: event.version)
     _ = try local.apply(event)
     let id = try local.write([mutation], at: event.version.stored).batch.id
-    _ = try local.acknowledge(id, again.version, again.results, token: [])
+    _ = try local.acknowledge(id, again.version, results: again.results, token: [])
     #expect(try local.isAssumed(counter) == isPatch)
   }
 

@@ -166,7 +166,7 @@ import Testing
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
     let version = SnapshotVersion(microseconds: 7)
-    _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
+    _ = try local.acknowledge(BatchID(1), version, results: [WriteResult(version: version)], token: [])
     #expect(try requirements(store) == [.updateTime(version.stored), .afterPendingWrites])
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
@@ -184,7 +184,8 @@ import Testing
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     for (id, time) in [(1, 7), (2, 8), (3, 9)] {
       let version = SnapshotVersion(microseconds: Int64(time))
-      _ = try local.acknowledge(BatchID(Int64(id)), version, [WriteResult(version: version)], token: [])
+      _ = try local.acknowledge(
+        BatchID(Int64(id)), version, results: [WriteResult(version: version)], token: [])
     }
     let late = [Self.write(4, .afterPendingWrites)]
     #expect(throws: DocumentStoreError.self) {
@@ -207,7 +208,7 @@ import Testing
     let (local, store) = try cache(
       PendingMutation(.set(Self.note, StoredMap(), precondition: .exists(false))))
     let version = SnapshotVersion(microseconds: 7)
-    _ = try local.acknowledge(BatchID(1), version, [WriteResult(version: version)], token: [])
+    _ = try local.acknowledge(BatchID(1), version, results: [WriteResult(version: version)], token: [])
     #expect(try requirements(store) == [.exists(false), .updateTime(version.stored)])
   }
 
@@ -220,7 +221,7 @@ import Testing
   /// Accepts a batch at `version`. The batch was applied to the document at the version `before`.
   private func accept(_ id: Int64, at version: Int64, on before: Int64?, _ local: LocalStore) throws {
     let result = WriteResult(version: Self.time(version), versionBefore: before.map { Self.time($0) })
-    _ = try local.acknowledge(BatchID(id), Self.time(version), [result], token: [])
+    _ = try local.acknowledge(BatchID(id), Self.time(version), results: [result], token: [])
   }
 
   @Test(arguments: [5 as Int64?, 6, 0, nil]) func aFollowerOfABlindPatchRequiresItsBaseVersion(before: Int64?)
@@ -462,7 +463,7 @@ import Testing
     #expect(try local.document(Self.note).fields == fields(7))
     #expect(throws: DocumentStoreError.self) { try delete(whoseRank: 16) }
     let version = SnapshotVersion(microseconds: 5000)
-    _ = try local.acknowledge(creations[0], version, [WriteResult(version: version)], token: [])
+    _ = try local.acknowledge(creations[0], version, results: [WriteResult(version: version)], token: [])
     #expect(try local.document(Self.note).fields == fields(7))
     #expect(throws: DocumentStoreError.self, "it has a time") { try delete(whoseRank: 7) }
     var event = RemoteEvent(version: SnapshotVersion(microseconds: 6000))

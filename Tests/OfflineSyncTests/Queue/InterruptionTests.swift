@@ -41,7 +41,7 @@ import Testing
     let query = StructuredQuery(.document(counter))
     _ = client.listen(to: query, ListenRules()) { _ in }
     let ends = Ends()
-    for name in ["a", "b", "c"] { client.write([increment(counter)], .server, ends.note(name)) }
+    for name in ["a", "b", "c"] { client.write([increment(counter)], .server, completion: ends.note(name)) }
     if moment % 2 == 1 {
       world.scheduler.play(for: .max, max: moment / 2)
       world.remote.setReachable(false)
@@ -76,7 +76,7 @@ import Testing
     func write(_ name: String) {
       client.write(
         [increment(counter), .set(DocumentPath(unchecked: ["notes", name]), StoredMap())], .server,
-        ends.note(name))
+        completion: ends.note(name))
     }
     write("nobody1")
     write("nobody2")

@@ -71,7 +71,7 @@ import Testing
           let isAccepted = gone.id == queue.first?.id && rng.oneIn(2)
           let old = known
           if isAccepted {
-            known = gone.acknowledged(on: known, SnapshotVersion(microseconds: 100 + number), [])
+            known = gone.acknowledged(on: known, SnapshotVersion(microseconds: 100 + number), results: [])
           }
           let isAboutIt = gone.paths.contains(path)
           queue.remove(gone.id)
@@ -149,7 +149,7 @@ import Testing
     var remote = SyncedDocument(path, .absent, version: SnapshotVersion(microseconds: 1))
     for number in 1...count {
       let (first, old) = (try #require(queue.first), remote)
-      remote = first.acknowledged(on: old, SnapshotVersion(microseconds: Int64(number + 1)), [])
+      remote = first.acknowledged(on: old, SnapshotVersion(microseconds: Int64(number + 1)), results: [])
       queue.remove(first.id)
       seen = queue.local(remote, insteadOf: old, without: first, seen: seen)
       if number % 2500 == 0 { #expect(seen.stored == queue.local(remote).stored) }
@@ -179,9 +179,9 @@ import Testing
       let (first, old) = (try #require(queue.first), remote)
       let version = SnapshotVersion(microseconds: Int64(number + 1))
       let results = [WriteResult(version: version, versionBefore: old.version)]
-      remote = first.acknowledged(on: old, version, results)
+      remote = first.acknowledged(on: old, version, results: results)
       let settlement = queue.updateFollowers(
-        of: first, path, Acceptance(version: version, results: results))
+        of: first, path, answer: Acceptance(version: version, results: results))
       visible += settlement.before.count
       queue.remove(first.id)
       seen = queue.local(remote, insteadOf: old, without: first, changed: settlement.before, seen: seen)
@@ -219,7 +219,7 @@ import Testing
     let (before, version) = (SnapshotVersion(microseconds: 6), SnapshotVersion(microseconds: 7))
     let answer = Acceptance(version: version, results: [WriteResult(version: version, versionBefore: before)])
     let first = batch(1, [], [blind])
-    #expect(queue.updateFollowers(of: first, path, answer).changed.count == 1)
+    #expect(queue.updateFollowers(of: first, path, answer: answer).changed.count == 1)
     #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(version.timestamp)])
   }
 
@@ -231,7 +231,7 @@ import Testing
       let version = SnapshotVersion(microseconds: Int64(number))
       let numbers: [StoredValue] = number % 2 == 1 ? [.integer(Int64(number / 2 + 1))] : []
       let result = WriteResult(version: version, transformResults: numbers)
-      _ = try store.acknowledge(first.id, version, [result], token: [])
+      _ = try store.acknowledge(first.id, version, results: [result], token: [])
       #expect(try store.store.document(at: path) == store.composedDocument(path).stored)
     }
     #expect(try store.document(path).fields?["n"] == .integer(30))

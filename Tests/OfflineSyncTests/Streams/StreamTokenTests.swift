@@ -117,7 +117,7 @@ import Testing
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
     func client(_ disk: SimulatedDisk) throws -> SyncDriver {
-      SyncDriver(try open(disk), remote, SyncEngine.Options(), world.scheduler)
+      SyncDriver(try open(disk), remote, options: SyncEngine.Options(), scheduler: world.scheduler)
     }
     let first = try client(disk)
     for _ in 0..<3 {
@@ -143,7 +143,7 @@ import Testing
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
     func client(_ disk: SimulatedDisk) throws -> SyncDriver {
-      SyncDriver(try open(disk), remote, SyncEngine.Options(), world.scheduler)
+      SyncDriver(try open(disk), remote, options: SyncEngine.Options(), scheduler: world.scheduler)
     }
     let first = try client(disk)
     first.write([increment(path)], .local) { _ in }

@@ -88,10 +88,10 @@ import Testing
 
   @Test func aLongLineShowsThePartAroundTheCursor() {
     let letters = Array("0123456789abcdefghij")
-    #expect(ShellConsole.rendered("> ", letters, 20, 13) == "\r\u{1B}[K> bcdefghij")
-    #expect(ShellConsole.rendered("> ", letters, 0, 13) == "\r\u{1B}[K> 0123456789\u{1B}[10D")
+    #expect(ShellConsole.rendered("> ", letters, cursor: 20, width: 13) == "\r\u{1B}[K> bcdefghij")
+    #expect(ShellConsole.rendered("> ", letters, cursor: 0, width: 13) == "\r\u{1B}[K> 0123456789\u{1B}[10D")
     // Each of these letters takes two columns.
-    #expect(ShellConsole.rendered("> ", Array("東京"), 1, 80) == "\r\u{1B}[K> 東京\u{1B}[2D")
+    #expect(ShellConsole.rendered("> ", Array("東京"), cursor: 1, width: 80) == "\r\u{1B}[K> 東京\u{1B}[2D")
   }
 
   /// Regression: each typed or pasted letter rescanned the whole line for combining marks.

@@ -30,11 +30,12 @@ enum BundleQuery {
       }
       if let start = structured["startAt"] as? [String: Any] {
         let isBefore = start["before"] as? Bool ?? false
-        query = try query.starting(isBefore ? .before : .after, try cursor(start, query, values).get())
+        query = try query.starting(
+          isBefore ? .before : .after, try cursor(start, query, values: values).get())
       }
       if let end = structured["endAt"] as? [String: Any] {
         let isBefore = end["before"] as? Bool ?? false
-        query = try query.ending(isBefore ? .before : .after, try cursor(end, query, values).get())
+        query = try query.ending(isBefore ? .before : .after, try cursor(end, query, values: values).get())
       }
       if let limit = limit(structured["limit"]) {
         query = try query.limited(to: json["limitType"] as? String == "LAST" ? .last(limit) : .first(limit))
@@ -134,7 +135,7 @@ enum BundleQuery {
 
   /// Parses a cursor. Document names are converted to IDs or paths, because cursors contain those.
   private static func cursor(
-    _ json: [String: Any], _ query: StructuredQuery, _ values: BundleValues
+    _ json: [String: Any], _ query: StructuredQuery, values: BundleValues
   ) -> Part<[StoredValue]> {
     part { () throws(BundleError) in
       var operands: [StoredValue] = []

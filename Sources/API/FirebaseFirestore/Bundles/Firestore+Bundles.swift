@@ -43,7 +43,7 @@ extension Firestore {
   nonisolated(nonsending)
     public func loadBundle(_ bundleData: Data) async throws -> LoadBundleTaskProgress
   {
-    try await BundleLoad(self, LoadBundleTask(), .data(bundleData)).run()
+    try await BundleLoad(self, LoadBundleTask(), source: .data(bundleData)).run()
   }
 
   /// Loads a bundle from a stream. Returns when its documents are on stable storage.
@@ -51,14 +51,14 @@ extension Firestore {
   nonisolated(nonsending)
     public func loadBundle(_ bundleStream: InputStream) async throws -> LoadBundleTaskProgress
   {
-    try await BundleLoad(self, LoadBundleTask(), .stream(Transferred(bundleStream))).run()
+    try await BundleLoad(self, LoadBundleTask(), source: .stream(Transferred(bundleStream))).run()
   }
 
   private func start(
     _ source: BundleLoad.Source, _ completion: ((LoadBundleTaskProgress?, (any Error)?) -> Void)?
   ) -> LoadBundleTask {
     let task = LoadBundleTask()
-    let load = BundleLoad(self, task, source)
+    let load = BundleLoad(self, task, source: source)
     load.begin(told { completion?($0, $1) })
     return task
   }
@@ -91,7 +91,7 @@ extension Firestore {
           throw FirestoreErrors.make(.notFound, "There is no query named \(name).")
         }
         return Query(self, try BundleQuery.query(json, BundleValues(self)))
-      }, done)
+      }, done: done)
   }
 }
 
@@ -107,7 +107,7 @@ private struct BundleLoad: Sendable {
     case stream(Transferred<InputStream>)
   }
 
-  init(_ firestore: Firestore, _ task: LoadBundleTask, _ source: Source) {
+  init(_ firestore: Firestore, _ task: LoadBundleTask, source: Source) {
     self.firestore = firestore
     self.task = task
     self.source = source
@@ -121,7 +121,7 @@ private struct BundleLoad: Sendable {
   func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {
     let lastWrite = client.lastIssuedWrite
     let begin: @Sendable (Data?) -> Void = { data in
-      client.store.work(after: lastWrite, { view in try load(data, into: view) }, done)
+      client.store.work(after: lastWrite, { view in try load(data, into: view) }, done: done)
     }
     switch source {
     case .data(let data): begin(data)
@@ -135,7 +135,7 @@ private struct BundleLoad: Sendable {
   private func load(_ data: Data?, into view: LocalView) throws -> LoadBundleTaskProgress {
     var progress = Progress()
     do {
-      try load(data, into: view, &progress)
+      try load(data, into: view, progress: &progress)
       return tell(progress, .success)
     } catch {
       tell(progress, .error)
@@ -150,7 +150,7 @@ private struct BundleLoad: Sendable {
     var totalBytes = 0
   }
 
-  private func load(_ data: Data?, into view: LocalView, _ progress: inout Progress) throws {
+  private func load(_ data: Data?, into view: LocalView, progress: inout Progress) throws {
     guard let data else { throw BundleError("The bundle cannot be read.") }
     // Firestore also reports an empty bundle with this code.
     guard !data.isEmpty else { throw FirestoreErrors.make(.unknown, "The bundle is empty.") }
@@ -166,7 +166,7 @@ private struct BundleLoad: Sendable {
       return
     }
     var bundle = BundleContents(id: id, createTime: createTime)
-    try read(&reader, into: &bundle, &progress)
+    try read(&reader, into: &bundle, progress: &progress)
     guard progress.documentsLoaded >= totalDocuments else {
       throw BundleError(
         "The bundle has \(progress.documentsLoaded) documents, and announces \(totalDocuments).")
@@ -175,7 +175,7 @@ private struct BundleLoad: Sendable {
   }
 
   private func read(
-    _ reader: inout BundleReader, into bundle: inout BundleContents, _ progress: inout Progress
+    _ reader: inout BundleReader, into bundle: inout BundleContents, progress: inout Progress
   ) throws {
     /// An announced document whose contents have not been read yet.
     var announced: (path: DocumentPath, queries: [String])?

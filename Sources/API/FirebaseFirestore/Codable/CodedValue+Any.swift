@@ -68,7 +68,7 @@ extension UserData {
   static func coded(_ dictionary: [String: Any], _ walk: Walk = Walk()) throws(UserDataError) -> CodedMap {
     try walk.checkDepth()
     let map = CodedMap()
-    for (name, value) in dictionary { try append(value, named: name, to: map, walk) }
+    for (name, value) in dictionary { try append(value, named: name, to: map, walk: walk) }
     return map
   }
 
@@ -136,13 +136,13 @@ extension UserData {
     let map = CodedMap()
     for (key, value) in dictionary {
       guard let name = key as? String else { throw unsupported(dictionary) }
-      try append(value, named: name, to: map, walk)
+      try append(value, named: name, to: map, walk: walk)
     }
     return map
   }
 
   private static func append(
-    _ value: Any, named name: String, to map: CodedMap, _ walk: Walk
+    _ value: Any, named name: String, to map: CodedMap, walk: Walk
   ) throws(UserDataError) {
     do throws(UserDataError) {
       map.append(name, try part(value, walk))

@@ -40,7 +40,7 @@ extension Firestore {
     ) throws -> T {
       let value = UserData.read(container)
       value.sortMaps()
-      return try decode(type, from: value, document)
+      return try decode(type, from: value, reference: document)
     }
 
     /// Decodes a value directly from a stored map. `reference` is the value of `@DocumentID` properties, and
@@ -48,7 +48,7 @@ extension Firestore {
     package func decodeFields<T: Decodable>(
       _ type: T.Type, from map: StoredMap, reference: DocumentReference?
     ) throws -> T {
-      try decode(type, from: .stored(.map(map)), reference)
+      try decode(type, from: .stored(.map(map)), reference: reference)
     }
 
     /// Decodes a value directly from a record. Fields that the type does not read are not decoded.
@@ -56,12 +56,12 @@ extension Firestore {
       _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference,
       times: ServerTimestampBehavior
     ) throws -> T {
-      try decode(type, from: CodedValue(fields), reference, times)
+      try decode(type, from: CodedValue(fields), reference: reference, times: times)
     }
 
     private func decode<T: Decodable>(
-      _ type: T.Type, from value: CodedValue, _ reference: DocumentReference?,
-      _ times: ServerTimestampBehavior = .none
+      _ type: T.Type, from value: CodedValue, reference: DocumentReference?,
+      times: ServerTimestampBehavior = .none
     ) throws -> T {
       let options = DecodingOptions(
         date: dateDecodingStrategy, data: dataDecodingStrategy,

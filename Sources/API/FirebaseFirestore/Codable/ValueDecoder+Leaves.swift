@@ -65,7 +65,7 @@ extension ValueDecoder {
       case .stored(.integer(let integer)): I(exactly: integer)
       case .stored(.double(let double)): I(exactly: double)
       case .decimal(let decimal): Self.whole(decimal.decimalValue)
-      case .other(let other): Self.exactly(try largeInteger(other, type, value, at: key))
+      case .other(let other): Self.exactly(try largeInteger(other, type, value: value, at: key))
       default: throw mismatch(type, value, at: key)
       }
     guard let exact else { throw corrupted("The number does not fit in \(type).", at: key) }
@@ -86,7 +86,7 @@ extension ValueDecoder {
 
   /// Returns an integer that does not fit in `Int64`, and therefore has no stored form.
   private func largeInteger(
-    _ other: Any, _ type: Any.Type, _ value: CodedValue, at key: (any CodingKey)?
+    _ other: Any, _ type: Any.Type, value: CodedValue, at key: (any CodingKey)?
   ) throws -> any FixedWidthInteger {
     if let number = other as? NSNumber { return number.uint64Value }
     guard let integer = other as? any FixedWidthInteger else { throw mismatch(type, value, at: key) }
@@ -100,7 +100,7 @@ extension ValueDecoder {
     case (.stored(.integer(let integer)), _): return Double(integer)
     case (.decimal(let decimal), _): return decimal.doubleValue
     case (.other(let other), _):
-      let integer = try largeInteger(other, type, value, at: key)
+      let integer = try largeInteger(other, type, value: value, at: key)
       return Self.nearest(integer)
     case (.stored(.string(let text)), .convertFromString(let infinity, let negativeInfinity, let nan)):
       if text == infinity { return .infinity }

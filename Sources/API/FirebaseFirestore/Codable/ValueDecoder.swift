@@ -24,8 +24,8 @@ final class ValueDecoder: Decoder {
   }
 
   private init(
-    _ value: CodedValue, below parent: ValueDecoder?, _ key: (any CodingKey)?,
-    _ options: DecodingOptions, keysAreExact: Bool
+    _ value: CodedValue, below parent: ValueDecoder?, key: (any CodingKey)?,
+    options: DecodingOptions, keysAreExact: Bool
   ) {
     self.value = value
     self.parent = parent
@@ -53,7 +53,8 @@ final class ValueDecoder: Decoder {
   /// Returns a decoder for `value`. Without a key, `value` is this decoder's own value and not a nested one.
   func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
     ValueDecoder(
-      value, below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact)
+      value, below: key == nil ? parent : self, key: key ?? self.key, options: options,
+      keysAreExact: keysAreExact)
   }
 
   // MARK: Decoder

@@ -40,7 +40,7 @@ final class ValueEncoder: Encoder {
   }
 
   private init(
-    below parent: ValueEncoder?, _ key: (any CodingKey)?, _ options: EncodingOptions,
+    below parent: ValueEncoder?, _ key: (any CodingKey)?, options: EncodingOptions,
     keysAreExact: Bool, slot: Slot?
   ) {
     self.parent = parent
@@ -85,13 +85,14 @@ final class ValueEncoder: Encoder {
 
   func child(at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueEncoder {
     ValueEncoder(
-      below: key == nil ? parent : self, key ?? self.key, options, keysAreExact: keysAreExact, slot: nil)
+      below: key == nil ? parent : self, key ?? self.key, options: options, keysAreExact: keysAreExact,
+      slot: nil)
   }
 
   /// Returns an encoder that stores its value in `slot`. If `existing` is a container, the encoder adds to
   /// it.
   func child(at key: any CodingKey, in slot: Slot, over existing: CodedValue? = nil) -> ValueEncoder {
-    let child = ValueEncoder(below: self, key, options, keysAreExact: false, slot: slot)
+    let child = ValueEncoder(below: self, key, options: options, keysAreExact: false, slot: slot)
     child.value = existing
     return child
   }

@@ -45,6 +45,6 @@ extension DocumentReference: Listenable {
           DocumentSnapshot(
             self, $0.documents.first.map(DocumentRecord.init), isFromCache: options.source == .cache)
         },
-        viewed: { [self] in DocumentSnapshot(self, $0) }), handler)
+        viewed: { [self] in DocumentSnapshot(self, $0) }), handler: handler)
   }
 }

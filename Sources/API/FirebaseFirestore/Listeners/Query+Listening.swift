@@ -41,7 +41,7 @@ extension Query: Listenable {
     firestore.client().listen(
       to: Result { try runnable }, options.rules, on: queue,
       making: SnapshotMaker(
-        live: { [self] in QuerySnapshot(self, $0, options) },
-        viewed: { [self] in QuerySnapshot(self, $0, options) }), handler)
+        live: { [self] in QuerySnapshot(self, $0, options: options) },
+        viewed: { [self] in QuerySnapshot(self, $0, options: options) }), handler: handler)
   }
 }

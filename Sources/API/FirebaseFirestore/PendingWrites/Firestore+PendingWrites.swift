@@ -17,7 +17,7 @@ public struct PendingWrite: Hashable, Sendable, Identifiable {
   /// Whether the writes were sent. The remote may already have applied sent writes, but it has not answered.
   public let isSent: Bool
 
-  init(_ id: BatchID, _ paths: [DocumentPath], _ time: StoredTimestamp, isSent: Bool) {
+  init(_ id: BatchID, _ paths: [DocumentPath], time: StoredTimestamp, isSent: Bool) {
     self.id = id.value
     self.paths = paths.map(\.description)
     date = Timestamp(time).dateValue()
@@ -36,7 +36,7 @@ extension Firestore {
   /// issued. Without a remote, the list is empty.
   nonisolated(nonsending) public func pendingWrites() async throws -> [PendingWrite] {
     try await client().pendingWrites().map {
-      PendingWrite($0.batch.id, $0.batch.paths, $0.batch.time, isSent: $0.isSent)
+      PendingWrite($0.batch.id, $0.batch.paths, time: $0.batch.time, isSent: $0.isSent)
     }
   }
 

@@ -77,7 +77,7 @@ extension FirestoreClient {
   fileprivate func listenToRejections(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<RejectedWrite, any Error>) -> Void
   ) -> Listening {
-    listenToDriver(on: queue, withoutRemote: nil, handler) { driver, tell in
+    listenToDriver(on: queue, withoutRemote: nil, handler: handler) { driver, tell in
       let id = driver.listenToRejections { result in
         tell(result.map { RejectedWrite($0) }.mapError(FirestoreErrors.translate))
       }
@@ -88,7 +88,7 @@ extension FirestoreClient {
 
 extension RejectedWrite {
   fileprivate init(_ rejection: Rejection) {
-    write = PendingWrite(rejection.id, rejection.paths, rejection.time, isSent: true)
+    write = PendingWrite(rejection.id, rejection.paths, time: rejection.time, isSent: true)
     error = FirestoreErrors.translate(.remote(rejection.error)) as NSError
   }
 }

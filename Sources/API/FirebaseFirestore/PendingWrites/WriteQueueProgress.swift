@@ -76,7 +76,7 @@ extension FirestoreClient {
   fileprivate func listenToQueue(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<WriteQueueProgress, any Error>) -> Void
   ) -> Listening {
-    listenToDriver(on: queue, withoutRemote: .nothing, handler) { driver, tell in
+    listenToDriver(on: queue, withoutRemote: .nothing, handler: handler) { driver, tell in
       let start = Locked<QueueProgress?>(nil)
       let id = driver.listenToQueue { result in
         tell(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))

@@ -39,7 +39,7 @@ public final class Filter: NSObject, @unchecked Sendable {
   init(_ condition: Condition) { self.condition = condition }
 
   /// Creates a condition. Traps if a field cannot hold the operand.
-  convenience init(_ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: Any) {
+  convenience init(_ field: StoredFieldPath, _ operator: FieldFilter.Operator, operand: Any) {
     if field == .documentID { Self.checkDocumentID(`operator`, operand) }
     do throws(UserDataError) {
       self.init(.field(field, `operator`, try UserData.coded(operand)))

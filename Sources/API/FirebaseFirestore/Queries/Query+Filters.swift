@@ -9,110 +9,110 @@ extension Query {
 
   /// The field exists and equals this value; 1 and 1.0 are equal. `NSNull()` and NaN are ordinary values.
   public func whereField(_ field: String, isEqualTo value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .equal, value)
+    filtered(FieldPath.dotted(field), .equal, operand: value)
   }
 
   /// The field equals this value.
   public func whereField(_ path: FieldPath, isEqualTo value: Any) -> Query {
-    filtered(path.stored, .equal, value)
+    filtered(path.stored, .equal, operand: value)
   }
 
   /// The field exists, is not null, and does not equal this value.
   public func whereField(_ field: String, isNotEqualTo value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .notEqual, value)
+    filtered(FieldPath.dotted(field), .notEqual, operand: value)
   }
 
   /// The field exists, is not null, and does not equal this value.
   public func whereField(_ path: FieldPath, isNotEqualTo value: Any) -> Query {
-    filtered(path.stored, .notEqual, value)
+    filtered(path.stored, .notEqual, operand: value)
   }
 
   /// The field's value is of the same kind as `value` and sorts before it.
   public func whereField(_ field: String, isLessThan value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .lessThan, value)
+    filtered(FieldPath.dotted(field), .lessThan, operand: value)
   }
 
   /// The field's value is of the same kind as `value` and sorts before it.
   public func whereField(_ path: FieldPath, isLessThan value: Any) -> Query {
-    filtered(path.stored, .lessThan, value)
+    filtered(path.stored, .lessThan, operand: value)
   }
 
   /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public func whereField(_ field: String, isLessThanOrEqualTo value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .lessThanOrEqual, value)
+    filtered(FieldPath.dotted(field), .lessThanOrEqual, operand: value)
   }
 
   /// The field's value is of the same kind as `value`, and sorts before it or equals it.
   public func whereField(_ path: FieldPath, isLessThanOrEqualTo value: Any) -> Query {
-    filtered(path.stored, .lessThanOrEqual, value)
+    filtered(path.stored, .lessThanOrEqual, operand: value)
   }
 
   /// The field's value is of the same kind as `value` and sorts after it.
   public func whereField(_ field: String, isGreaterThan value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .greaterThan, value)
+    filtered(FieldPath.dotted(field), .greaterThan, operand: value)
   }
 
   /// The field's value is of the same kind as `value` and sorts after it.
   public func whereField(_ path: FieldPath, isGreaterThan value: Any) -> Query {
-    filtered(path.stored, .greaterThan, value)
+    filtered(path.stored, .greaterThan, operand: value)
   }
 
   /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public func whereField(_ field: String, isGreaterThanOrEqualTo value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .greaterThanOrEqual, value)
+    filtered(FieldPath.dotted(field), .greaterThanOrEqual, operand: value)
   }
 
   /// The field's value is of the same kind as `value`, and sorts after it or equals it.
   public func whereField(_ path: FieldPath, isGreaterThanOrEqualTo value: Any) -> Query {
-    filtered(path.stored, .greaterThanOrEqual, value)
+    filtered(path.stored, .greaterThanOrEqual, operand: value)
   }
 
   /// The field is an array with this element.
   public func whereField(_ field: String, arrayContains value: Any) -> Query {
-    filtered(FieldPath.dotted(field), .arrayContains, value)
+    filtered(FieldPath.dotted(field), .arrayContains, operand: value)
   }
 
   /// The field is an array with this element.
   public func whereField(_ path: FieldPath, arrayContains value: Any) -> Query {
-    filtered(path.stored, .arrayContains, value)
+    filtered(path.stored, .arrayContains, operand: value)
   }
 
   /// The field is an array with at least one of these elements.
   public func whereField(_ field: String, arrayContainsAny values: [Any]) -> Query {
-    filtered(FieldPath.dotted(field), .arrayContainsAny, values)
+    filtered(FieldPath.dotted(field), .arrayContainsAny, operand: values)
   }
 
   /// The field is an array with at least one of these elements.
   public func whereField(_ path: FieldPath, arrayContainsAny values: [Any]) -> Query {
-    filtered(path.stored, .arrayContainsAny, values)
+    filtered(path.stored, .arrayContainsAny, operand: values)
   }
 
   /// The field equals one of these values. Null and NaN in `values` match nothing.
   public func whereField(_ field: String, in values: [Any]) -> Query {
-    filtered(FieldPath.dotted(field), .isIn, values)
+    filtered(FieldPath.dotted(field), .isIn, operand: values)
   }
 
   /// The field equals one of these values.
   public func whereField(_ path: FieldPath, in values: [Any]) -> Query {
-    filtered(path.stored, .isIn, values)
+    filtered(path.stored, .isIn, operand: values)
   }
 
   /// The field exists, is not null, and equals none of these values. If null is among them, no document
   /// matches.
   public func whereField(_ field: String, notIn values: [Any]) -> Query {
-    filtered(FieldPath.dotted(field), .notIn, values)
+    filtered(FieldPath.dotted(field), .notIn, operand: values)
   }
 
   /// The field exists, is not null, and equals none of these values. If null is among them, no document
   /// matches.
   public func whereField(_ path: FieldPath, notIn values: [Any]) -> Query {
-    filtered(path.stored, .notIn, values)
+    filtered(path.stored, .notIn, operand: values)
   }
 
   private func filtered(
-    _ field: StoredFieldPath, _ operator: FieldFilter.Operator, _ operand: Any
+    _ field: StoredFieldPath, _ operator: FieldFilter.Operator, operand: Any
   ) -> Query {
-    filtered(Filter(field, `operator`, operand).condition)
+    filtered(Filter(field, `operator`, operand: operand).condition)
   }
 
   private func filtered(_ condition: Filter.Condition) -> Query {

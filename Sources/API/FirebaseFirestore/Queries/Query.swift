@@ -33,7 +33,7 @@ public class Query: NSObject, @unchecked Sendable {
     excess = nil
   }
 
-  private init(_ query: Query, _ structured: StructuredQuery, _ excess: QueryExcess?) {
+  private init(_ query: Query, _ structured: StructuredQuery, excess: QueryExcess?) {
     firestore = query.firestore
     self.structured = structured
     self.excess = excess
@@ -44,7 +44,7 @@ public class Query: NSObject, @unchecked Sendable {
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
   ) -> Query {
     do throws(DocumentStoreError) {
-      return Query(self, try step(structured), excess)
+      return Query(self, try step(structured), excess: excess)
     } catch {
       ProgrammerError.trap(error.description)
     }
@@ -59,9 +59,9 @@ public class Query: NSObject, @unchecked Sendable {
     exceed: (QueryExcess) throws(DocumentStoreError) -> QueryExcess
   ) -> Query {
     do throws(DocumentStoreError) {
-      if let excess { return Query(self, structured, try exceed(excess)) }
+      if let excess { return Query(self, structured, excess: try exceed(excess)) }
       guard structured.partCount + parts > QueryLimits().partsMax else { return refined(step) }
-      return Query(self, try fill(structured), try exceed(QueryExcess(beyond: structured)))
+      return Query(self, try fill(structured), excess: try exceed(QueryExcess(beyond: structured)))
     } catch {
       ProgrammerError.trap(error.description)
     }
@@ -74,7 +74,7 @@ public class Query: NSObject, @unchecked Sendable {
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
   ) -> Query {
     do throws(DocumentStoreError) {
-      return Query(self, try step(structured), excess?.setting(cursor))
+      return Query(self, try step(structured), excess: excess?.setting(cursor))
     } catch {
       ProgrammerError.trap(error.description)
     }

@@ -36,7 +36,7 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   }
 
   /// Creates the snapshot of a document that was read before.
-  init(_ reference: DocumentReference, _ record: DocumentRecord, _ metadata: SnapshotMetadata) {
+  init(_ reference: DocumentReference, _ record: DocumentRecord, metadata: SnapshotMetadata) {
     self.reference = reference
     self.record = record
     self.metadata = metadata

@@ -14,11 +14,11 @@ extension Query {
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
-    read(source.readSource, through: firestore.client(), firestore.told(completion))
+    read(source.readSource, through: firestore.client(), done: firestore.told(completion))
   }
 
   func read(
-    _ source: ReadSource, through client: any FirestoreClient, _ done: @escaping Answer<QuerySnapshot>
+    _ source: ReadSource, through client: any FirestoreClient, done: @escaping Answer<QuerySnapshot>
   ) {
     let query = Result { try runnable }
     client.read(done) { [self] write in

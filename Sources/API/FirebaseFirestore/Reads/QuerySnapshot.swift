@@ -49,7 +49,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   }
 
   /// Creates a snapshot for a listener.
-  init(_ query: Query, _ live: LiveSnapshot, _ options: SnapshotListenOptions) {
+  init(_ query: Query, _ live: LiveSnapshot, options: SnapshotListenOptions) {
     self.query = query
     let isFromCache = options.source == .cache
     metadata = SnapshotMetadata.of(hasPendingWrites: false, isFromCache: isFromCache)
@@ -66,7 +66,7 @@ public final class QuerySnapshot: NSObject, Sendable {
   }
 
   /// Creates a snapshot for a listener, with a remote.
-  init(_ query: Query, _ view: ViewSnapshot, _ options: SnapshotListenOptions) {
+  init(_ query: Query, _ view: ViewSnapshot, options: SnapshotListenOptions) {
     self.query = query
     metadata = SnapshotMetadata.of(hasPendingWrites: view.hasPendingWrites, isFromCache: view.isFromCache)
     count = view.documents.count
@@ -87,8 +87,8 @@ public final class QuerySnapshot: NSObject, Sendable {
 
   /// Creates a snapshot with some of the documents of another snapshot.
   init(
-    _ query: Query, _ documents: [QueryDocumentSnapshot], _ changes: [DocumentChange]?,
-    metadataChanges: Set<Int>, knowsMetadataChanges: Bool, _ metadata: SnapshotMetadata
+    _ query: Query, _ documents: [QueryDocumentSnapshot], changes: [DocumentChange]?,
+    metadataChanges: Set<Int>, knowsMetadataChanges: Bool, metadata: SnapshotMetadata
   ) {
     self.query = query
     self.metadata = metadata

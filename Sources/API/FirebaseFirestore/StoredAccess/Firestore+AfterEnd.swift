@@ -32,7 +32,7 @@ extension Firestore {
     }
     listening.atEnd { tell(.failure(Self.ended)) }
     guard let client else { return listening.stop() }
-    client.followUser(listening, while: { (try? checkLiving()) != nil }, tell)
+    client.followUser(listening, while: { (try? checkLiving()) != nil }, handler: tell)
   }
 
   fileprivate static var ended: any Error {
@@ -64,7 +64,7 @@ extension Query {
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let tell = firestore.told(completion)
     guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
-    read(.default, through: client, tell)
+    read(.default, through: client, done: tell)
   }
 
   /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives an error and this
@@ -81,8 +81,8 @@ extension Query {
     return client.listen(
       to: Result { try runnable }, options.rules, on: firestore.callbackQueue,
       making: SnapshotMaker(
-        live: { [self] in QuerySnapshot(self, $0, options) },
-        viewed: { [self] in QuerySnapshot(self, $0, options) })
+        live: { [self] in QuerySnapshot(self, $0, options: options) },
+        viewed: { [self] in QuerySnapshot(self, $0, options: options) })
     ) { (result: Result<QuerySnapshot, any Error>) in
       switch result {
       case .success(let snapshot): callback((snapshot, nil))

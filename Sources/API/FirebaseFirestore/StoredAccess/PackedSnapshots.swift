@@ -32,7 +32,7 @@ package struct PackedSnapshots {
   package var snapshots: [DocumentSnapshot] {
     guard let firestore else { return [] }
     return zip(documents.documents, metadata).map { record, metadata in
-      DocumentSnapshot(DocumentReference(firestore, record.path.segments), record, metadata)
+      DocumentSnapshot(DocumentReference(firestore, record.path.segments), record, metadata: metadata)
     }
   }
 

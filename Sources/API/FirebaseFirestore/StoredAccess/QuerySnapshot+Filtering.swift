@@ -15,7 +15,8 @@ extension QuerySnapshot {
   ) -> QuerySnapshot {
     let new = documents.filter(accepts)
     var difference = FilteredDifference(query, earlier?.documents ?? [])
-    difference.lead(to: new, documentChanges(includeMetadataChanges: knowsMetadataChanges), documentChanges)
+    difference.lead(
+      to: new, documentChanges(includeMetadataChanges: knowsMetadataChanges), counted: documentChanges)
     return filtered(new, difference)
   }
 
@@ -23,9 +24,9 @@ extension QuerySnapshot {
     _ documents: [QueryDocumentSnapshot], _ difference: FilteredDifference?
   ) -> QuerySnapshot {
     QuerySnapshot(
-      query, documents, difference?.changes, metadataChanges: difference?.metadataChanges ?? [],
+      query, documents, changes: difference?.changes, metadataChanges: difference?.metadataChanges ?? [],
       knowsMetadataChanges: knowsMetadataChanges,
-      SnapshotMetadata.of(
+      metadata: SnapshotMetadata.of(
         hasPendingWrites: documents.contains { $0.metadata.hasPendingWrites },
         isFromCache: metadata.isFromCache))
   }
@@ -59,7 +60,7 @@ private struct FilteredDifference {
   /// Computes the changes from the present list to `new`. `changed` contains the changes of the unfiltered
   /// query, and `counted` contains those of them that do not affect metadata only.
   mutating func lead(
-    to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], _ counted: [DocumentChange]
+    to new: [QueryDocumentSnapshot], _ changed: [DocumentChange], counted: [DocumentChange]
   ) {
     let new = new.map { Entry(key: query.sortKey($0) ?? [], document: $0) }
     let old = Dictionary(list.map { ($0.document.reference, $0.key) }) { first, _ in first }

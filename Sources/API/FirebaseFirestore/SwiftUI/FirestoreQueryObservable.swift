@@ -42,7 +42,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
   }
 
   private init(
-    _ configuration: FirestoreQueryConfiguration, _ firestore: @escaping () -> Firestore, _ start: Items,
+    _ configuration: FirestoreQueryConfiguration, _ firestore: @escaping () -> Firestore, start: Items,
     _ make: @escaping (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> Made
   ) {
     chosen = configuration
@@ -56,7 +56,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     configuration: FirestoreQueryConfiguration,
     firestore: @autoclosure @escaping () -> Firestore = .firestore()
   ) where Items == [Value] {
-    self.init(configuration, firestore, []) { result, strategy in
+    self.init(configuration, firestore, start: []) { result, strategy in
       let (values, error) = decoded(Value.self, result)
       return Made(items: error != nil && strategy == .raise ? [] : values, error: error)
     }
@@ -66,7 +66,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
     configuration: FirestoreQueryConfiguration,
     firestore: @autoclosure @escaping () -> Firestore = .firestore()
   ) where Items == Result<[Value], any Error> {
-    self.init(configuration, firestore, .success([])) { result, strategy in
+    self.init(configuration, firestore, start: .success([])) { result, strategy in
       let (values, error) = decoded(Value.self, result)
       if let error, strategy == .raise || (try? result.get()) == nil {
         return Made(items: .failure(error), error: error)

@@ -87,7 +87,7 @@ private struct TransactionRun: @unchecked Sendable {
   func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {
     let client: any FirestoreClient
     do { client = try self.client.get() } catch { return done(.failure(error)) }
-    client.store.work(after: lastWrite, { try result(client, $0) }, done)
+    client.store.work(after: lastWrite, { try result(client, $0) }, done: done)
   }
 
   private func result(_ client: any FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {

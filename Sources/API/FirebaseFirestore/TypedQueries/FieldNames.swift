@@ -37,7 +37,7 @@ enum FieldNames {
   }
 
   static func field<Model: Decodable, Value>(
-    of property: KeyPath<Model, Value>, _ decoder: Firestore.Decoder, _ firestore: Firestore
+    of property: KeyPath<Model, Value>, _ decoder: Firestore.Decoder, firestore: Firestore
   ) -> PropertyField {
     var convertsKeys = false
     switch decoder.keyDecodingStrategy {

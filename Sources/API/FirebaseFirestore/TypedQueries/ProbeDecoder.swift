@@ -124,18 +124,18 @@ struct ProbeDecoder: Decoder {
 
   /// Returns a probe value; nil for a type that must decode itself.
   private func known<T>(_ type: T.Type) -> T? {
-    func pick<Leaf>(_ plain: Leaf, _ other: Leaf, _ unusual: Leaf? = nil) -> T? {
+    func pick<Leaf>(_ plain: Leaf, _ other: Leaf, unusual: Leaf? = nil) -> T? {
       guard notes.leaf(path) else { return plain as? T }
       return (notes.isUnusual ? unusual ?? other : other) as? T
     }
     switch type {
-    case is String.Type: return pick("", "other", " Some oTher t\u{e9}xt ")
+    case is String.Type: return pick("", "other", unusual: " Some oTher t\u{e9}xt ")
     case is Bool.Type: return pick(false, true)
-    case is Double.Type: return pick(0.0, 1.0, 0.625)
-    case is Float.Type: return pick(Float(0), Float(1), Float(0.625))
+    case is Double.Type: return pick(0.0, 1.0, unusual: 0.625)
+    case is Float.Type: return pick(Float(0), Float(1), unusual: Float(0.625))
     case let integer as any FixedWidthInteger.Type: return number(integer, isMarked: notes.leaf(path)) as? T
-    case is Date.Type: return pick(Self.date(0), Self.date(1), Self.date(1_000_000_000.625))
-    case is Data.Type: return pick(Data(), Data([1]), Data([1, 255, 0]))
+    case is Date.Type: return pick(Self.date(0), Self.date(1), unusual: Self.date(1_000_000_000.625))
+    case is Data.Type: return pick(Data(), Data([1]), unusual: Data([1, 255, 0]))
     case is URL.Type: return pick(URL(fileURLWithPath: "/one"), URL(fileURLWithPath: "/other"))
     case is Decimal.Type: return pick(Decimal(0), Decimal(1))
     case is UUID.Type: return pick(Self.ids.0, Self.ids.1)

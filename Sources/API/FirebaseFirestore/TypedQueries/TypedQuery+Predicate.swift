@@ -61,7 +61,7 @@ private struct PredicateFields<Model: Decodable> {
   }
 
   private func field(of expression: some PropertyExpression) -> PropertyField? {
-    expression.property(of: Model.self).map { FieldNames.field(of: $0, decoder, firestore) }
+    expression.property(of: Model.self).map { FieldNames.field(of: $0, decoder, firestore: firestore) }
   }
 
   /// Evaluates an operand. Throws if the expression contains a property.
@@ -75,7 +75,7 @@ private struct PredicateFields<Model: Decodable> {
   /// Returns the filter for a comparison. If the property is on the right side, the filter uses the operator
   /// `mirrored`.
   func comparison(
-    _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, _ right: some PredicateExpression,
+    _ left: some PredicateExpression, _ comparison: FieldFilter.Operator, right: some PredicateExpression,
     mirrored: FieldFilter.Operator
   ) throws -> Filter {
     if let field = field(left) {
@@ -135,25 +135,25 @@ extension PredicateExpressions.Negation: FilterExpression {
 
 extension PredicateExpressions.Equal: FilterExpression {
   fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
-    try fields.comparison(lhs, .equal, rhs, mirrored: .equal)
+    try fields.comparison(lhs, .equal, right: rhs, mirrored: .equal)
   }
 }
 
 extension PredicateExpressions.NotEqual: FilterExpression {
   fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
-    try fields.comparison(lhs, .notEqual, rhs, mirrored: .notEqual)
+    try fields.comparison(lhs, .notEqual, right: rhs, mirrored: .notEqual)
   }
 }
 
 extension PredicateExpressions.Comparison: FilterExpression {
   fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
     switch op {
-    case .lessThan: return try fields.comparison(lhs, .lessThan, rhs, mirrored: .greaterThan)
+    case .lessThan: return try fields.comparison(lhs, .lessThan, right: rhs, mirrored: .greaterThan)
     case .lessThanOrEqual:
-      return try fields.comparison(lhs, .lessThanOrEqual, rhs, mirrored: .greaterThanOrEqual)
-    case .greaterThan: return try fields.comparison(lhs, .greaterThan, rhs, mirrored: .lessThan)
+      return try fields.comparison(lhs, .lessThanOrEqual, right: rhs, mirrored: .greaterThanOrEqual)
+    case .greaterThan: return try fields.comparison(lhs, .greaterThan, right: rhs, mirrored: .lessThan)
     case .greaterThanOrEqual:
-      return try fields.comparison(lhs, .greaterThanOrEqual, rhs, mirrored: .lessThanOrEqual)
+      return try fields.comparison(lhs, .greaterThanOrEqual, right: rhs, mirrored: .lessThanOrEqual)
     @unknown default: throw NoFilter(self)
     }
   }
@@ -161,6 +161,6 @@ extension PredicateExpressions.Comparison: FilterExpression {
 
 extension PredicateExpressions.SequenceContains: FilterExpression {
   fileprivate func filter<Model>(_ fields: PredicateFields<Model>) throws -> Filter {
-    try fields.comparison(sequence, .arrayContains, element, mirrored: .isIn)
+    try fields.comparison(sequence, .arrayContains, right: element, mirrored: .isIn)
   }
 }

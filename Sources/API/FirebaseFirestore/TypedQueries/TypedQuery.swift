@@ -47,13 +47,13 @@ public struct TypedQuery<Model: Decodable>: Sendable {
     -> TypedQuery
   {
     let decoder = decoder()
-    let field = FieldNames.field(of: property, decoder, query.firestore)
+    let field = FieldNames.field(of: property, decoder, firestore: query.firestore)
     return with(query.whereFilter(condition.filter(on: field, decoder)))
   }
 
   /// Orders the query by a property. Omits documents without the field.
   public func order<Value>(by property: KeyPath<Model, Value>, descending: Bool = false) -> TypedQuery {
-    let field = FieldNames.field(of: property, decoder(), query.firestore)
+    let field = FieldNames.field(of: property, decoder(), firestore: query.firestore)
     return with(query.order(by: FieldPath(field.path.names), descending: descending))
   }
 

@@ -78,7 +78,7 @@ package final class StorageClient: Sendable {
       begin(use)
       return use.view.store.objects
     } catch {
-      throw StorageErrors.translate(error, "", "")
+      throw StorageErrors.translate(error, "", object: "")
     }
   }
 

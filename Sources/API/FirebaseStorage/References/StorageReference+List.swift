@@ -89,7 +89,9 @@ extension StorageReference {
     var start: String?
     if let token {
       start = PageToken.start(of: token, in: path, ofRemote: storage.client.remote.remote != nil)
-      if start == nil { throw StorageErrors.badRequest("The page token is not valid.", bucket, fullPath) }
+      if start == nil {
+        throw StorageErrors.badRequest("The page token is not valid.", bucket, object: fullPath)
+      }
     }
     return result(try objectPage(from: start, limit: Int(maxResults)))
   }
@@ -118,9 +120,9 @@ extension StorageReference {
       }
       return try answer.withLock(when: { $0 != nil }) { $0 ?? .failure(.stopped) }.get()
     } catch let error as BlobSyncError {
-      throw StorageErrors.translate(error, bucket, fullPath)
+      throw StorageErrors.translate(error, bucket, object: fullPath)
     } catch let error as DocumentStoreError {
-      throw StorageErrors.translate(error, bucket, fullPath)
+      throw StorageErrors.translate(error, bucket, object: fullPath)
     } catch {
       throw .unknown(message: "\(error)", serverError: [:])
     }

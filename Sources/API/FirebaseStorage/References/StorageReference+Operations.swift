@@ -85,7 +85,7 @@ extension StorageReference {
         let patience = Storage.microseconds(storage.maxOperationRetryTime)
         sync.updateAtRemote(place, update, patience: patience) { result in
           finish(
-            result.mapError { StorageErrors.translate($0, bucket, path) }.flatMap { object in
+            result.mapError { StorageErrors.translate($0, bucket, object: path) }.flatMap { object in
               object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)
             })
         }
@@ -109,10 +109,10 @@ extension StorageReference {
         switch result {
         case .success(let object?): finish(.success(StorageMetadata(object)))
         case .success(nil): finish(.failure(StorageErrors.objectNotFound(bucket, path)))
-        case .failure(let error): finish(.failure(StorageErrors.translate(error, bucket, path)))
+        case .failure(let error): finish(.failure(StorageErrors.translate(error, bucket, object: path)))
         }
       }
-      return try sync.update(place, update, watcher)
+      return try sync.update(place, update, watcher: watcher)
     }
     guard let updated else { throw notFound }
     if !isWaiting { finish(.success(StorageMetadata(updated))) }
@@ -182,7 +182,7 @@ extension StorageReference {
       guard let sync = client.sync else { return try objects.delete(place) }
       let watcher = BlobSync.Watcher(patience: isWaiting ? patience : nil) { result in
         if isWaiting {
-          finish(result.map { _ in true }.mapError { StorageErrors.translate($0, bucket, path) })
+          finish(result.map { _ in true }.mapError { StorageErrors.translate($0, bucket, object: path) })
         }
       }
       return try sync.delete(place, watcher)
@@ -203,12 +203,12 @@ extension StorageReference {
       do throws(DocumentStoreError) {
         return finish(.success(try objects.object(at: place).map { .here($0) } ?? .absent))
       } catch {
-        throw StorageErrors.translate(error, bucket, path)
+        throw StorageErrors.translate(error, bucket, object: path)
       }
     }
     let patience = Storage.microseconds(storage.maxOperationRetryTime)
     sync.find(place, BlobSync.FetchRequest(fetchesContent: false, patience: patience)) { result in
-      finish(result.mapError { StorageErrors.translate($0, bucket, path) })
+      finish(result.mapError { StorageErrors.translate($0, bucket, object: path) })
     }
   }
 
@@ -229,7 +229,7 @@ extension StorageReference {
     do throws(DocumentStoreError) {
       return try body(objects, place)
     } catch {
-      throw StorageErrors.translate(error, bucket, fullPath)
+      throw StorageErrors.translate(error, bucket, object: fullPath)
     }
   }
 }

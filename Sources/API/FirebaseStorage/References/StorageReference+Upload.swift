@@ -99,7 +99,7 @@ extension StorageReference {
     described.bucket = path.bucket
     if described.contentType == nil { described.contentType = defaultType }
     let worker = UploadWorker(
-      storage.client, path, described.attributes, open,
+      storage.client, path, attributes: described.attributes, open,
       patience: Storage.microseconds(storage.maxUploadRetryTime))
     let transfer = Transfer(
       worker, storage.client, callbackQueue: storage.callbackQueue, metadata: described)

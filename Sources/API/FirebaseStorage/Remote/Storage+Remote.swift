@@ -45,7 +45,7 @@ extension Storage {
       do throws(DocumentStoreError) {
         return try sync.changes().filter { $0.path.bucket == name }.map { PendingChange($0, self) }
       } catch {
-        throw StorageErrors.translate(error, name, "")
+        throw StorageErrors.translate(error, name, object: "")
       }
     }
   }
@@ -63,7 +63,7 @@ extension Storage {
     try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
       sync.wait { error in
         if let error {
-          done.resume(throwing: StorageErrors.translate(error, name, ""))
+          done.resume(throwing: StorageErrors.translate(error, name, object: ""))
         } else {
           done.resume()
         }
@@ -91,7 +91,7 @@ struct RemoteSettings: Sendable {
   /// if there is no remote although the store is a cache of one. Throws the same error if the store has local
   /// objects and `attachment` is `.refuse`.
   func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
-    if let remote { return try BlobSync.attach(remote, to: objects, attachment) }
+    if let remote { return try BlobSync.attach(remote, to: objects, attachment: attachment) }
     try BlobSync.checkAreNotCache(objects)
     return nil
   }

@@ -70,7 +70,7 @@ final class DownloadFile: DownloadTarget {
   func append(_ bytes: [UInt8]) throws(StorageError) {
     guard let part else { return }
     try wrapped { () throws(SystemFailure) in
-      try opened(part).file.writeAll(bytes.rawSpan, at: part.offset, .real)
+      try opened(part).file.writeAll(bytes.rawSpan, at: part.offset, platform: .real)
     }
     self.part?.offset += UInt64(bytes.count)
   }

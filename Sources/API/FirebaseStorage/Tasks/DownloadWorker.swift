@@ -52,7 +52,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     let answer: RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>
   }
 
-  init(_ client: StorageClient, _ path: StoragePath, _ target: any DownloadTarget, patience: Int64) {
+  init(_ client: StorageClient, _ path: StoragePath, target: any DownloadTarget, patience: Int64) {
     self.client = client
     self.path = path
     self.target = target
@@ -88,7 +88,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     do throws(DocumentStoreError) {
       reader = try objects.content(at: place)?.reader
     } catch {
-      throw StorageErrors.translate(error, path.bucket, path.object)
+      throw StorageErrors.translate(error, path.bucket, object: path.object)
     }
     guard let reader else { throw notFound }
     // After a pause, continue if the content is unchanged. If the object has a new content, start from the
@@ -107,7 +107,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     }
     switch search.answer.value {
     case nil: return false
-    case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, path.object)
+    case .failure(let error)?: throw StorageErrors.translate(error, path.bucket, object: path.object)
     case .success(.here(let object))?: try open(object.path, try client.objects())
     case .success(.remoteOnly(let object))?:
       throw .downloadSizeExceeded(total: Int64(clamping: object.byteCount), maxSize: target.bytesMax)
@@ -123,7 +123,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     do throws(DocumentStoreError) {
       try ObjectStore.fill(&piece, from: reader, at: offset)
     } catch {
-      throw StorageErrors.translate(error, path.bucket, path.object)
+      throw StorageErrors.translate(error, path.bucket, object: path.object)
     }
     try target.append(piece)
     offset += UInt64(piece.count)

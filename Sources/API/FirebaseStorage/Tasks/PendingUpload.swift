@@ -48,7 +48,7 @@ public struct PendingUpload: Sendable {
     return try await reference.answered { () throws(StorageError) in
       let objects = try reference.storage.client.objects()
       do throws(DocumentStoreError) { return try objects.cancel(upload) } catch {
-        throw StorageErrors.translate(error, reference.bucket, reference.fullPath)
+        throw StorageErrors.translate(error, reference.bucket, object: reference.fullPath)
       }
     }
   }
@@ -65,7 +65,7 @@ extension Storage {
           PendingUpload($0, self, isActive: objects.isActive($0.number))
         }
       } catch {
-        throw StorageErrors.translate(error, name, "")
+        throw StorageErrors.translate(error, name, object: "")
       }
     }
   }

@@ -144,7 +144,7 @@ final class Transfer: Sendable {
   private func end(_ state: inout State) {
     state.observers = []
     if let task = state.task, !state.waiting.isEmpty {
-      let snapshot = Self.snapshot(of: task, state, state.machine.state.status)
+      let snapshot = Self.snapshot(of: task, state, status: state.machine.state.status)
       let waiting = state.waiting
       state.waiting = []
       queue.async { for body in waiting { body(snapshot) } }
@@ -317,7 +317,7 @@ final class Transfer: Sendable {
     state.withLock { state in
       if !state.machine.isOver { state.observers.append(observer) }
       guard state.machine.state.matches(status) else { return }
-      deliver(Self.snapshot(of: task, state, state.machine.state.status), to: observer)
+      deliver(Self.snapshot(of: task, state, status: state.machine.state.status), to: observer)
     }
     return observer.handle
   }
@@ -337,7 +337,9 @@ final class Transfer: Sendable {
   /// the transfer has already ended.
   func whenOver(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
     let snapshot = state.withLock { state -> StorageTaskSnapshot? in
-      guard !state.machine.isOver else { return Self.snapshot(of: task, state, state.machine.state.status) }
+      guard !state.machine.isOver else {
+        return Self.snapshot(of: task, state, status: state.machine.state.status)
+      }
       state.waiting.append(body)
       return nil
     }
@@ -365,7 +367,7 @@ final class Transfer: Sendable {
     // Enqueue completion handlers last. The callback queue may already be running, and a completion handler
     // that was enqueued earlier could run before an observer.
     for observer in observers.filter({ !$0.isCompletion }) + observers.filter(\.isCompletion) {
-      deliver(Self.snapshot(of: task, state, status), to: observer)
+      deliver(Self.snapshot(of: task, state, status: status), to: observer)
     }
   }
 
@@ -376,11 +378,11 @@ final class Transfer: Sendable {
   // MARK: Snapshots
 
   func snapshot(of task: StorageTask) -> StorageTaskSnapshot {
-    state.withLock { Self.snapshot(of: task, $0, $0.machine.state.status) }
+    state.withLock { Self.snapshot(of: task, $0, status: $0.machine.state.status) }
   }
 
   private static func snapshot(
-    of task: StorageTask, _ state: State, _ status: StorageTaskStatus
+    of task: StorageTask, _ state: State, status: StorageTaskStatus
   ) -> StorageTaskSnapshot {
     let progress = Progress(totalUnitCount: state.total)
     progress.completedUnitCount = state.completed

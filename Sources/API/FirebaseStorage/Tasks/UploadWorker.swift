@@ -44,7 +44,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   }
 
   init(
-    _ client: StorageClient, _ path: StoragePath, _ attributes: ObjectAttributes,
+    _ client: StorageClient, _ path: StoragePath, attributes: ObjectAttributes,
     _ open: @escaping () throws(StorageError) -> any UploadBytes, patience: Int64
   ) {
     self.client = client
@@ -78,15 +78,15 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     try wrapped { () throws(DocumentStoreError) in
       let place = ObjectPath(bucket: path.bucket, name: try ObjectName(path.object))
       try attributes.check()
-      earlier = try earlier(place, bytes.source, objects)
-      if earlier == nil { upload = objects.upload(to: place, from: bytes.source, attributes) }
+      earlier = try earlier(place, bytes.source, objects: objects)
+      if earlier == nil { upload = objects.upload(to: place, from: bytes.source, attributes: attributes) }
     }
   }
 
   // MARK: Resuming
 
   private func earlier(
-    _ place: ObjectPath, _ source: UploadSource, _ objects: ObjectStore
+    _ place: ObjectPath, _ source: UploadSource, objects: ObjectStore
   ) throws(DocumentStoreError) -> ObjectUpload? {
     guard source.byteCount > 0 else { return nil }
     for stored in try objects.uploads(to: place)
@@ -122,7 +122,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     }
     earlier.cancel()
     self.earlier = nil
-    upload = try client.objects().upload(to: earlier.path, from: bytes.source, attributes)
+    upload = try client.objects().upload(to: earlier.path, from: bytes.source, attributes: attributes)
   }
 
   // MARK: Transferring
@@ -154,7 +154,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
       end: { answer.end($0) })
     var done: (object: StoredObject, change: QueuedChange)?
     try wrapped { () throws(DocumentStoreError) in
-      done = try sync.put(upload, token: Self.newToken(), watcher)
+      done = try sync.put(upload, token: Self.newToken(), watcher: watcher)
     }
     guard let done else { throw StorageErrors.closed }
     (self.upload, bytes) = (nil, nil)
@@ -170,7 +170,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     case .success?: return .none
     case .failure(let error)?:
       if case .overdue = error { isOverdue = true }
-      throw StorageErrors.translate(error, path.bucket, path.object)
+      throw StorageErrors.translate(error, path.bucket, object: path.object)
     }
   }
 
@@ -223,7 +223,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   private func wrapped(_ body: () throws(DocumentStoreError) -> Void) throws(StorageError) {
     do throws(DocumentStoreError) { try body() } catch {
-      throw StorageErrors.translate(error, path.bucket, path.object)
+      throw StorageErrors.translate(error, path.bucket, object: path.object)
     }
   }
 }

@@ -11,20 +11,21 @@ enum StorageErrors {
   private static let statusDomain = "com.google.HTTPStatus"
 
   static func objectNotFound(_ bucket: String, _ object: String) -> StorageError {
-    .objectNotFound(object: object, serverError: status(404, bucket, object))
+    .objectNotFound(object: object, serverError: status(404, bucket, object: object))
   }
 
-  static func unauthorized(_ message: String, _ bucket: String, _ object: String) -> StorageError {
-    .unauthorized(bucket: bucket, object: object, serverError: status(403, bucket, object, message))
+  static func unauthorized(_ message: String, _ bucket: String, object: String) -> StorageError {
+    .unauthorized(
+      bucket: bucket, object: object, serverError: status(403, bucket, object: object, message: message))
   }
 
-  static func badRequest(_ message: String, _ bucket: String, _ object: String) -> StorageError {
-    .unknown(message: message, serverError: status(400, bucket, object))
+  static func badRequest(_ message: String, _ bucket: String, object: String) -> StorageError {
+    .unknown(message: message, serverError: status(400, bucket, object: object))
   }
 
   /// Returns the error for an HTTP status. `message` is the message of the server, if there is one.
   private static func status(
-    _ code: Int, _ bucket: String, _ object: String, _ message: String? = nil
+    _ code: Int, _ bucket: String, object: String, message: String? = nil
   ) -> [String: Any] {
     var details: [String: Any] = [
       "ResponseErrorDomain": statusDomain, "ResponseErrorCode": code, "bucket": bucket, "object": object,
@@ -47,49 +48,49 @@ enum StorageErrors {
 
   static func translate(_ error: SystemFailure) -> StorageError { posix(error.code, file: error.path) }
 
-  static func translate(_ error: DocumentStoreError, _ bucket: String, _ object: String) -> StorageError {
+  static func translate(_ error: DocumentStoreError, _ bucket: String, object: String) -> StorageError {
     switch error {
-    case .invalidArgument(let message): badRequest(message, bucket, object)
+    case .invalidArgument(let message): badRequest(message, bucket, object: object)
     case .notFound: objectNotFound(bucket, object)
     case .alreadyExists(let message), .failedPrecondition(let message), .aborted(let message),
       .feedTruncated(let message):
       .unknown(message: message, serverError: ["bucket": bucket, "object": object])
     case .full(let evidence), .failed(let evidence):
-      evidence.code.map { posix($0, file: evidence.file) } ?? unknown(evidence, bucket, object)
+      evidence.code.map { posix($0, file: evidence.file) } ?? unknown(evidence, bucket, object: object)
     case .corrupted: .nonMatchingChecksum
     case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
       .newerFormat(let evidence), .outcomeUnknown(let evidence), .closed(let evidence):
-      unknown(evidence, bucket, object)
+      unknown(evidence, bucket, object: object)
     }
   }
 
   static let closed = StorageError.unknown(
     message: "The app of this bucket was deleted.", serverError: [:])
 
-  static func translate(_ error: BlobSyncError, _ bucket: String, _ object: String) -> StorageError {
+  static func translate(_ error: BlobSyncError, _ bucket: String, object: String) -> StorageError {
     switch error {
     case .remote(.notFound): objectNotFound(bucket, object)
     case .remote(.unavailable(let message)), .remote(.rejected(let message)):
       .unknown(message: message, serverError: ["bucket": bucket, "object": object])
     case .remote(.unauthenticated(let message)):
-      .unauthenticated(serverError: status(401, bucket, object, message))
+      .unauthenticated(serverError: status(401, bucket, object: object, message: message))
     case .remote(.quotaExceeded(let message)):
-      .quotaExceeded(bucket: bucket, serverError: status(402, bucket, object, message))
-    case .remote(.unauthorized(let message)): unauthorized(message, bucket, object)
+      .quotaExceeded(bucket: bucket, serverError: status(402, bucket, object: object, message: message))
+    case .remote(.unauthorized(let message)): unauthorized(message, bucket, object: object)
     case .remote(.wrongOffset(let offset)):
       .unknown(
         message: "The remote is at \(offset), and not where it said that it was.",
         serverError: ["bucket": bucket, "object": object])
-    case .store(let error): translate(error, bucket, object)
+    case .store(let error): translate(error, bucket, object: object)
     case .cancelled: .cancelled
     // A remote that could not be reached in time is reported as `unknown`. `retryLimitExceeded` is never
     // thrown.
-    case .overdue(let last): overdue(last, bucket, object)
+    case .overdue(let last): overdue(last, bucket, object: object)
     case .stopped: closed
     }
   }
 
-  private static func overdue(_ last: BlobSyncError?, _ bucket: String, _ object: String) -> StorageError {
+  private static func overdue(_ last: BlobSyncError?, _ bucket: String, object: String) -> StorageError {
     let waits = "The change has happened here, and goes on waiting."
     var message = "The remote has not answered in time. \(waits)"
     switch last {
@@ -99,7 +100,8 @@ enum StorageErrors {
       message += " The last attempt has failed: \(reason)"
     case .remote(.notFound)?, .remote(.wrongOffset)?:
       message += " The remote has lost the upload, which begins anew."
-    case .store(let error)?: return overdue(waits, here: translate(error, bucket, object), bucket, object)
+    case .store(let error)?:
+      return overdue(waits, here: translate(error, bucket, object: object), bucket: bucket, object: object)
     case .overdue?, .cancelled?, .stopped?, nil: break
     }
     return .unknown(message: message, serverError: ["bucket": bucket, "object": object])
@@ -107,7 +109,7 @@ enum StorageErrors {
 
   /// Returns the error for an overdue change that was delayed by a local failure and not by the remote.
   private static func overdue(
-    _ waits: String, here cause: StorageError, _ bucket: String, _ object: String
+    _ waits: String, here cause: StorageError, bucket: String, object: String
   ) -> StorageError {
     var details: [String: Any] = ["bucket": bucket, "object": object, NSUnderlyingErrorKey: cause as NSError]
     if case .unknown(_, let evidence) = cause { details.merge(evidence) { _, new in new } }
@@ -117,7 +119,7 @@ enum StorageErrors {
   }
 
   private static func unknown(
-    _ evidence: StorageEvidence, _ bucket: String, _ object: String
+    _ evidence: StorageEvidence, _ bucket: String, object: String
   ) -> StorageError {
     var details: [String: Any] = ["bucket": bucket, "object": object]
     details["DugoutFile"] = evidence.file

@@ -9,16 +9,17 @@ final class BlobFile {
 
   var path: String { file.path }
 
-  init(_ id: BlobID, _ place: BlobLocation, _ folder: BlobFolder) throws(ByteStoreError) {
+  init(_ id: BlobID, _ place: BlobLocation, folder: BlobFolder) throws(ByteStoreError) {
     guard let file = try folder.open(.blob(id)) else {
-      throw folder.damage(.blob(id), 0, "a content that a record names", "no such file")
+      throw folder.damage(.blob(id), 0, expected: "a content that a record names", found: "no such file")
     }
     self.file = file
     let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
     let decoded = try BlobHead(decoding: page.rawSpan, file: file.path)
     guard let head = decoded.whole, head.id == id, head.byteCount == place.byteCount else {
       throw folder.damage(
-        .blob(id), 24, "\(place.byteCount) bytes of \(id)", "another content, or a part of one")
+        .blob(id), 24, expected: "\(place.byteCount) bytes of \(id)",
+        found: "another content, or a part of one")
     }
     self.head = head
     fileID = decoded.fileID
@@ -30,7 +31,8 @@ final class BlobFile {
     }
     chunks = try BlobTable.decode(table.rawSpan, of: head, file: decoded.fileID, path: file.path)
     guard chunks.count == head.chunkCount else {
-      throw folder.damage(.blob(id), head.chunksEnd, "\(head.chunkCount) chunks", "\(chunks.count)")
+      throw folder.damage(
+        .blob(id), head.chunksEnd, expected: "\(head.chunkCount) chunks", found: "\(chunks.count)")
     }
   }
 

@@ -18,7 +18,7 @@ package final class BlobReader {
     case pack(PackFile, PackedBody)
   }
 
-  init(_ id: BlobID, _ place: BlobLocation, _ source: Source) {
+  init(_ id: BlobID, _ place: BlobLocation, source: Source) {
     self.id = id
     byteCount = place.byteCount
     self.source = source

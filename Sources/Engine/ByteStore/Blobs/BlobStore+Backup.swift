@@ -48,7 +48,7 @@ extension BlobStore {
       var checksum = Checksum()
       try forEachPiece(of: source, size) { piece, offset throws(SystemFailure) in
         checksum.update(piece.rawSpan)
-        try copy.writeAll(piece.rawSpan, at: offset, folder.platform)
+        try copy.writeAll(piece.rawSpan, at: offset, platform: folder.platform)
       }
       try copy.syncOnce(folder.platform)
       return (copy, size, checksum.value)

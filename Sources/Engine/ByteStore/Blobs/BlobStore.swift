@@ -30,7 +30,7 @@ package final class BlobStore: Sendable {
   private let packWriter: PackWriter
   private let packReader: PackReader
 
-  package init(store path: String, _ options: Options, _ platform: Platform) {
+  package init(store path: String, _ options: Options, platform: Platform) {
     precondition(options.packedBytesMax <= BlobFormat.packedBytesMax, "a frame holds 1 MiB at most")
     self.options = options
     folder = BlobFolder(store: path, platform)
@@ -47,7 +47,7 @@ package final class BlobStore: Sendable {
   /// on that file. A sweep deletes files that no record names.
   package func keep(_ blob: FinishedBlob) throws(ByteStoreError) -> BlobLocation {
     switch blob.content {
-    case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), blob.id)
+    case .memory(let frame): return try packWriter.append(frame, of: Int(blob.byteCount), id: blob.id)
     case .staged(let number):
       do throws(ByteStoreError) {
         try rename(number, to: blob.id)
@@ -85,12 +85,12 @@ package final class BlobStore: Sendable {
   /// Opens a content for reading. If the content was deleted in the meantime, reports it as damaged. The
   /// caller then checks whether a record still names the content.
   package func reader(_ id: BlobID, at place: BlobLocation) throws(ByteStoreError) -> BlobReader {
-    guard place.byteCount > 0 || place.home == .ownFile else { return BlobReader(id, place, .empty) }
+    guard place.byteCount > 0 || place.home == .ownFile else { return BlobReader(id, place, source: .empty) }
     switch place.home {
-    case .ownFile: return BlobReader(id, place, .file(try BlobFile(id, place, folder)))
+    case .ownFile: return BlobReader(id, place, source: .file(try BlobFile(id, place, folder: folder)))
     case .pack(let number, let offset, let storedBytes, let checksum):
       let frame = PackedBody(offset: offset, storedBytes: Int(storedBytes), checksum: checksum)
-      return BlobReader(id, place, .pack(try packReader.file(number), frame))
+      return BlobReader(id, place, source: .pack(try packReader.file(number), frame))
     }
   }
 

@@ -56,7 +56,7 @@ final class PackWriter: Sendable {
   /// Appends a content. Returns when the content is on stable storage. `frame` contains space for a head,
   /// followed by the stored form of the content.
   func append(
-    _ frame: [UInt8], of byteCount: Int, _ id: BlobID
+    _ frame: [UInt8], of byteCount: Int, id: BlobID
   ) throws(ByteStoreError) -> BlobLocation {
     let ticket = PackTicket(id: id, byteCount: UInt32(byteCount), frame: frame)
     state.withLock { $0.queue.append(ticket) }
@@ -143,7 +143,7 @@ final class PackWriter: Sendable {
     ).head(file: pack.fileID, offset: offset)
     ticket.frame.replaceSubrange(..<BlobFormat.frameHeadBytes, with: head)
     let frame = ticket.frame
-    try pack.file.writeAll(frame.rawSpan, at: offset, folder.platform)
+    try pack.file.writeAll(frame.rawSpan, at: offset, platform: folder.platform)
     return BlobLocation(
       byteCount: UInt64(ticket.byteCount),
       home: .pack(
@@ -159,7 +159,8 @@ final class PackWriter: Sendable {
     let file = try system { () throws(SystemFailure) in try directory.createFile(name) }
     do throws(ByteStoreError) {
       try system { () throws(SystemFailure) in
-        try file.writeAll(PackHead(fileID: fileID, number: number).page.rawSpan, at: 0, folder.platform)
+        try file.writeAll(
+          PackHead(fileID: fileID, number: number).page.rawSpan, at: 0, platform: folder.platform)
         try file.syncOnce(folder.platform)
       }
       if folder.platform.keeps(.syncDirectoryOfBlob) { try folder.syncNames() }

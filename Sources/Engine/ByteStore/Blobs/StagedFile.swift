@@ -32,7 +32,7 @@ final class StagedFile {
 
   private static let emptyBuffer = [UInt8](repeating: 0, count: BlobFormat.chunkHeadBytes)
 
-  private init(_ number: StagedNumber, _ file: any OpenFile, _ folder: BlobFolder) {
+  private init(_ number: StagedNumber, _ file: any OpenFile, folder: BlobFolder) {
     self.number = number
     open = file
     self.folder = folder
@@ -67,9 +67,9 @@ final class StagedFile {
     let name = BlobName.staged(number).text
     return try system { () throws(SystemFailure) in
       let file = try directory.createFile(name)
-      let staged = StagedFile(number, file, folder)
+      let staged = StagedFile(number, file, folder: folder)
       do throws(SystemFailure) {
-        try file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, folder.platform)
+        try file.writeAll(BlobHead(fileID: number).page.rawSpan, at: 0, platform: folder.platform)
       } catch {
         try? directory.remove(name)
         throw error
@@ -127,7 +127,9 @@ final class StagedFile {
     let file = try file()
     let bytes = chunk.rawSpan
     let offset = end
-    do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform) } catch { throw .system(error) }
+    do throws(SystemFailure) { try file.writeAll(bytes, at: offset, platform: platform) } catch {
+      throw .system(error)
+    }
     chunks.append(BlobChunk(offset: end, storedBytes: storedBytes, checksum: checksum))
     end += UInt64(chunk.count)
     startWriteback(file)
@@ -160,8 +162,8 @@ final class StagedFile {
     let head = BlobHead(
       fileID: number, whole: BlobHead.Whole(id: id, byteCount: byteCount, chunksEnd: end))
     do throws(SystemFailure) {
-      try file.writeAll(table.rawSpan, at: end, platform)
-      try file.writeAll(head.page.rawSpan, at: 0, platform)
+      try file.writeAll(table.rawSpan, at: end, platform: platform)
+      try file.writeAll(head.page.rawSpan, at: 0, platform: platform)
       if platform.keeps(.syncBlob) { try file.syncOnce(platform) }
     } catch {
       throw .system(error)
@@ -176,7 +178,7 @@ final class StagedFile {
     _ number: StagedNumber, in folder: BlobFolder
   ) throws(ByteStoreError) -> StagedFile? {
     guard let file = try folder.open(.staged(number), .readAndWrite) else { return nil }
-    let staged = StagedFile(number, file, folder)
+    let staged = StagedFile(number, file, folder: folder)
     let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
     guard let head = try? BlobHead(decoding: page.rawSpan, file: file.path), head.fileID == number else {
       return nil
@@ -221,7 +223,7 @@ final class StagedFile {
 
   private func rewrite(_ bytes: [UInt8], at offset: UInt64) throws(ByteStoreError) {
     let file = try file()
-    do throws(SystemFailure) { try file.writeAll(bytes.rawSpan, at: offset, platform) } catch {
+    do throws(SystemFailure) { try file.writeAll(bytes.rawSpan, at: offset, platform: platform) } catch {
       throw .system(error)
     }
   }

@@ -11,7 +11,7 @@ package final class CheckpointFile: Sendable {
 
   /// Opens the checkpoint that the manifest names.
   package init(
-    _ entry: Manifest.Checkpoint, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
+    _ entry: Manifest.Checkpoint, storeID: RandomID, in directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) {
     let name = StoreFile.checkpoint(entry.number)
     path = "\(directory.path)/\(name)"
@@ -27,7 +27,7 @@ package final class CheckpointFile: Sendable {
     }
     do throws(ByteStoreError) {
       header = try Self.header(of: file)
-      try Self.check(header, entry, storeID, file)
+      try Self.check(header, entry, storeID: storeID, file: file)
     } catch {
       file.close()
       throw error
@@ -47,23 +47,23 @@ package final class CheckpointFile: Sendable {
   }
 
   private static func check(
-    _ header: CheckpointHeader, _ entry: Manifest.Checkpoint, _ storeID: RandomID, _ file: any OpenFile
+    _ header: CheckpointHeader, _ entry: Manifest.Checkpoint, storeID: RandomID, file: any OpenFile
   ) throws(ByteStoreError) {
     guard header.storeID == storeID else {
       throw .foreignFile(file: file.path, expected: storeID, found: header.storeID)
     }
-    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file.path, offset: offset, expected: expected, found: found))
     }
     guard header.fileID == entry.fileID, header.number == entry.number else {
       throw damage(
         16, "checkpoint \(entry.number.value) with id \(entry.fileID)",
-        "checkpoint \(header.number.value) with id \(header.fileID)")
+        found: "checkpoint \(header.number.value) with id \(header.fileID)")
     }
     let size: UInt64
     do throws(SystemFailure) { size = try file.size() } catch { throw .system(error) }
     guard header.fileBytes == entry.bytes, size == entry.bytes else {
-      throw damage(0, "a file of \(entry.bytes) bytes", "\(size) bytes")
+      throw damage(0, "a file of \(entry.bytes) bytes", found: "\(size) bytes")
     }
   }
 

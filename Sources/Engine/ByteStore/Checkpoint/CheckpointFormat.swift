@@ -118,14 +118,15 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
     guard page.byteCount == CheckpointFormat.pageBytes else {
-      throw damage(0, "a header page of \(CheckpointFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+      throw damage(
+        0, "a header page of \(CheckpointFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a checkpoint's first bytes", "others"))
+    try reader.expect(Self.signature, file, or: damage(0, "a checkpoint's first bytes", found: "others"))
     try page.checkHeader(of: CheckpointFormat.pageBytes, file)
     guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let regions = reader.uint32(), regions <= UInt32(CheckpointFormat.regionsMax),
@@ -133,7 +134,7 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
       let hashSeed = reader.randomID(), let logID = reader.randomID(), let logLength = reader.uint64(),
       let sequence = reader.uint64(), let lastStamp = reader.uint64(), let keys = reader.uint64(),
       let ordinals = reader.uint64(), let depth = reader.uint32(), reader.skip(4)
-    else { throw damage(8, "a checkpoint's header", "another kind of file") }
+    else { throw damage(8, "a checkpoint's header", found: "another kind of file") }
     self.fileID = fileID
     self.storeID = storeID
     self.number = FileNumber(number)
@@ -144,21 +145,21 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
     for _ in 0..<regions {
       guard let kind = reader.uint32(), reader.skip(4), let pages = reader.uint64(),
         pages <= CheckpointFormat.pagesMax
-      else { throw damage(UInt64(reader.offset), "a region", "something else") }
+      else { throw damage(UInt64(reader.offset), "a region", found: "something else") }
       total += pages
       self.regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
     }
     guard logLength <= LogFormat.capacityMax, position.sequence < .max else {
-      throw damage(88, "the end of a log", "what no log can end with")
+      throw damage(88, "the end of a log", found: "what no log can end with")
     }
     guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
       total <= CheckpointFormat.pagesMax
-    else { throw damage(128, "counts that a table can have", "others") }
+    else { throw damage(128, "counts that a table can have", found: "others") }
     self.keys = Int(keys)
     self.ordinals = Int(ordinals)
     self.depth = Int(depth)
     guard Set(self.regions.map(\.region)).count == self.regions.count, pageCountsMatch else {
-      throw damage(160, "regions for \(keys) keys", "others")
+      throw damage(160, "regions for \(keys) keys", found: "others")
     }
   }
 

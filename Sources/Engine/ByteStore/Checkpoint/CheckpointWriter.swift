@@ -35,7 +35,7 @@ struct CheckpointWriter {
   private var written = UInt64(CheckpointFormat.pageBytes)
 
   init(
-    _ header: CheckpointHeader, in directory: any OpenDirectory, _ platform: Platform
+    _ header: CheckpointHeader, in directory: any OpenDirectory, platform: Platform
   ) throws(SystemFailure) {
     self.header = header
     self.directory = directory
@@ -99,7 +99,7 @@ struct CheckpointWriter {
   }
 
   private mutating func writeBuffer() throws(SystemFailure) {
-    try file.writeAll(buffer.rawSpan, at: written, platform)
+    try file.writeAll(buffer.rawSpan, at: written, platform: platform)
     written += UInt64(buffer.count)
     buffer.removeAll(keepingCapacity: true)
   }
@@ -108,7 +108,7 @@ struct CheckpointWriter {
   mutating func finish() throws(ByteStoreError) -> Manifest.Checkpoint {
     do throws(SystemFailure) {
       try writeBuffer()
-      try file.writeAll(header.encoded().rawSpan, at: 0, platform)
+      try file.writeAll(header.encoded().rawSpan, at: 0, platform: platform)
       if platform.keeps(.syncCheckpoint) { try file.syncOnce(platform) }
     } catch {
       throw .system(error)
@@ -116,7 +116,7 @@ struct CheckpointWriter {
     file.close()
     let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
     if platform.keeps(.readBack) {
-      try CheckpointFile(entry, storeID: header.storeID, in: directory, platform).verify()
+      try CheckpointFile(entry, storeID: header.storeID, in: directory, platform: platform).verify()
     }
     return entry
   }

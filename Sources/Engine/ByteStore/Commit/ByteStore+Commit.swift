@@ -45,7 +45,7 @@ final class Ticket {
   private let mark = Atomic(false)
 
   init(
-    _ batch: Batch, _ durability: Durability, _ note: (any CommitNote)?, dependencies: [Ticket] = []
+    _ batch: Batch, _ durability: Durability, note: (any CommitNote)?, dependencies: [Ticket] = []
   ) {
     self.batch = batch
     self.note = note
@@ -89,7 +89,7 @@ extension ByteStore {
     dependencies: [PendingCommit] = []
   ) throws(ByteStoreError) -> PendingCommit {
     guard !isForked else { throw .forked(directory: path) }
-    let ticket = Ticket(batch, durability, note, dependencies: dependencies.map(\.ticket))
+    let ticket = Ticket(batch, durability, note: note, dependencies: dependencies.map(\.ticket))
     let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = writeRefusal(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
@@ -223,7 +223,7 @@ extension ByteStore {
     var hasRotatedLog = false
     let (result, wanted, growsReserve, debt) = writer.withLock { writer in
       let before = writer.log?.header.number
-      let result = log(&group, &refused, &writer)
+      let result = log(&group, &refused, writer: &writer)
       hasRotatedLog = writer.log?.header.number != before
       logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
       let debt = flushDebt(writer)
@@ -242,7 +242,7 @@ extension ByteStore {
           sequence = sequence.next
           ticket.outcome = .success(sequence)
         }
-      case .failure(let failure): fail(group, failure, &state)
+      case .failure(let failure): fail(group, failure, state: &state)
       }
       state.groupWaitPolicy.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
@@ -298,7 +298,7 @@ extension ByteStore {
 
   /// Logs the group. If the disk is full, logs only the commits without puts and refuses the other commits.
   private func log(
-    _ group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ writer: inout Writer
+    _ group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], writer: inout Writer
   ) -> Result<Void, WriteFailure> {
     guard !group.isEmpty else { return .success(()) }
     let all = group.map(\.batch)
@@ -309,18 +309,18 @@ extension ByteStore {
     guard case .failure(.refused(let cause)) = result, cause.isOutOfSpace,
       group.contains(where: { $0.batch.isRemovalOnly })
     else { return result }
-    keepRemovals(of: &group, &refused, cause)
+    keepRemovals(of: &group, &refused, cause: cause)
     let removals = group.map(\.batch)
     return Result { () throws(WriteFailure) in
       if writer.log?.hasRoom(for: removals, usingReserve: true) != true {
-        try rotate(for: removals, .removal, &writer)
+        try rotate(for: removals, .removal, writer: &writer)
       }
       try append(group, &writer)
     }
   }
 
   private func keepRemovals(
-    of group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], _ cause: SystemFailure
+    of group: inout [Ticket], _ refused: inout [(Ticket, ByteStoreError)], cause: SystemFailure
   ) {
     var kept: [Ticket] = []
     for ticket in group {
@@ -348,7 +348,7 @@ extension ByteStore {
     }
   }
 
-  func fail(_ group: [Ticket], _ failure: WriteFailure, _ state: inout State) {
+  func fail(_ group: [Ticket], _ failure: WriteFailure, state: inout State) {
     switch failure {
     case .refused(let cause):
       for ticket in group {
@@ -356,7 +356,7 @@ extension ByteStore {
         ticket.outcome = .failure(.system(cause))
       }
     case .unknown(let cause):
-      guard platform.keeps(.poison) else { return fail(group, .refused(cause), &state) }
+      guard platform.keeps(.poison) else { return fail(group, .refused(cause), state: &state) }
       let end = ByteStoreError.outcomeUnknown(cause)
       state.end = end
       for ticket in group + state.queue {

@@ -15,7 +15,7 @@ extension ByteStore {
   /// manifest that names it. No log is continued after an open (C12), so the first commit after an open also
   /// rotates. A recycled log file keeps its own capacity.
   func rotate(
-    for group: [Batch], capacity: UInt64, _ writer: inout Writer
+    for group: [Batch], capacity: UInt64, writer: inout Writer
   ) throws(WriteFailure) {
     if !writer.isManifestDurable {
       try writer.manifest.replace(in: directory, platform)
@@ -40,7 +40,7 @@ extension ByteStore {
       Manifest.Log(number: header.number, fileID: header.fileID, capacity: header.capacity, end: nil))
 
     let next = try LogWriter.create(
-      header, context: logContext(), from: recycledLog, in: directory, platform)
+      header, context: logContext(), from: recycledLog, in: directory, platform: platform)
     do {
       try manifest.replace(in: directory, platform)
     } catch {

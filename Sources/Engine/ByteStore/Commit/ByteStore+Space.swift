@@ -28,7 +28,7 @@ extension ByteStore {
 
   /// Rotates to a log with room for `group`, as large as the disk allows.
   func rotate(
-    for group: [Batch], _ need: LogNeed, _ writer: inout Writer
+    for group: [Batch], _ need: LogNeed, writer: inout Writer
   ) throws(WriteFailure) {
     switch need {
     case .growth: try rotateForPuts(group, &writer)
@@ -38,7 +38,7 @@ extension ByteStore {
 
   /// Makes room for a group: rotates, or drops the context of the current log if there is no space.
   func makeRoom(for group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
-    do throws(WriteFailure) { try rotate(for: group, .growth, &writer) } catch {
+    do throws(WriteFailure) { try rotate(for: group, .growth, writer: &writer) } catch {
       guard case .refused(let cause) = error, cause.isOutOfSpace,
         writer.log?.dropContext(for: group) == true
       else { throw error }
@@ -51,9 +51,10 @@ extension ByteStore {
         throw .refused(SystemFailure(operation: "create", path: path, code: ENOSPC))
       }
       let isSmall = lacksMuchReserve(for: group, writer)
-      try rotateToAnySize(for: group, isSmall: isSmall, &writer) {
+      try rotateToAnySize(for: group, isSmall: isSmall, writer: &writer) {
         capacity, isLeast, writer throws(WriteFailure) in
-        try completeReserve(for: capacity, exactly: isLeast, within: Self.growthMax(for: group), &writer)
+        try completeReserve(
+          for: capacity, exactly: isLeast, within: Self.growthMax(for: group), writer: &writer)
       }
       writer.liveBytesWhenFull = nil
     } catch {
@@ -64,7 +65,7 @@ extension ByteStore {
 
   private func rotateForRemovals(_ group: [Batch], _ writer: inout Writer) throws(WriteFailure) {
     do throws(WriteFailure) {
-      try rotateToAnySize(for: group, &writer)
+      try rotateToAnySize(for: group, writer: &writer)
     } catch {
       guard case .refused(let cause) = error, cause.isOutOfSpace else { throw error }
       let least = LogWriter.capacity(for: group)
@@ -77,14 +78,14 @@ extension ByteStore {
       // Only a flush frees the space that this log takes from the reserve. A flush becomes due now, while
       // there is enough space for it.
       if !leavesEnough { writer.liveBytesWhenFull = .max }
-      try rotate(for: group, capacity: leavesEnough ? preferred : least, &writer)
+      try rotate(for: group, capacity: leavesEnough ? preferred : least, writer: &writer)
     }
   }
 
   /// Rotates to a log of the preferred size, or of the least size if the disk is full. Calls `prepare` with
   /// the size before each attempt.
   func rotateToAnySize(
-    for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, _ writer: inout Writer,
+    for group: [Batch], isSmall: Bool = false, previousLengthMin: UInt64 = 0, writer: inout Writer,
     _ prepare: (UInt64, _ isLeast: Bool, inout Writer) throws(WriteFailure) -> Void = { _, _, _ in }
   ) throws(WriteFailure) {
     // A small log is used while a recycled log file is being prepared. It is quickly filled with zeros and
@@ -96,7 +97,7 @@ extension ByteStore {
     let preferred = capacity(for: group, previousLength: previousLength)
     do throws(WriteFailure) {
       try prepare(preferred, false, &writer)
-      try rotate(for: group, capacity: preferred, &writer)
+      try rotate(for: group, capacity: preferred, writer: &writer)
     } catch {
       let least = max(capacityNeeded(for: group), options.logBytesMin.roundedUpToPages)
       guard case .refused(let cause) = error, cause.isOutOfSpace, least < preferred || isSmall
@@ -104,7 +105,7 @@ extension ByteStore {
       // The recycled log file is deleted to make room, because it only saves time.
       discardRecycledLog(&writer)
       try prepare(least, true, &writer)
-      try rotate(for: group, capacity: least, &writer)
+      try rotate(for: group, capacity: least, writer: &writer)
     }
   }
 
@@ -145,14 +146,14 @@ extension ByteStore {
   /// Grows the reserve towards the wanted size, by at most `growthMax`. If `exactly` is true, the reserve
   /// gets exactly the wanted size instead, and a larger reserve shrinks, because the log may need the space.
   private func completeReserve(
-    for capacity: UInt64, exactly: Bool, within growthMax: UInt64, _ writer: inout Writer
+    for capacity: UInt64, exactly: Bool, within growthMax: UInt64, writer: inout Writer
   ) throws(WriteFailure) {
     let wanted = bytesWanted(writer, after: capacity)
     if exactly, writer.reserve.bytes > wanted { _ = writer.reserve.deleteFile(in: directory) }
     let now = exactly ? wanted : min(wanted, writer.reserve.bytes + growthMax)
     if now < wanted, writer.reserveGrowth == .none { writer.reserveGrowth = .wanted }
     do throws(SystemFailure) {
-      try writer.reserve.grow(to: now, in: directory, platform)
+      try writer.reserve.grow(to: now, in: directory, platform: platform)
     } catch {
       throw .refused(error)
     }
@@ -196,7 +197,9 @@ extension ByteStore {
       guard !isClosing, !writer.isFreeingSpace, writer.liveBytesWhenFull == nil else { return false }
       let wanted = bytesWantedAhead(writer, for: capacity)
       let step = min(wanted, writer.reserve.bytes + SpaceReserve.stepBytes)
-      guard (try? writer.reserve.grow(to: step, in: directory, platform)) != nil else { return false }
+      guard (try? writer.reserve.grow(to: step, in: directory, platform: platform)) != nil else {
+        return false
+      }
       return step < wanted
     }
   }
@@ -221,7 +224,7 @@ extension ByteStore {
   func restoreReserve(_ writer: inout Writer) -> Bool {
     let capacity = writer.log?.header.capacity ?? options.logBytesMin
     let wanted = bytesWanted(writer, after: capacity)
-    try? writer.reserve.grow(to: wanted, in: directory, platform)
+    try? writer.reserve.grow(to: wanted, in: directory, platform: platform)
     return writer.reserve.bytes >= wanted
   }
 
@@ -232,7 +235,7 @@ extension ByteStore {
     writer.withLock { writer in
       let wanted = bytesWantedAhead(writer, for: capacity)
       guard writer.reserve.bytes > 2 * wanted, writer.reserve.deleteFile(in: directory) else { return }
-      try? writer.reserve.grow(to: wanted, in: directory, platform)
+      try? writer.reserve.grow(to: wanted, in: directory, platform: platform)
     }
   }
 

@@ -49,12 +49,12 @@ private final class MemoryDirectory: OpenDirectory {
       files[name] = file
       return true
     }
-    guard isNew else { throw failure("open", name, EEXIST) }
+    guard isNew else { throw failure("open", name, code: EEXIST) }
     return file
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
-    guard let file = files.withLock({ $0[name] }) else { throw failure("open", name, ENOENT) }
+    guard let file = files.withLock({ $0[name] }) else { throw failure("open", name, code: ENOENT) }
     return file
   }
 
@@ -64,12 +64,12 @@ private final class MemoryDirectory: OpenDirectory {
       files[newName] = file
       return true
     }
-    guard isThere else { throw failure("rename", name, ENOENT) }
+    guard isThere else { throw failure("rename", name, code: ENOENT) }
   }
 
   func remove(_ name: String) throws(SystemFailure) {
     guard files.withLock({ $0.removeValue(forKey: name) }) != nil else {
-      throw failure("unlink", name, ENOENT)
+      throw failure("unlink", name, code: ENOENT)
     }
   }
 
@@ -87,7 +87,7 @@ private final class MemoryDirectory: OpenDirectory {
     return isMine ? .acquired(MemoryLock(isLocked)) : .held(by: getpid())
   }
 
-  private func failure(_ operation: String, _ name: String, _ code: Int32) -> SystemFailure {
+  private func failure(_ operation: String, _ name: String, code: Int32) -> SystemFailure {
     SystemFailure(operation: operation, path: "\(path)/\(name)", code: code)
   }
 }

@@ -51,15 +51,15 @@ private final class ReadOnlyDirectory: OpenDirectory {
   }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
-    guard try !names().contains(name) else { throw failure("open", name, EEXIST) }
+    guard try !names().contains(name) else { throw failure("open", name, code: EEXIST) }
     let content = ReadOnlyContent(name: nil)
     changes.withLock { $0[name] = .some(content) }
-    return ReadOnlyFile("\(path)/\(name)", nil, content)
+    return ReadOnlyFile("\(path)/\(name)", nil, content: content)
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
     let known = changes.withLock { $0[name] }
-    if case .some(nil) = known { throw failure("open", name, ENOENT) }
+    if case .some(nil) = known { throw failure("open", name, code: ENOENT) }
     let content = (known ?? nil) ?? ReadOnlyContent(name: name)
     let file = try content.name.map { name throws(SystemFailure) in try base.openFile(name, .read) }
     // Another thread may have opened the file meanwhile. All openers of a file must share the same written
@@ -69,11 +69,11 @@ private final class ReadOnlyDirectory: OpenDirectory {
       changes[name] = .some(content)
       return content
     }
-    return ReadOnlyFile("\(path)/\(name)", file, shared)
+    return ReadOnlyFile("\(path)/\(name)", file, content: shared)
   }
 
   func rename(_ name: String, to newName: String) throws(SystemFailure) {
-    guard try names().contains(name) else { throw failure("rename", name, ENOENT) }
+    guard try names().contains(name) else { throw failure("rename", name, code: ENOENT) }
     changes.withLock { changes in
       changes[newName] = .some((changes[name] ?? nil) ?? ReadOnlyContent(name: name))
       changes[name] = .some(nil)
@@ -81,7 +81,7 @@ private final class ReadOnlyDirectory: OpenDirectory {
   }
 
   func remove(_ name: String) throws(SystemFailure) {
-    guard try names().contains(name) else { throw failure("unlink", name, ENOENT) }
+    guard try names().contains(name) else { throw failure("unlink", name, code: ENOENT) }
     changes.withLock { $0[name] = .some(nil) }
   }
 
@@ -93,7 +93,7 @@ private final class ReadOnlyDirectory: OpenDirectory {
     try base.lock(name, .read)
   }
 
-  private func failure(_ operation: String, _ name: String, _ code: Int32) -> SystemFailure {
+  private func failure(_ operation: String, _ name: String, code: Int32) -> SystemFailure {
     SystemFailure(operation: operation, path: "\(path)/\(name)", code: code)
   }
 }
@@ -120,7 +120,7 @@ private final class ReadOnlyFile: OpenFile {
   private let base: (any OpenFile)?
   private let content: ReadOnlyContent
 
-  init(_ path: String, _ base: (any OpenFile)?, _ content: ReadOnlyContent) {
+  init(_ path: String, _ base: (any OpenFile)?, content: ReadOnlyContent) {
     self.path = path
     self.base = base
     self.content = content

@@ -5,7 +5,7 @@ import Libc
 extension OpenFile {
   /// Writes all of `bytes`, however often the system takes only a part.
   package func writeAll(
-    _ bytes: RawSpan, at offset: UInt64, _ platform: Platform
+    _ bytes: RawSpan, at offset: UInt64, platform: Platform
   ) throws(SystemFailure) {
     var done = 0
     while done < bytes.byteCount {

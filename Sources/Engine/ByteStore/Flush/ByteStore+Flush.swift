@@ -57,8 +57,8 @@ extension ByteStore {
         state.failedFlush = FailedFlush(
           error: error, logBytes: logBytes,
           retryNanoseconds: end &+ retryDelayNanoseconds(logBytes, took: end &- start))
-        if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), &state) }
-        if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), &state) }
+        if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), state: &state) }
+        if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), state: &state) }
       }
     }
     state.wakeAll()
@@ -301,7 +301,7 @@ extension ByteStore {
     note(job.damaged)
     let dropped: Dropped
     do throws(WriteFailure) {
-      dropped = try replaceManifest(job.segmentsLeft, checkpoint, start)
+      dropped = try replaceManifest(job.segmentsLeft, checkpoint, start: start)
     } catch {
       switch error {
       case .refused(let cause):
@@ -411,12 +411,12 @@ extension ByteStore {
     switch extent {
     case .scope(.everything):
       discardRecycledLog(&writer)
-      try rotate(for: [], capacity: capacity(for: [], previousLength: 0), &writer)
+      try rotate(for: [], capacity: capacity(for: [], previousLength: 0), writer: &writer)
     case .scope(.asNeeded), .upTo:
       // The current log may have just begun. Its length then says little about the rate of commits.
       let used = min(writer.log?.header.capacity ?? 0, Self.quickLogBytesMax) / 4
-      try rotateToAnySize(for: [], previousLengthMin: used, &writer)
-    case .minimalSpace: try rotate(for: [], capacity: LogWriter.capacity(for: []), &writer)
+      try rotateToAnySize(for: [], previousLengthMin: used, writer: &writer)
+    case .minimalSpace: try rotate(for: [], capacity: LogWriter.capacity(for: []), writer: &writer)
     }
   }
 
@@ -496,7 +496,7 @@ extension ByteStore {
   }
 
   private func replaceManifest(
-    _ segments: [Segment], _ checkpoint: Manifest.Checkpoint, _ start: Start
+    _ segments: [Segment], _ checkpoint: Manifest.Checkpoint, start: Start
   ) throws(WriteFailure) -> Dropped {
     try writer.withLock { writer throws(WriteFailure) in
       if let end = state.withLock({ $0.end }) {

@@ -146,7 +146,7 @@ extension ByteStore {
       return (result, orderRecycledLog(&writer), writer.claimReserveGrowth())
     }
     let recycledLog = state.withLock { state in
-      if case .failure(let cause) = result { fail([], .unknown(cause), &state) }
+      if case .failure(let cause) = result { fail([], .unknown(cause), state: &state) }
       state.stopLeading()
       return startRecycledLog(wanted, &state)
     }
@@ -185,7 +185,7 @@ extension ByteStore {
   func prepareRecycledLog(_ capacity: UInt64, from oldLog: String? = nil) {
     options.maintenance.pause(.recycledLogOrdered)
     let result = Result { () throws(SystemFailure) in
-      try RecycledLog.prepare(capacity, from: oldLog, in: directory, platform)
+      try RecycledLog.prepare(capacity, from: oldLog, in: directory, platform: platform)
     }
     options.maintenance.pause(.recycledLogWritten)
     if (try? result.get()) != nil { growReserveAhead(for: capacity) }
@@ -196,7 +196,7 @@ extension ByteStore {
       state.withLock { state in
         // If the disk has no space, there is no recycled log file, and the error is ignored here. The commit
         // that needs a new log reports the error.
-        if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), &state) }
+        if case .failure(let cause) = result, cause.isSync { fail([], .unknown(cause), state: &state) }
         state.isPreparingRecycledLog = false
       }
     }

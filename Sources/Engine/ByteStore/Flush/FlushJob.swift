@@ -67,7 +67,7 @@ package struct FlushJob: ~Copyable {
     for item in items {
       plain.removeAll(keepingCapacity: true)
       item.encode(into: &plain)
-      try add(item.ordinal, item.location, plain.rawSpan)
+      try add(item.ordinal, item.location, plain: plain.rawSpan)
     }
   }
 
@@ -115,7 +115,7 @@ package struct FlushJob: ~Copyable {
       hashSeed: table.hash.seed, position: position, lastStamp: table.lastStamp, keys: table.keys,
       ordinals: table.ordinals, depth: table.slots.depth)
     var writer = try system { () throws(SystemFailure) in
-      try CheckpointWriter(header, in: target.directory, target.platform)
+      try CheckpointWriter(header, in: target.directory, platform: target.platform)
     }
     do throws(ByteStoreError) {
       try system { () throws(SystemFailure) in
@@ -230,20 +230,20 @@ package struct FlushJob: ~Copyable {
         try makeWriter()
         try note(
           entry.ordinal, location,
-          try system { () throws(SystemFailure) in try writer?.add(entry, from: page) })
+          new: try system { () throws(SystemFailure) in try writer?.add(entry, from: page) })
         return
       }
-      guard Segment.decode(entry, from: page, source, into: &buffer) else {
+      guard Segment.decode(entry, from: page, dictionary: source, into: &buffer) else {
         throw compactionInput.badEntry(location, opened)
       }
-      try add(entry.ordinal, location, buffer.bytes)
+      try add(entry.ordinal, location, plain: buffer.bytes)
     }
   }
 
   // MARK: Segments
 
   package mutating func add(
-    _ ordinal: UInt32, _ old: Location, _ plain: RawSpan
+    _ ordinal: UInt32, _ old: Location, plain: RawSpan
   ) throws(ByteStoreError) {
     try makeWriter()
     let new = try system { () throws(SystemFailure) in try writer?.add(ordinal, plain: plain) }
@@ -252,11 +252,11 @@ package struct FlushJob: ~Copyable {
       largeBytes += plain.byteCount
       return try endSegmentIfFull()
     }
-    try note(ordinal, old, new)
+    try note(ordinal, old, new: new)
   }
 
   private mutating func note(
-    _ ordinal: UInt32, _ old: Location, _ new: Location?
+    _ ordinal: UInt32, _ old: Location, new: Location?
   ) throws(ByteStoreError) {
     guard let new else { preconditionFailure("a copied entry fits in a page") }
     pending.append(Move(ordinal: ordinal, old: old, new: new))
@@ -273,8 +273,9 @@ package struct FlushJob: ~Copyable {
     let number = try target.nextNumber()
     writer = try system { () throws(SystemFailure) in
       try SegmentWriter(
-        number, slot: slot, asOf: table.published, storeID: target.storeID, dictionary, in: target.directory,
-        target.platform)
+        number, slot: slot, asOf: table.published, storeID: target.storeID, dictionary: dictionary,
+        in: target.directory,
+        platform: target.platform)
     }
   }
 

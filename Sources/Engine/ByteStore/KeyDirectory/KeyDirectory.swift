@@ -219,7 +219,7 @@ package struct KeyDirectory: Sendable {
     for operation in commit.operations {
       let target = targets[index]
       index += 1
-      let ordinal = ordinal(of: commit, operation.key, target)
+      let ordinal = ordinal(of: commit, operation.key, target: target)
       switch operation {
       case .put(let offset, _, _):
         let location = Location(body: body, offset: offset)
@@ -252,7 +252,7 @@ package struct KeyDirectory: Sendable {
 
   /// Returns the key's current ordinal. This is the ordinal from `target`, unless an earlier operation of the
   /// group added or removed the key. In that case, the key is in the memtable or does not exist.
-  private func ordinal(of commit: CommitBody, _ key: Range<Int>, _ target: Target) -> UInt32? {
+  private func ordinal(of commit: CommitBody, _ key: Range<Int>, target: Target) -> UInt32? {
     if let ordinal = target.ordinal, location(of: ordinal) != .none { return ordinal }
     let bytes = commit.bytes.rawSpan.extracting(key)
     var probe = slots.probe(for: target.fingerprint)

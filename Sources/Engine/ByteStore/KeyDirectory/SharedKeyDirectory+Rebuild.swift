@@ -34,7 +34,7 @@ extension SharedKeyDirectory {
     let lost = try loadAllReadable()
     guard let first = lost.firstError else { return try loadAll() }
     do throws(ByteStoreError) {
-      let found = try LostPageSearch(lost, in: frozen(), first).search()
+      let found = try LostPageSearch(lost, in: frozen(), error: first).search()
       guard withTable({ $0.install(found) }) else { throw first }
     } catch {
       // If there is no source any more, another thread has rebuilt the pages in the meantime. Commits since
@@ -120,7 +120,7 @@ private struct LostPageSearch {
   private let locationPages: Set<Int>
   private let areSlotsLost: Bool
 
-  init(_ lost: UnreadablePages, in table: KeyDirectory, _ error: ByteStoreError) {
+  init(_ lost: UnreadablePages, in table: KeyDirectory, error: ByteStoreError) {
     self.table = table
     self.error = error
     slotPages = lost.slots
@@ -196,7 +196,7 @@ private struct LostPageSearch {
     var buffer = ReadBuffer()
     try segment.forEachEntry { entry, location, page throws(ByteStoreError) in
       guard Int(entry.ordinal) < table.ordinals, isWanted(entry.ordinal, location) else { return }
-      guard Segment.decode(entry, from: page, opened.dictionary, into: &buffer),
+      guard Segment.decode(entry, from: page, dictionary: opened.dictionary, into: &buffer),
         let parts = EntryBytes.split(buffer.bytes)
       else { throw segment.badEntry(location, opened) }
       body(entry.ordinal, location, table.fingerprint(of: buffer.bytes.extracting(parts.key)))

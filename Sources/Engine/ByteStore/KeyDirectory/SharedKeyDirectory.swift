@@ -76,7 +76,7 @@ package final class SharedKeyDirectory: Sendable {
         }
         return ordinal
       case .inSegment(let ordinal, let segment, let location):
-        if try Self.read(key, segment, location, cache, into: &buffer) {
+        if try Self.read(key, segment, location: location, cache: cache, into: &buffer) {
           _ = isWanted(ordinal)
           return ordinal
         }
@@ -87,7 +87,7 @@ package final class SharedKeyDirectory: Sendable {
 
   /// Reads an entry and returns whether it belongs to the key. If it does, the entry's value is in `buffer`.
   private static func read(
-    _ key: [UInt8], _ segment: Segment, _ location: Location, _ cache: PageCache,
+    _ key: [UInt8], _ segment: Segment, location: Location, cache: PageCache,
     into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     try segment.read(location, cache, into: &buffer)
@@ -180,7 +180,7 @@ package final class SharedKeyDirectory: Sendable {
   ) throws(ByteStoreError) -> [KeyDirectory.Target] {
     var targets: [KeyDirectory.Target] = []
     var unresolved = try pass(commit, &targets)
-    if !unresolved.isEmpty { try setSequence(&unresolved, commit, &targets) }
+    if !unresolved.isEmpty { try setSequence(&unresolved, commit, targets: &targets) }
     newKeys += targets.count { $0.ordinal == nil }
     let keys = table.withLock { $0.keys } + newKeys
     guard keys <= SlotPages.keysMax else {
@@ -220,7 +220,7 @@ package final class SharedKeyDirectory: Sendable {
   }
 
   private func setSequence(
-    _ unresolved: inout [UnresolvedKey], _ commit: CommitBody, _ targets: inout [KeyDirectory.Target]
+    _ unresolved: inout [UnresolvedKey], _ commit: CommitBody, targets: inout [KeyDirectory.Target]
   ) throws(ByteStoreError) {
     try buffers.withBuffer { buffer throws(ByteStoreError) in
       for item in unresolved {
@@ -322,7 +322,7 @@ extension Segment {
     let opened = try open()
     try forEachEntry { entry, location, page throws(ByteStoreError) in
       guard Int(entry.ordinal) < table.ordinals, table.location(of: entry.ordinal) == location else { return }
-      guard Segment.decode(entry, from: page, opened.dictionary, into: &buffer),
+      guard Segment.decode(entry, from: page, dictionary: opened.dictionary, into: &buffer),
         let parts = EntryBytes.split(buffer.bytes)
       else { throw badEntry(location, opened) }
       let bytes = buffer.bytes

@@ -80,26 +80,26 @@ package struct LogHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
     guard page.byteCount >= LogFormat.pageBytes else {
-      throw damage(0, "a header page of \(LogFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+      throw damage(0, "a header page of \(LogFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a log's first bytes", "others"))
+    try reader.expect(Self.signature, file, or: damage(0, "a log's first bytes", found: "others"))
     try page.checkHeader(of: LogFormat.headerBytes, file)
     guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let pageBytes = reader.uint32(), pageBytes == UInt32(LogFormat.pageBytes),
       let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
       let capacity = reader.uint64(), let previousID = reader.randomID(),
       let previousLength = reader.uint64(), let previousSequence = reader.uint64()
-    else { throw damage(8, "a log's header", "another kind of file") }
+    else { throw damage(8, "a log's header", found: "another kind of file") }
     guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
-      throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", "\(capacity)")
+      throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", found: "\(capacity)")
     }
     guard previousLength <= LogFormat.capacityMax, previousSequence < SequenceNumber.max.value else {
-      throw damage(80, "the end of a log", "what no log can end with")
+      throw damage(80, "the end of a log", found: "what no log can end with")
     }
     self.init(
       fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,

@@ -44,7 +44,7 @@ struct LogWriter {
   /// file if one is ready.
   static func create(
     _ header: LogHeader, context: Batch?, from recycledLog: RecycledLog?, in directory: any OpenDirectory,
-    _ platform: Platform
+    platform: Platform
   ) throws(WriteFailure) -> LogWriter {
     let name = StoreFile.log(header.number)
     do throws(SystemFailure) {
@@ -53,9 +53,9 @@ struct LogWriter {
         file = recycledLog.file
         try directory.rename(StoreFile.recycledLog, to: name)
       } else {
-        file = try RecycledLog.fill(name, header.capacity, in: directory, platform)
+        file = try RecycledLog.fill(name, header.capacity, in: directory, platform: platform)
       }
-      try file.writeAll(header.encoded().rawSpan, at: 0, platform)
+      try file.writeAll(header.encoded().rawSpan, at: 0, platform: platform)
       if platform.keeps(.syncNewFile) { try file.syncOnce(platform) }
       if platform.keeps(.syncDirectoryAfterCreating) { try directory.sync() }
       return LogWriter(
@@ -72,7 +72,7 @@ struct LogWriter {
   /// Continues a log that an earlier opening of the store wrote. This is only used by a test that breaks rule
   /// C12.
   static func continuing(
-    _ header: LogHeader, at end: LogHeader.LogEnd, _ file: any OpenFile, _ platform: Platform
+    _ header: LogHeader, at end: LogHeader.LogEnd, file: any OpenFile, platform: Platform
   ) -> LogWriter {
     LogWriter(
       header: header, name: StoreFile.log(header.number), file: file, platform: platform, end: end.length,
@@ -220,7 +220,7 @@ struct LogWriter {
   private mutating func write(_ frames: inout [UInt8]) throws(SystemFailure) {
     let (start, bytes) = (nextPage, frames.count)
     frames.pad(toMultipleOf: LogFormat.pageBytes)
-    try file.writeAll(frames.rawSpan, at: start, platform)
+    try file.writeAll(frames.rawSpan, at: start, platform: platform)
     end = start + UInt64(bytes)
   }
 }

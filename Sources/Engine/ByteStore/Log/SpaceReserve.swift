@@ -44,7 +44,7 @@ struct SpaceReserve {
   /// Grows the file to `wanted` bytes. If the disk has too little space, grows the file as far as possible
   /// and throws.
   mutating func grow(
-    to wanted: UInt64, in directory: any OpenDirectory, _ platform: Platform
+    to wanted: UInt64, in directory: any OpenDirectory, platform: Platform
   ) throws(SystemFailure) {
     guard !isBlocked, bytes < wanted else { return }
     let file = try openOrCreate(in: directory)
@@ -52,7 +52,7 @@ struct SpaceReserve {
     do throws(SystemFailure) {
       while bytes < wanted {
         let count = Int(min(wanted - bytes, Self.stepBytes))
-        try file.writeAll(Self.block.rawSpan.extracting(first: count), at: bytes, platform)
+        try file.writeAll(Self.block.rawSpan.extracting(first: count), at: bytes, platform: platform)
         bytes += UInt64(count)
       }
     } catch {

@@ -136,44 +136,48 @@ package struct Manifest: Equatable, VersionedHeader {
   package init(storeID: RandomID) { self.storeID = storeID }
 
   package init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: Int, _ expected: String, _ found: String) -> ByteStoreError {
+    func damage(_ offset: Int, _ expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: UInt64(offset), expected: expected, found: found))
     }
     var reader = ByteReader(bytes)
-    try reader.expect(Self.signature, file, or: damage(0, "a manifest's first bytes", "others"))
+    try reader.expect(Self.signature, file, or: damage(0, "a manifest's first bytes", found: "others"))
     guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let count = reader.uint32(), let storeID = reader.randomID(),
       let generation = reader.uint64(), let nextLogNumber = reader.uint64(),
       let nextFileNumber = reader.uint64(), let segmentCount = reader.uint32(),
       let checkpointCount = reader.uint32(), checkpointCount <= 1
-    else { throw damage(8, "a manifest's header", "a shorter or another file") }
+    else { throw damage(8, "a manifest's header", found: "a shorter or another file") }
     let size =
       Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
       let parts = "\(Self.told(count, "log")) and \(Self.told(segmentCount, "segment"))"
-      throw damage(12, "\(size) bytes, as it tells of \(parts)", "\(bytes.byteCount) bytes")
+      throw damage(12, "\(size) bytes, as it tells of \(parts)", found: "\(bytes.byteCount) bytes")
     }
     let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
-    guard checksum.isCorrect else { throw damage(size - 4, "checksum \(checksum.computed)", "another") }
+    guard checksum.isCorrect else {
+      throw damage(size - 4, "checksum \(checksum.computed)", found: "another")
+    }
     self.storeID = storeID
     self.generation = generation
     self.nextLogNumber = LogNumber(nextLogNumber)
     self.nextFileNumber = FileNumber(nextFileNumber)
     for _ in 0..<count {
-      guard let log = Log(&reader) else { throw damage(reader.offset, "an entry of a log", "something else") }
+      guard let log = Log(&reader) else {
+        throw damage(reader.offset, "an entry of a log", found: "something else")
+      }
       logs.append(log)
     }
     for _ in 0..<segmentCount {
       guard let segment = Segment(&reader) else {
-        throw damage(reader.offset, "an entry of a segment", "something else")
+        throw damage(reader.offset, "an entry of a segment", found: "something else")
       }
       segments.append(segment)
     }
     if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
     // The checksum matched, so this is not accidental corruption. But a crafted file must not trigger a
     // precondition either.
-    if let invariantBroken { throw damage(Self.headBytes, invariantBroken, "something else") }
+    if let invariantBroken { throw damage(Self.headBytes, invariantBroken, found: "something else") }
   }
 
   private static func told(_ count: UInt32, _ name: String) -> String {
@@ -252,7 +256,7 @@ extension Manifest {
       try? directory.remove(StoreFile.newManifest)
       let file = try directory.createFile(StoreFile.newManifest)
       defer { file.close() }
-      try file.writeAll(encoded().rawSpan, at: 0, platform)
+      try file.writeAll(encoded().rawSpan, at: 0, platform: platform)
       if platform.keeps(.syncBeforeRenaming) { try file.syncOnce(platform) }
     } catch {
       throw error.isSync ? .unknown(error) : .refused(error)

@@ -328,7 +328,7 @@ package struct SlotPages: Sendable {
       guard index % count == 0, (index..<index + count).allSatisfy({ directory[$0] == entry }), !seen[page]
       else { return "directory entries that do not go together" }
       seen[page] = true
-      if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth) {
+      if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth: localDepth) {
         return broken
       }
       index += count
@@ -336,7 +336,7 @@ package struct SlotPages: Sendable {
     return seen.contains(false) ? "a page that no directory entry has" : nil
   }
 
-  private func invariantBroken(ofPage page: Int, prefix: UInt64, _ localDepth: Int) -> String? {
+  private func invariantBroken(ofPage page: Int, prefix: UInt64, localDepth: Int) -> String? {
     var used = 0
     for place in 0..<Self.slotsPerPage where pages[page, place] != 0 {
       used += 1

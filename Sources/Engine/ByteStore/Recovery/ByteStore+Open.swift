@@ -40,7 +40,7 @@ package struct Opened {
 
 extension Opened {
   /// Creates the state of a store that is opened only for reading and whose manifest is not known yet.
-  package init(reading directory: any OpenDirectory, lock: any DirectoryLock, _ platform: Platform) {
+  package init(reading directory: any OpenDirectory, lock: any DirectoryLock, platform: Platform) {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: SegmentFormat.pageBytes)
     self.init(
       options: ByteStore.Options(), platform: platform, directory: directory,
@@ -63,11 +63,11 @@ extension ByteStore {
       options.maintenance = .manual
       platform.fileSystem = ReadOnlyFileSystem(base: platform.fileSystem, protected: path)
     }
-    let directory = try openDirectory(path, options, platform)
+    let directory = try openDirectory(path, options, platform: platform)
     let durability = try refuseNetwork(directory)
-    let lock = try acquireLock(of: directory, options, platform)
+    let lock = try acquireLock(of: directory, options, platform: platform)
     do throws(ByteStoreError) {
-      return ByteStore(try read(directory, durability, lock, options, platform))
+      return ByteStore(try read(directory, durability, lock: lock, options: options, platform: platform))
     } catch {
       lock.release()
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
@@ -81,7 +81,7 @@ extension ByteStore {
   }
 
   private static func openDirectory(
-    _ path: String, _ options: Options, _ platform: Platform
+    _ path: String, _ options: Options, platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     if options.createsIfMissing,
       try system({ () throws(SystemFailure) in try !containsStore(path, platform) })
@@ -137,7 +137,7 @@ extension ByteStore {
   }
 
   private static func acquireLock(
-    of directory: any OpenDirectory, _ options: Options, _ platform: Platform
+    of directory: any OpenDirectory, _ options: Options, platform: Platform
   ) throws(ByteStoreError) -> any DirectoryLock {
     // The check comes first, so that not even a lock file is left in a foreign directory.
     try refuseForeign(directory, options)
@@ -212,8 +212,8 @@ extension ByteStore {
   }
 
   private static func read(
-    _ directory: any OpenDirectory, _ durability: DurabilityReport, _ lock: any DirectoryLock,
-    _ options: Options, _ platform: Platform
+    _ directory: any OpenDirectory, _ durability: DurabilityReport, lock: any DirectoryLock,
+    options: Options, platform: Platform
   ) throws(ByteStoreError) -> Opened {
     let manifest: Manifest
     let found = try readManifest(directory, platform)
@@ -234,10 +234,10 @@ extension ByteStore {
     // (F4).
     var isDurable = true
     if manifest.logs.isEmpty, manifest.checkpoint == nil {
-      isDurable = try write(manifest, isThere: found != nil, directory, platform)
+      isDurable = try write(manifest, isThere: found != nil, directory: directory, platform: platform)
     }
     prefetchLastLog(manifest, directory)
-    try syncAll(manifest, directory, platform)
+    try syncAll(manifest, directory, platform: platform)
     var opened = try openCheckpoint(
       Opened(
         options: options, platform: platform, directory: directory, durability: durability, lock: lock,
@@ -249,13 +249,14 @@ extension ByteStore {
     for log in manifest.logs {
       let file = try open(log, in: directory)
       defer { file.close() }
-      try replay(log, file, &opened)
+      try replay(log, file, opened: &opened)
     }
     if !platform.keeps(.freshLogAfterOpen), let log = manifest.logs.last, log.end == nil {
       let header = LogHeader(
         fileID: log.fileID, storeID: manifest.storeID, number: log.number, capacity: log.capacity,
         previous: opened.last)
-      opened.oldLog = LogWriter.continuing(header, at: opened.last, try open(log, in: directory), platform)
+      opened.oldLog = LogWriter.continuing(
+        header, at: opened.last, file: try open(log, in: directory), platform: platform)
     }
     try cleanUp(&opened)
     return opened
@@ -285,10 +286,10 @@ extension ByteStore {
   /// Returns false if a manifest exists and the disk has no room for another one. The manifest is then
   /// written together with the first log.
   private static func write(
-    _ manifest: Manifest, isThere: Bool, _ directory: any OpenDirectory, _ platform: Platform
+    _ manifest: Manifest, isThere: Bool, directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) -> Bool {
     do throws(ByteStoreError) {
-      try write(manifest, directory, platform)
+      try write(manifest, directory, platform: platform)
       return true
     } catch {
       guard isThere, error.isRecoverableOutOfSpace else { throw error }
@@ -297,7 +298,7 @@ extension ByteStore {
   }
 
   package static func write(
-    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
+    _ manifest: Manifest, _ directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) {
     do throws(WriteFailure) {
       do throws(WriteFailure) {
@@ -326,7 +327,8 @@ extension ByteStore {
   private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {
     var opened = opened
     guard let entry = opened.manifest.checkpoint else { return opened }
-    let (source, table) = try openKeyDirectory(entry, opened.manifest, in: opened.directory, opened.platform)
+    let (source, table) = try openKeyDirectory(
+      entry, opened.manifest, in: opened.directory, platform: opened.platform)
     opened.checkpoint = source
     opened.table = SharedKeyDirectory(table, opened.table.cache, path: opened.directory.path)
     opened.last = source.header.position
@@ -335,13 +337,13 @@ extension ByteStore {
 
   package static func openKeyDirectory(
     _ entry: Manifest.Checkpoint, _ manifest: Manifest, in directory: any OpenDirectory,
-    _ platform: Platform
+    platform: Platform
   ) throws(ByteStoreError) -> (CheckpointFile, KeyDirectory) {
-    let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+    let source = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform: platform)
     source.prefetchOpenPages()
     try checkPresence(of: manifest.segments, directory)
     let segments = manifest.segments.map {
-      Segment($0, storeID: manifest.storeID, in: directory, platform)
+      Segment($0, storeID: manifest.storeID, in: directory, platform: platform)
     }
     let table = KeyDirectory(
       source, segments: try uses(of: segments, source),
@@ -422,7 +424,7 @@ extension ByteStore {
   /// manifest recorded their ends. Only one file is open at a time, because a store may have more logs than a
   /// process may have file descriptors.
   private static func syncAll(
-    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform
+    _ manifest: Manifest, _ directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) {
     guard platform.keeps(.syncOnOpen) else { return }
     for log in manifest.logs where log.end == nil {
@@ -449,7 +451,7 @@ extension ByteStore {
   }
 
   private static func replay(
-    _ log: Manifest.Log, _ file: any OpenFile, _ opened: inout Opened
+    _ log: Manifest.Log, _ file: any OpenFile, opened: inout Opened
   ) throws(ByteStoreError) {
     let (fileBytes, bytes) = try system { () throws(SystemFailure) in
       let fileBytes = try file.size()
@@ -458,7 +460,7 @@ extension ByteStore {
       return (fileBytes, try file.readAll(Int(min(fileBytes, end, LogFormat.capacityMax)), at: 0))
     }
     let header = try LogHeader.decodeSound(bytes, file: file.path)
-    try check(header, against: log, file, opened)
+    try check(header, against: log, file: file, opened: opened)
     let broken = opened.platform.brokenRule
     let ending = try LogReader(
       header: header, bytes: bytes.rawSpan, fileBytes: fileBytes, path: file.path, broken: broken
@@ -479,7 +481,7 @@ extension ByteStore {
       }
       opened.recovered?.commits.append(commit)
     }
-    if log.end == nil { try rewriteUnsynced(ending, of: file, bytes, opened.platform) }
+    if log.end == nil { try rewriteUnsynced(ending, of: file, bytes: bytes, platform: opened.platform) }
     opened.last = LogHeader.LogEnd(
       fileID: header.fileID, length: ending.length, sequence: ending.lastSequence)
     opened.report.logsRead += 1
@@ -497,42 +499,43 @@ extension ByteStore {
   /// The sync of step 2 is not enough: after an earlier failed sync, the page cache may show bytes that no
   /// later sync writes (F4). The bytes do not change, so a crash during the rewrite is harmless (C12).
   private static func rewriteUnsynced(
-    _ ending: LogEnding, of file: any OpenFile, _ bytes: [UInt8], _ platform: Platform
+    _ ending: LogEnding, of file: any OpenFile, bytes: [UInt8], platform: Platform
   ) throws(ByteStoreError) {
     guard platform.keeps(.syncOnOpen), platform.keeps(.rewriteOnOpen) else { return }
     let start = Int(clamping: ending.durableThrough).roundedUp(toMultipleOf: LogFormat.pageBytes)
     guard start < Int(ending.length) else { return }
     try system { () throws(SystemFailure) in
       try file.writeAll(
-        bytes.rawSpan.extracting(start..<Int(ending.length)), at: UInt64(start), platform)
+        bytes.rawSpan.extracting(start..<Int(ending.length)), at: UInt64(start), platform: platform)
       try file.syncOnce(platform)
     }
   }
 
   /// Throws unless this is the log that the manifest names and it continues the log before it.
   package static func check(
-    _ header: LogHeader, against log: Manifest.Log, _ file: any OpenFile, _ opened: Opened
+    _ header: LogHeader, against log: Manifest.Log, file: any OpenFile, opened: Opened
   ) throws(ByteStoreError) {
     guard header.storeID == opened.manifest.storeID else {
       throw .foreignFile(
         file: file.path, expected: opened.manifest.storeID, found: header.storeID)
     }
     func require(
-      _ holds: Bool, _ offset: UInt64, _ expected: String, _ found: String
+      _ holds: Bool, _ offset: UInt64, expected: String, found: String
     ) throws(ByteStoreError) {
       guard !holds else { return }
       throw .corrupted(Damage(file: file.path, offset: offset, expected: expected, found: found))
     }
     try require(
       header.fileID == log.fileID && header.number == log.number, 16,
-      "log \(log.number.value) with id \(log.fileID)",
-      "log \(header.number.value) with id \(header.fileID)")
+      expected: "log \(log.number.value) with id \(log.fileID)",
+      found: "log \(header.number.value) with id \(header.fileID)")
     try require(
-      header.capacity == log.capacity, 56, "a capacity of \(log.capacity)", "\(header.capacity)")
+      header.capacity == log.capacity, 56, expected: "a capacity of \(log.capacity)",
+      found: "\(header.capacity)")
     try require(
       header.previous == opened.last, 64,
-      "a log that continues commit \(opened.last.sequence.value)",
-      "one that continues commit \(header.previous.sequence.value)")
+      expected: "a log that continues commit \(opened.last.sequence.value)",
+      found: "one that continues commit \(header.previous.sequence.value)")
   }
 
   // MARK: Leftovers
@@ -573,7 +576,7 @@ extension ByteStore {
     guard opened.platform.keeps(.writeManifestBeforeDeletingOnOpen) else { return true }
     let manifest = opened.manifest.successor()
     do throws(ByteStoreError) {
-      try write(manifest, opened.directory, opened.platform)
+      try write(manifest, opened.directory, platform: opened.platform)
     } catch {
       guard error.isRecoverableOutOfSpace else { throw error }
       return false
@@ -680,10 +683,11 @@ extension ByteStore {
   ) throws(ByteStoreError) -> Bool {
     let entry = Manifest.Checkpoint(number: header.number, fileID: header.fileID, bytes: header.fileBytes)
     do throws(ByteStoreError) {
-      let file = try CheckpointFile(entry, storeID: header.storeID, in: opened.directory, opened.platform)
+      let file = try CheckpointFile(
+        entry, storeID: header.storeID, in: opened.directory, platform: opened.platform)
       let words = try words(.segments, of: file)
       for index in stride(from: 0, to: words.count, by: 3) where words[index] != 0 {
-        if try isSegment(FileNumber(words[index]), of: header.storeID, opened) { return true }
+        if try isSegment(FileNumber(words[index]), of: header.storeID, opened: opened) { return true }
       }
     } catch {
       guard case .corrupted = error else { throw error }
@@ -692,7 +696,7 @@ extension ByteStore {
   }
 
   private static func isSegment(
-    _ number: FileNumber, of storeID: RandomID, _ opened: Opened
+    _ number: FileNumber, of storeID: RandomID, opened: Opened
   ) throws(ByteStoreError) -> Bool {
     let page: [UInt8]
     do throws(SystemFailure) {

@@ -86,7 +86,7 @@ package final class PageCache: Sendable {
     let result = body(loaded.bytes)
     // This comes after `body` has returned, because once the shard has this memory, another thread may load a
     // page into it.
-    shard.withLock { $0.keep(loaded, as: id, hash) }
+    shard.withLock { $0.keep(loaded, as: id, hash: hash) }
     checkMemory()
     return (result, hasWaited)
   }

@@ -86,7 +86,7 @@ struct PageCacheShard {
 
   /// Copies a page into a frame, unless another thread has already added the page or no frame is available.
   /// The memory of `page` is kept for the next load.
-  mutating func keep(_ page: PageMemory, as id: PageCache.PageID, _ hash: PageHash) {
+  mutating func keep(_ page: PageMemory, as id: PageCache.PageID, hash: PageHash) {
     recycledLog = page
     guard slot(of: id, hash) == nil, let frame = emptyFrame() else { return }
     unsafe frames[frame].memory.copyMemory(from: page.start, byteCount: pageBytes)

@@ -19,7 +19,7 @@ package final class Segment: Sendable {
     let runTable: [UInt32]
 
     package init(
-      _ file: any OpenFile, _ header: SegmentHeader, _ dictionary: EntryDictionary, _ runTable: [UInt32]
+      _ file: any OpenFile, _ header: SegmentHeader, dictionary: EntryDictionary, runTable: [UInt32]
     ) {
       self.file = file
       self.header = header
@@ -31,7 +31,7 @@ package final class Segment: Sendable {
   }
 
   package init(
-    _ entry: Manifest.Segment, storeID: RandomID, in directory: any OpenDirectory, _ platform: Platform
+    _ entry: Manifest.Segment, storeID: RandomID, in directory: any OpenDirectory, platform: Platform
   ) {
     self.entry = entry
     path = "\(directory.path)/\(StoreFile.segment(entry.number))"
@@ -42,8 +42,8 @@ package final class Segment: Sendable {
 
   /// Creates a segment whose file is already open. The file may have been renamed since.
   package init(
-    _ entry: Manifest.Segment, storeID: RandomID, _ opened: Opened, in directory: any OpenDirectory,
-    _ platform: Platform
+    _ entry: Manifest.Segment, storeID: RandomID, opened: Opened, in directory: any OpenDirectory,
+    platform: Platform
   ) {
     self.entry = entry
     path = opened.file.path
@@ -75,14 +75,14 @@ package final class Segment: Sendable {
     } catch {
       guard error.isMissingOrNotAFile else { throw .system(error) }
       let found = error.obstacleDescription
-      throw damage(0, "a segment that the manifest names", found)
+      throw damage(0, "a segment that the manifest names", found: found)
     }
     let start = estimatedDataStart
     let end = start + UInt64(pages * SegmentFormat.pageBytes)
     file.startReading(0..<start)
     // The run table.
     if end < entry.bytes { file.startReading(end..<entry.bytes) }
-    startReading(locations, of: file, start)
+    startReading(locations, of: file, dataStart: start)
     return file
   }
 
@@ -114,34 +114,36 @@ package final class Segment: Sendable {
     guard header.fileID == fileID, header.number == number else {
       throw damage(
         16, "segment \(number.value) with id \(fileID)",
-        "segment \(header.number.value) with id \(header.fileID)")
+        found: "segment \(header.number.value) with id \(header.fileID)")
     }
     guard header.pages == pages, header.fileBytes == entry.bytes, size == entry.bytes else {
       throw damage(
-        84, "\(pages) pages in \(entry.bytes) bytes", "\(header.pages) pages in \(size) bytes")
+        84, "\(pages) pages in \(entry.bytes) bytes", found: "\(header.pages) pages in \(size) bytes")
     }
     let dictionary = try checked(
-      header.dictionaryBytes, at: UInt64(SegmentFormat.pageBytes), header.dictionaryCRC, "a dictionary", file)
+      header.dictionaryBytes, at: UInt64(SegmentFormat.pageBytes), expected: header.dictionaryCRC,
+      what: "a dictionary", file: file)
     let table = try checked(
-      4 * header.runs, at: header.offset(ofPage: header.pages), header.runTableCRC, "a run table", file)
+      4 * header.runs, at: header.offset(ofPage: header.pages), expected: header.runTableCRC,
+      what: "a run table", file: file)
     var reader = ByteReader(table.rawSpan)
     let runs = (0..<header.runs).map { _ in reader.uint32() ?? 0 }
     guard runs.reduce(UInt64(0), { $0 + UInt64($1) }) == UInt64(header.runPages),
       runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains(Int($0)) })
     else {
-      throw damage(header.offset(ofPage: header.pages), "runs of \(header.runPages) pages", "others")
+      throw damage(header.offset(ofPage: header.pages), "runs of \(header.runPages) pages", found: "others")
     }
-    return Opened(file, header, EntryDictionary(dictionary), runs)
+    return Opened(file, header, dictionary: EntryDictionary(dictionary), runTable: runs)
   }
 
   private func checked(
-    _ count: Int, at offset: UInt64, _ expected: UInt32, _ what: String, _ file: any OpenFile
+    _ count: Int, at offset: UInt64, expected: UInt32, what: String, file: any OpenFile
   ) throws(ByteStoreError) -> [UInt8] {
     let bytes = try bytes(count, at: offset, of: file)
     var checksum = Checksum(file: fileID, offset: offset, broken: platform.brokenRule)
     checksum.update(bytes.rawSpan)
     guard bytes.count == count, checksum.value == expected || platform.brokenRule == .checkPages else {
-      throw damage(offset, "\(what) with checksum \(expected)", "\(checksum.value)")
+      throw damage(offset, "\(what) with checksum \(expected)", found: "\(checksum.value)")
     }
     return bytes
   }
@@ -175,13 +177,15 @@ package final class Segment: Sendable {
         }
       ) { page in
         guard let entry = StoredEntry(decoding: page, at: offset), entry.bytes == bytes else { return false }
-        return Self.decode(entry, from: page, opened.dictionary, into: &buffer)
+        return Self.decode(entry, from: page, dictionary: opened.dictionary, into: &buffer)
       }
       guard isWhole else { throw badEntry(location, opened) }
       return hasWaited
     case .run(_, let page, let pages):
       let start = platform.clock.monotonicNanoseconds()
-      guard try readRun(page, pages: pages, opened, into: &buffer) else { throw badEntry(location, opened) }
+      guard try readRun(page, pages: pages, opened: opened, into: &buffer) else {
+        throw badEntry(location, opened)
+      }
       return platform.clock.monotonicNanoseconds() &- start > Self.nanosecondsFromMemory
     case .none, .memtable:
       preconditionFailure("a location in a segment")
@@ -194,7 +198,7 @@ package final class Segment: Sendable {
     var opening: [(Segment, any OpenFile)] = []
     for segment in segments {
       if let opened = segment.opened.load() {
-        segment.startReading(locations, of: opened.file, opened.header.dataStart)
+        segment.startReading(locations, of: opened.file, dataStart: opened.header.dataStart)
       } else if let file = try? segment.startOpening(wanting: locations) {
         opening.append((segment, file))
       }
@@ -203,7 +207,7 @@ package final class Segment: Sendable {
   }
 
   /// Starts read-ahead for the locations in this segment and skips all others.
-  private func startReading(_ locations: ArraySlice<Location>, of file: any OpenFile, _ dataStart: UInt64) {
+  private func startReading(_ locations: ArraySlice<Location>, of file: any OpenFile, dataStart: UInt64) {
     for location in locations where location.slot == slot {
       let first: Int
       let count: Int
@@ -220,7 +224,7 @@ package final class Segment: Sendable {
   /// Reads a run into `buffer`; returns false if the run holds no valid entry. The run is read directly into
   /// the output buffer, so an uncompressed entry need not be copied.
   private func readRun(
-    _ page: Int, pages: Int, _ opened: Opened, into buffer: inout ReadBuffer
+    _ page: Int, pages: Int, opened: Opened, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     let offset = opened.header.offset(ofPage: page)
     guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { return false }
@@ -239,7 +243,7 @@ package final class Segment: Sendable {
   }
 
   package static func decode(
-    _ entry: StoredEntry, from page: RawSpan, _ dictionary: EntryDictionary, into buffer: inout ReadBuffer
+    _ entry: StoredEntry, from page: RawSpan, dictionary: EntryDictionary, into buffer: inout ReadBuffer
   ) -> Bool {
     let stored = page.extracting(entry.stored)
     guard entry.isCompressed else {
@@ -258,16 +262,16 @@ package final class Segment: Sendable {
     var page = 0
     while page < opened.header.smallPages {
       let count = min(pagesAtOnce, opened.header.smallPages - page)
-      let bytes = try pageBytes(page, count: count, opened)
+      let bytes = try pageBytes(page, count: count, opened: opened)
       for index in 0..<count {
         let start = index * SegmentFormat.pageBytes
         let span = bytes.rawSpan.extracting(start..<start + SegmentFormat.pageBytes)
-        try forEachEntry(ofPage: page + index, span, opened, body)
+        try forEachEntry(ofPage: page + index, span, opened: opened, body)
       }
       page += count
     }
     for pages in opened.runTable {
-      let run = try self.run(page, pages: Int(pages), opened)
+      let run = try self.run(page, pages: Int(pages), opened: opened)
       guard let entry = StoredEntry(decoding: run.rawSpan, at: 0) else {
         throw badEntry(at: opened.header.offset(ofPage: page))
       }
@@ -277,7 +281,7 @@ package final class Segment: Sendable {
   }
 
   private func forEachEntry(
-    ofPage page: Int, _ span: RawSpan, _ opened: Opened,
+    ofPage page: Int, _ span: RawSpan, opened: Opened,
     _ body: (StoredEntry, Location, _ page: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     var trailer = ByteReader(span.extracting(droppingFirst: SegmentFormat.pagePayloadBytes))
@@ -299,12 +303,12 @@ package final class Segment: Sendable {
     var entries: UInt64 = 0
     try forEachEntry { entry, location, page throws(ByteStoreError) in
       entries += 1
-      guard Self.decode(entry, from: page, opened.dictionary, into: &buffer),
+      guard Self.decode(entry, from: page, dictionary: opened.dictionary, into: &buffer),
         EntryBytes.split(buffer.bytes) != nil
       else { throw badEntry(location, opened) }
     }
     guard entries == opened.header.entries else {
-      throw damage(68, "\(opened.header.entries) entries", "\(entries)")
+      throw damage(68, "\(opened.header.entries) entries", found: "\(entries)")
     }
   }
 
@@ -328,19 +332,19 @@ package final class Segment: Sendable {
       }
     } catch {
       guard error.code == 0 else { throw .system(error) }
-      throw damage(offset, what, "the end of the file")
+      throw damage(offset, what, found: "the end of the file")
     }
   }
 
   private func pageBytes(
-    _ page: Int, count: Int, _ opened: Opened
+    _ page: Int, count: Int, opened: Opened
   ) throws(ByteStoreError) -> [UInt8] {
     let start = opened.header.offset(ofPage: page)
     let bytes = try bytes(count * SegmentFormat.pageBytes, at: start, of: opened.file)
     for index in 0..<count {
       let offset = index * SegmentFormat.pageBytes
       guard offset + SegmentFormat.pageBytes <= bytes.count else {
-        throw damage(start + UInt64(offset), "a page", "the end of the file")
+        throw damage(start + UInt64(offset), "a page", found: "the end of the file")
       }
       try check(
         bytes.rawSpan.extracting(offset..<offset + SegmentFormat.pageBytes), at: start + UInt64(offset))
@@ -348,12 +352,14 @@ package final class Segment: Sendable {
     return bytes
   }
 
-  private func run(_ page: Int, pages: Int, _ opened: Opened) throws(ByteStoreError) -> [UInt8] {
+  private func run(_ page: Int, pages: Int, opened: Opened) throws(ByteStoreError) -> [UInt8] {
     let offset = opened.header.offset(ofPage: page)
     let count = pages * SegmentFormat.pageBytes
     guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { throw badEntry(at: offset) }
     let run = try bytes(count, at: offset, of: opened.file)
-    guard run.count == count else { throw damage(offset, "a run of \(pages) pages", "the end of the file") }
+    guard run.count == count else {
+      throw damage(offset, "a run of \(pages) pages", found: "the end of the file")
+    }
     try check(run.rawSpan, at: offset)
     return run
   }
@@ -371,10 +377,10 @@ package final class Segment: Sendable {
   }
 
   private func badEntry(at offset: UInt64) -> ByteStoreError {
-    damage(offset, "an entry", "bytes that are none")
+    damage(offset, "an entry", found: "bytes that are none")
   }
 
-  private func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+  private func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
   }
 }

@@ -112,14 +112,14 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, _ found: String) -> ByteStoreError {
+    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
     }
     guard page.byteCount >= SegmentFormat.pageBytes else {
-      throw damage(0, "a header page of \(SegmentFormat.pageBytes) bytes", "\(page.byteCount) bytes")
+      throw damage(0, "a header page of \(SegmentFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
     }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a segment's first bytes", "others"))
+    try reader.expect(Self.signature, file, or: damage(0, "a segment's first bytes", found: "others"))
     try page.checkHeader(of: SegmentFormat.headerBytes, file)
     guard reader.uint8() == Self.signature.kind, reader.skip(1),
       let pageBytes = reader.uint32(), pageBytes == UInt32(SegmentFormat.pageBytes),
@@ -128,11 +128,11 @@ package struct SegmentHeader: Equatable, VersionedHeader {
       let runPages = reader.uint32(), let runs = reader.uint32(), let dictionaryBytes = reader.uint32(),
       let dictionaryCRC = reader.uint32(), let runTableCRC = reader.uint32(),
       let trailerBytes = reader.uint16(), trailerBytes == UInt16(SegmentFormat.trailerBytes)
-    else { throw damage(8, "a segment's header", "another kind of file") }
+    else { throw damage(8, "a segment's header", found: "another kind of file") }
     let pages = UInt64(smallPages) + UInt64(runPages)
     guard pages <= UInt64(Manifest.Segment.pagesMax), runs <= runPages,
       dictionaryBytes <= UInt32(EntryDictionary.bytesMax)
-    else { throw damage(84, "counts that a segment can have", "others") }
+    else { throw damage(84, "counts that a segment can have", found: "others") }
     self.init(
       fileID: fileID, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
       entries: entries, smallPages: Int(smallPages), runPages: Int(runPages), runs: Int(runs),

@@ -27,8 +27,8 @@ struct SegmentWriter: ~Copyable {
   private var stored: [UInt8] = []
 
   init(
-    _ number: FileNumber, slot: Int, asOf: SequenceNumber, storeID: RandomID, _ dictionary: EntryDictionary,
-    in directory: any OpenDirectory, _ platform: Platform
+    _ number: FileNumber, slot: Int, asOf: SequenceNumber, storeID: RandomID, dictionary: EntryDictionary,
+    in directory: any OpenDirectory, platform: Platform
   ) throws(SystemFailure) {
     self.slot = slot
     self.dictionary = dictionary
@@ -67,20 +67,21 @@ struct SegmentWriter: ~Copyable {
     defer { swap(&stored, &self.stored) }
     stored.removeAll(keepingCapacity: true)
     if compressor.compress(plain, into: &stored) {
-      return try place(ordinal, plainBytes: plain.byteCount, compressedBytes: stored.count, stored.rawSpan)
+      return try place(
+        ordinal, plainBytes: plain.byteCount, compressedBytes: stored.count, bytes: stored.rawSpan)
     }
-    return try place(ordinal, plainBytes: plain.byteCount, compressedBytes: nil, plain)
+    return try place(ordinal, plainBytes: plain.byteCount, compressedBytes: nil, bytes: plain)
   }
 
   /// Copies an entry, in its stored form, from another segment that has the same dictionary.
   mutating func add(_ entry: StoredEntry, from page: RawSpan) throws(SystemFailure) -> Location? {
     try place(
       entry.ordinal, plainBytes: entry.plainBytes,
-      compressedBytes: entry.isCompressed ? entry.stored.count : nil, page.extracting(entry.stored))
+      compressedBytes: entry.isCompressed ? entry.stored.count : nil, bytes: page.extracting(entry.stored))
   }
 
   private mutating func place(
-    _ ordinal: UInt32, plainBytes: Int, compressedBytes: Int?, _ bytes: RawSpan
+    _ ordinal: UInt32, plainBytes: Int, compressedBytes: Int?, bytes: RawSpan
   ) throws(SystemFailure) -> Location? {
     var head: [UInt8] = []
     StoredEntry.encodeHead(ordinal, plainBytes: plainBytes, storedBytes: compressedBytes, into: &head)
@@ -139,7 +140,7 @@ struct SegmentWriter: ~Copyable {
 
   private mutating func writeBuffer(ifAbove limit: Int) throws(SystemFailure) {
     guard buffer.count > limit else { return }
-    try file.writeAll(buffer.rawSpan, at: written, platform)
+    try file.writeAll(buffer.rawSpan, at: written, platform: platform)
     written += UInt64(buffer.count)
     buffer.removeAll(keepingCapacity: true)
   }
@@ -159,7 +160,7 @@ struct SegmentWriter: ~Copyable {
       table.pad(toMultipleOf: SegmentFormat.pageBytes)
       buffer.append(contentsOf: table)
       try writeBuffer(ifAbove: 0)
-      try file.writeAll(header.encoded().rawSpan, at: 0, platform)
+      try file.writeAll(header.encoded().rawSpan, at: 0, platform: platform)
       if platform.keeps(.syncSegment) { try file.syncOnce(platform) }
     } catch {
       throw .system(error)
@@ -169,7 +170,7 @@ struct SegmentWriter: ~Copyable {
       Manifest.Segment(
         number: header.number, fileID: header.fileID, slot: slot, pages: header.pages,
         bytes: header.fileBytes),
-      storeID: header.storeID, in: directory, platform)
+      storeID: header.storeID, in: directory, platform: platform)
     if platform.keeps(.readBack) { try segment.verify() }
     return segment
   }

@@ -21,7 +21,7 @@ extension ByteStore {
       try writer.withLock { writer throws(WriteFailure) in try body(&writer) }
     }
     state.withLock { state in
-      if case .failure(let failure) = result { fail([], failure, &state) }
+      if case .failure(let failure) = result { fail([], failure, state: &state) }
       state.stopLeading()
     }
     state.wakeAll()

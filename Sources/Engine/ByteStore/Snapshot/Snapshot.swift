@@ -23,7 +23,7 @@ package final class Snapshot: Sendable {
   /// The registration of a pinned snapshot; nil if the snapshot is not pinned.
   private let pin: SnapshotPin?
 
-  fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory, path: String, _ pin: SnapshotPin?) {
+  fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory, path: String, pin: SnapshotPin?) {
     sequence = table.published
     stamp = table.lastStamp
     frozen = SharedKeyDirectory(table, live.cache, path: path)
@@ -119,13 +119,15 @@ package final class Snapshot: Sendable {
     }
     // `requestedCount` is the number of locations, from the first one on, for which read-ahead was started.
     var requestedCount = 0
-    if hasPrefetchedPages { startReading(locations, from: 0, &requestedCount, table) }
+    if hasPrefetchedPages { startReading(locations, from: 0, requestedCount: &requestedCount, table: table) }
     for index in ordinals.indices {
       let location = locations[index]
       if let segment = table.segment(of: location) {
-        if !segment.isOpen { startReading(locations, from: index, &requestedCount, table) }
+        if !segment.isOpen {
+          startReading(locations, from: index, requestedCount: &requestedCount, table: table)
+        }
         if try segment.read(location, frozen.cache, into: &buffer) {
-          startReading(locations, from: index + 1, &requestedCount, table)
+          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
         }
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
       } else if case .memtable(let body, let offset) = location.place {
@@ -145,7 +147,7 @@ package final class Snapshot: Sendable {
 
   /// Starts read-ahead of the entries from `index` on, except the entries for which it was already started.
   private func startReading(
-    _ locations: [Location], from index: Int, _ requestedCount: inout Int, _ table: KeyDirectory
+    _ locations: [Location], from index: Int, requestedCount: inout Int, table: KeyDirectory
   ) {
     let first = max(requestedCount, index)
     var end = first
@@ -178,7 +180,7 @@ extension ByteStore {
     alongside body: () -> Result
   ) throws(ByteStoreError) -> (snapshot: Snapshot, result: Result) {
     try checkReadable()
-    return table.withTable { table in (Snapshot(table, live: self.table, path: path, nil), body()) }
+    return table.withTable { table in (Snapshot(table, live: self.table, path: path, pin: nil), body()) }
   }
 
   /// Does the same as `snapshot(alongside:)`, but with a pinned snapshot.
@@ -188,7 +190,7 @@ extension ByteStore {
     try checkReadable()
     let pin = SnapshotPin(self)
     let (snapshot, result) = table.withTable { table in
-      (Snapshot(table, live: self.table, path: path, pin), body())
+      (Snapshot(table, live: self.table, path: path, pin: pin), body())
     }
     // A commit may have been applied between the registration and the snapshot.
     pin.setSequence(snapshot.sequence)

@@ -31,7 +31,7 @@ final class CommitPipeline: Sendable {
   private let order: Locked<CommitOrder>
 
   init(
-    _ bytes: ByteStore, _ layer: CommitLayer, _ feed: FeedLedger, _ durability: StoreDurability = .synced,
+    _ bytes: ByteStore, _ layer: CommitLayer, feed: FeedLedger, durability: StoreDurability = .synced,
     clock: any StoreClock, pauses: (any StorePauses)? = nil
   ) {
     self.pauses = pauses
@@ -71,11 +71,11 @@ final class CommitPipeline: Sendable {
       }
       let time = try order.nextTime(clock)
       let isCurrent = layer.publications.position == position
-      var resolved = try resolve(request, bases, isCurrent: isCurrent, order, at: time)
+      var resolved = try resolve(request, bases, isCurrent: isCurrent, order: order, at: time)
       let feed = order.feed
       do throws(DocumentStoreError) {
         let encoded = try encode(&resolved, &order, at: time)
-        return try log(encoded, resolved, request, &order, at: time)
+        return try log(encoded, resolved, request: request, order: &order, at: time)
       } catch {
         // The commit failed before it got a place in the order. Its feed entry is therefore undone.
         order.feed = feed
@@ -130,7 +130,7 @@ final class CommitPipeline: Sendable {
       guard needsBase(target, request) else { return nil }
       do throws(DocumentStoreError) {
         guard let record = try record(target) else { return Base() }
-        return Base(record: record, document: try document(target, request, record.rawSpan))
+        return Base(record: record, document: try document(target, request, record: record.rawSpan))
       } catch {
         return Base(failure: error)
       }
@@ -148,9 +148,9 @@ final class CommitPipeline: Sendable {
   }
 
   private func document(
-    _ target: CommitRequest.Target, _ request: CommitRequest, _ record: RawSpan
+    _ target: CommitRequest.Target, _ request: CommitRequest, record: RawSpan
   ) throws(DocumentStoreError) -> StoredDocument {
-    do throws(RecordError) { return try request.document(target, record, layer.shapes.table) } catch {
+    do throws(RecordError) { return try request.document(target, record, shapes: layer.shapes.table) } catch {
       guard request.replaces(target) else {
         throw DocumentStoreError(error, at: target.path, in: bytes.path)
       }
@@ -175,7 +175,7 @@ final class CommitPipeline: Sendable {
   /// Computes the state of each document after all mutations. The documents are in the order in which the
   /// mutations first mention them.
   private func resolve(
-    _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, _ order: CommitOrder,
+    _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, order: CommitOrder,
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Resolved {
     var resolved = Resolved()
@@ -183,7 +183,8 @@ final class CommitPipeline: Sendable {
     for (number, place) in request.places.enumerated() {
       if place == resolved.changes.count {
         let change = try before(
-          place, request, bases[place], isCurrent: isCurrent, order, &resolved.dependencies)
+          place, request, base: bases[place], isCurrent: isCurrent, order: order,
+          dependencies: &resolved.dependencies)
         resolved.changes.append(change)
       }
       let updated = resolved.changes[place].updateTime(at: time)
@@ -199,8 +200,8 @@ final class CommitPipeline: Sendable {
   /// The state of a document after all earlier commits. `isCurrent` is true if the documents read in step 2
   /// are known to be still current.
   private func before(
-    _ place: Int, _ request: CommitRequest, _ base: Base?, isCurrent: Bool, _ order: CommitOrder,
-    _ dependencies: inout [PendingCommit]
+    _ place: Int, _ request: CommitRequest, base: Base?, isCurrent: Bool, order: CommitOrder,
+    dependencies: inout [PendingCommit]
   ) throws(DocumentStoreError) -> CommitChange {
     let target = request.targets[place]
     if let pending = order.pending(target.key) {
@@ -214,7 +215,7 @@ final class CommitPipeline: Sendable {
     if let failure = base.failure {
       // A commit may have replaced the unreadable document since it was read.
       guard let record = try record(target) else { return CommitChange(target, nil) }
-      guard let document = try? document(target, request, record.rawSpan) else { throw failure }
+      guard let document = try? document(target, request, record: record.rawSpan) else { throw failure }
       return CommitChange(target, document)
     }
     // The commits since step 2 usually changed other documents. Whether this document is unchanged is found
@@ -222,7 +223,7 @@ final class CommitPipeline: Sendable {
     let isSame = isCurrent ? true : try isStored(base.record, target.key)
     if isSame { return CommitChange(target, base.document) }
     guard let record = try record(target) else { return CommitChange(target, nil) }
-    return CommitChange(target, try document(target, request, record.rawSpan))
+    return CommitChange(target, try document(target, request, record: record.rawSpan))
   }
 
   private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
@@ -263,7 +264,7 @@ final class CommitPipeline: Sendable {
       }
       let shapes = layer.shapes.definitionsDue(for: encoder.used)
       let definitions = shapes.map { (key: Shape.key($0.id), value: $0.definition) }
-      let entry = feedEntry(resolved.changes, records, encoder.bytes, &order.feed, at: time)
+      let entry = feedEntry(resolved.changes, records, bytes: encoder.bytes, feed: &order.feed, at: time)
       resolved.feedBytes = entry.first?.value.count
       for put in definitions + entry { bytes += Batch.bytes(ofPutOf: put.value.count, for: put.key) }
       var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytes: bytes)
@@ -288,7 +289,7 @@ final class CommitPipeline: Sendable {
   /// The commit's entry in the change feed and the new state of the feed. Empty if the feed is inactive or if
   /// only reserved documents change.
   private func feedEntry(
-    _ changes: [CommitChange], _ records: [Range<Int>?], _ bytes: [UInt8], _ feed: inout FeedLedger,
+    _ changes: [CommitChange], _ records: [Range<Int>?], bytes: [UInt8], feed: inout FeedLedger,
     at time: StoredTimestamp
   ) -> [(key: [UInt8], value: [UInt8])] {
     guard feed.isActive else { return [] }
@@ -306,7 +307,7 @@ final class CommitPipeline: Sendable {
   // MARK: 5. Log
 
   private func log(
-    _ encoded: Encoded, _ resolved: Resolved, _ request: CommitRequest, _ order: inout CommitOrder,
+    _ encoded: Encoded, _ resolved: Resolved, request: CommitRequest, order: inout CommitOrder,
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitInProgress {
     do throws(ByteStoreError) {
@@ -361,7 +362,7 @@ final class CommitPipeline: Sendable {
     let inProgress = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
       let time = try order.nextTime(clock)
       let batch = try batch(puts(&order.feed), removing: keys, at: time)
-      return try log(Encoded(batch: batch, shapes: []), Resolved(), request, &order, at: time)
+      return try log(Encoded(batch: batch, shapes: []), Resolved(), request: request, order: &order, at: time)
     }
     _ = try finish(inProgress)
   }

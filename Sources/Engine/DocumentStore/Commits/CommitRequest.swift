@@ -67,10 +67,10 @@ extension CommitRequest {
   /// Decodes only the part of the stored document that the first mutation needs, so that a damaged document
   /// can still be replaced or deleted.
   func document(
-    _ target: Target, _ record: RawSpan, _ shapes: ShapeTable
+    _ target: Target, _ record: RawSpan, shapes: ShapeTable
   ) throws(RecordError) -> StoredDocument {
     switch mutations[target.first].change {
-    case .patch, .verify: return try StoredDocument(path: target.path, record: record, shapes)
+    case .patch, .verify: return try StoredDocument(path: target.path, record: record, shapes: shapes)
     case .set, .delete, .place:
       let head = try RecordCodec.decodeHead(record)
       let fields = (try? RecordCodec.decodeFields(record, shapes)) ?? StoredDocument.damagedFields

@@ -86,7 +86,7 @@ final class Publications: Sendable {
   /// after any snapshot that is taken from now on. From now on, commits also record the previous states of
   /// documents in collections with the interest's id. The registration ends with a call to `stopObserving`
   /// with this number.
-  func observe(_ interest: LiveInterest, number: Int, _ observer: any CommitObserver) {
+  func observe(_ interest: LiveInterest, number: Int, observer: any CommitObserver) {
     filter.withLock { filter in
       filter.insert(interest, number: number)
       // Invalidates audiences that were computed earlier. The epoch is stored under the filter's lock, so

@@ -231,7 +231,8 @@ struct Conjunction {
   /// The index whose keys decide as much of this conjunction as possible.
   var ideal: IndexDefinition {
     IndexDefinition(
-      unchecked: query.collectionID, query.scope, equalityFields.map(\.field) + orders.map(\.indexField))
+      unchecked: query.collectionID, query.scope,
+      fields: equalityFields.map(\.field) + orders.map(\.indexField))
   }
 
   /// Returns whether the index has the matching documents in query order. The index must have equality fields

@@ -46,10 +46,10 @@ final class EntryMatcher {
     guard let start = RecordCodec.fieldsStart(entry.record) else {
       throw RecordError(offset: 0, expected: "a record's head")
     }
-    let decoder = RecordDecoder(entry.record, shapes, shapes.bytes.rawSpan)
+    let decoder = RecordDecoder(entry.record, shapes, shapeBytes: shapes.bytes.rawSpan)
     let fields = start..<entry.record.byteCount
     for filter in filters {
-      verdict = verdict.and(try Self.verdict(filter, decoder, fields))
+      verdict = verdict.and(try Self.verdict(filter, decoder, fields: fields))
       if verdict == .no { return .no }
     }
     for order in orders {
@@ -59,7 +59,7 @@ final class EntryMatcher {
   }
 
   private static func verdict(
-    _ node: Node, _ decoder: RecordDecoder, _ fields: Range<Int>
+    _ node: Node, _ decoder: RecordDecoder, fields: Range<Int>
   ) throws(RecordError) -> FilterVerdict {
     switch node {
     case .undecided: return .undecided
@@ -68,11 +68,11 @@ final class EntryMatcher {
       return try filter.verdict(value, decoder)
     case .all(let parts):
       return try FilterVerdict.all(parts) { part throws(RecordError) in
-        try Self.verdict(part, decoder, fields)
+        try Self.verdict(part, decoder, fields: fields)
       }
     case .any(let parts):
       return try FilterVerdict.any(parts) { part throws(RecordError) in
-        try Self.verdict(part, decoder, fields)
+        try Self.verdict(part, decoder, fields: fields)
       }
     }
   }

@@ -63,7 +63,7 @@ final class IndexStream: EntryStream {
   private(set) var nestedSkips = 0
 
   init(
-    _ tree: OrderedIndex, _ access: QueryPlan.Access, isCollectionOfNames: Bool, _ context: StreamContext,
+    _ tree: OrderedIndex, _ access: QueryPlan.Access, isCollectionOfNames: Bool, context: StreamContext,
     keys: @escaping (_ ordinal: UInt32) throws(DocumentStoreError) -> [[UInt8]]?
   ) {
     self.tree = tree

@@ -38,7 +38,7 @@ extension QueryRun {
       while left > 0, try plan.isBackward ? cursor.previous() : cursor.next() {
         left -= 1
         work.entriesRead += 1
-        guard Self.read(sources, from: cursor.key(), start, into: &values) else { return nil }
+        guard Self.read(sources, from: cursor.key(), start: start, into: &values) else { return nil }
         aggregation.add(values)
       }
     }
@@ -77,7 +77,7 @@ extension QueryRun {
   }
 
   private static func read(
-    _ sources: [Source], from key: RawSpan, _ start: Int, into values: inout [StoredValue]
+    _ sources: [Source], from key: RawSpan, start: Int, into values: inout [StoredValue]
   ) -> Bool {
     var reader = IndexKeyReader(key, from: start)
     for source in sources {

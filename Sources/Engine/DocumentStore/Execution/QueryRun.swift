@@ -42,7 +42,7 @@ final class QueryRun {
 
   /// Creates a run of the plan. `shapes` must have been read after the snapshot was taken.
   init(
-    _ plan: QueryPlan, _ snapshot: Snapshot, _ view: IndexView, _ shapes: ShapeTable, storePath: String
+    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView, shapes: ShapeTable, storePath: String
   ) {
     self.plan = plan
     self.snapshot = snapshot
@@ -220,7 +220,7 @@ final class QueryRun {
     let record = entry.record
     let position = plan.query.position(ifMatching: { field in
       if field == .documentID { return .documentName(path) }
-      do throws(RecordError) { return try RecordCodec.value(at: field, in: record, shapes) } catch {
+      do throws(RecordError) { return try RecordCodec.value(at: field, in: record, shapes: shapes) } catch {
         problem = error
         return nil
       }
@@ -234,7 +234,8 @@ final class QueryRun {
     of field: StoredFieldPath, in entry: borrowing Entry
   ) throws(DocumentStoreError) -> StoredValue? {
     if field == .documentID { return .documentName(try path(of: entry)) }
-    do throws(RecordError) { return try RecordCodec.value(at: field, in: entry.record, shapes) } catch {
+    do throws(RecordError) { return try RecordCodec.value(at: field, in: entry.record, shapes: shapes) } catch
+    {
       throw DocumentStoreError(error, at: try path(of: entry), in: storePath)
     }
   }
@@ -364,7 +365,7 @@ final class QueryRun {
   private func indexStream(_ access: QueryPlan.Access) -> IndexStream {
     switch access.source {
     case .names:
-      return IndexStream(view.names, access, isCollectionOfNames: isCollection, context) {
+      return IndexStream(view.names, access, isCollectionOfNames: isCollection, context: context) {
         ordinal throws(DocumentStoreError) in
         // Compute the key from the path, because the record may be unreadable.
         guard let path = try self.path(ordinal) else { return nil }
@@ -373,7 +374,7 @@ final class QueryRun {
     case .index(let definition):
       // The plan was created from this view, so the index exists.
       let tree = view.index(definition)?.tree ?? OrderedIndex()
-      return IndexStream(tree, access, isCollectionOfNames: false, context) {
+      return IndexStream(tree, access, isCollectionOfNames: false, context: context) {
         ordinal throws(DocumentStoreError) in
         guard let document = try self.document(ordinal) else { return nil }
         return definition.keys(of: document)
@@ -454,7 +455,9 @@ final class QueryRun {
 
   private func decoded(_ entry: borrowing Entry) throws(DocumentStoreError) -> StoredDocument {
     let path = try path(of: entry)
-    do throws(RecordError) { return try StoredDocument(path: path, record: entry.record, shapes) } catch {
+    do throws(RecordError) {
+      return try StoredDocument(path: path, record: entry.record, shapes: shapes)
+    } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }
   }
@@ -462,7 +465,7 @@ final class QueryRun {
   private func record(_ entry: borrowing Entry) throws(DocumentStoreError) -> DocumentRecord {
     let path = try path(of: entry)
     do throws(RecordError) {
-      return try DocumentRecord(path: path, record: [UInt8](copying: entry.record), shapes)
+      return try DocumentRecord(path: path, record: [UInt8](copying: entry.record), shapes: shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }

@@ -73,7 +73,7 @@ enum FeedFormat {
   }
 
   /// Decodes an entry. Returns nil if the bytes are not a valid entry.
-  static func decode(_ entry: [UInt8], at position: FeedPosition, _ shapes: ShapeTable) -> FeedCommit? {
+  static func decode(_ entry: [UInt8], at position: FeedPosition, shapes: ShapeTable) -> FeedCommit? {
     guard let time = time(of: entry.rawSpan) else { return nil }
     var reader = ByteReader(entry.rawSpan)
     guard reader.skip(9), let count = reader.uint32(), Int(count) <= reader.bytesLeft / 3 else { return nil }
@@ -94,7 +94,7 @@ enum FeedFormat {
     case writtenWithMuchElse: return FeedChange(path: path, outcome: .writtenWithMuchElse)
     case written:
       guard let recordBytes = reader.uint32(), let record = reader.array(Int(recordBytes)),
-        let document = try? StoredDocument(path: path, record: record.rawSpan, shapes)
+        let document = try? StoredDocument(path: path, record: record.rawSpan, shapes: shapes)
       else { return nil }
       return FeedChange(path: path, outcome: .written(document))
     default: return nil

@@ -176,7 +176,7 @@ struct IndexCatalog {
       }
       fields.append(IndexDefinition.Field(StoredFieldPath(unchecked: path), part))
     }
-    return try? IndexDefinition(keysOf: collectionID, scope, fields)
+    return try? IndexDefinition(keysOf: collectionID, scope, fields: fields)
   }
 
   private static func numbers(_ reader: inout ByteReader) -> NumberCounts? {

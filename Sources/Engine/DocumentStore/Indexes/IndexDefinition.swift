@@ -82,11 +82,11 @@ public struct IndexDefinition: Hashable, Sendable {
     _ collectionID: String, _ scope: Scope = .collection, _ fields: [Field], names: OrderBy.Direction? = nil
   ) throws(DocumentStoreError) {
     let isBackward = (names ?? fields.lastDirection) == .descending
-    try self.init(keysOf: collectionID, scope, isBackward ? fields.map(\.reversed) : fields)
+    try self.init(keysOf: collectionID, scope, fields: isBackward ? fields.map(\.reversed) : fields)
   }
 
   /// Creates a definition as stored: the names ascend.
-  package init(keysOf collectionID: String, _ scope: Scope, _ fields: [Field]) throws(DocumentStoreError) {
+  package init(keysOf collectionID: String, _ scope: Scope, fields: [Field]) throws(DocumentStoreError) {
     guard (1...Self.fieldsMax).contains(fields.count) else {
       throw .invalidArgument("An index has 1 to \(Self.fieldsMax) fields.")
     }
@@ -96,10 +96,10 @@ public struct IndexDefinition: Hashable, Sendable {
     guard fields.count(where: { $0.part == .element }) <= 1 else {
       throw .invalidArgument("An index can have the elements of one array at most.")
     }
-    self.init(unchecked: collectionID, scope, fields)
+    self.init(unchecked: collectionID, scope, fields: fields)
   }
 
-  init(unchecked collectionID: String, _ scope: Scope, _ fields: [Field]) {
+  init(unchecked collectionID: String, _ scope: Scope, fields: [Field]) {
     self.collectionID = collectionID
     self.scope = scope
     self.fields = fields
@@ -251,10 +251,10 @@ extension IndexDefinition {
 extension IndexDefinition {
   /// Returns the keys of an encoded document, and the kinds of the numbers in these keys.
   func entries(
-    ofRecord record: RawSpan, at path: DocumentPath, _ shapes: ShapeTable
+    ofRecord record: RawSpan, at path: DocumentPath, shapes: ShapeTable
   ) throws(RecordError) -> (keys: [[UInt8]], numbers: NumberBits) {
     var values: [StoredValue?] = []
-    for field in fields { values.append(try RecordCodec.value(at: field.path, in: record, shapes)) }
+    for field in fields { values.append(try RecordCodec.value(at: field.path, in: record, shapes: shapes)) }
     let keys = keys(of: path) { values[$0] }
     return (keys, keys.isEmpty ? NumberBits() : numbers { values[$0] })
   }

@@ -168,13 +168,13 @@ extension IndexSet {
     shapes.begin(from: catalog.nextShape)
     state.withLock { state in
       state.nextID = catalog.nextID
-      if let nested = catalog.nested, let tree = Self.tree(.names, file, path) {
+      if let nested = catalog.nested, let tree = Self.tree(.names, file, path: path) {
         let names = NameTree(tree: tree, nested: nested, truncatedCount: catalog.longNames)
         if names.hasPlausibleCounts { state.names = names }
       }
       for var index in catalog.indexes {
         state.uses = max(state.uses, index.lastUse)
-        if let tree = Self.tree(.index(index.id), file, path) {
+        if let tree = Self.tree(.index(index.id), file, path: path) {
           index.tree = tree
           if index.hasPlausibleCounts {
             state.indexes.append(index)
@@ -187,7 +187,7 @@ extension IndexSet {
   }
 
   private static func tree(
-    _ region: CheckpointRegion, _ file: CheckpointFile, _ path: String
+    _ region: CheckpointRegion, _ file: CheckpointFile, path: String
   ) -> OrderedIndex? {
     let source = CheckpointTree(file: file, region: region, path: path)
     return try? OrderedIndex(pages: source, pagesMax: file.pages(of: region))

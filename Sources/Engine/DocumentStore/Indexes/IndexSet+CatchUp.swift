@@ -29,7 +29,7 @@ extension IndexSet {
     state.withLock { state in
       for part in parts {
         if let trees {
-          trees.add(part.changes, part.ordinals, &state)
+          trees.add(part.changes, part.ordinals, state: &state)
         } else {
           state.apply(part.changes, part.ordinals)
         }

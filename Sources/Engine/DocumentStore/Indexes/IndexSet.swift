@@ -98,7 +98,7 @@ final class IndexSet: Sendable {
 
     /// Updates the counts for a name. `more` is 1 if the name was added, -1 if it was removed, and 0
     /// otherwise.
-    mutating func count(_ key: RawSpan, of path: DocumentPath, _ more: Int) {
+    mutating func count(_ key: RawSpan, of path: DocumentPath, more: Int) {
       if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
       if StoredKey.isLong(key) { truncatedCount += more }
     }
@@ -332,7 +332,7 @@ extension IndexSet.State {
     if names != nil {
       do throws(DocumentStoreError) {
         try note.names.forEach { entry, key throws(DocumentStoreError) in
-          try names?.apply(note.changes[entry.place], key, ordinals[entry.place])
+          try names?.apply(note.changes[entry.place], key, ordinal: ordinals[entry.place])
         }
       } catch {
         names = nil
@@ -379,7 +379,7 @@ extension OrderedIndex {
 
 extension IndexSet.NameTree {
   mutating func apply(
-    _ change: IndexChanges.Change, _ key: RawSpan, _ ordinal: UInt32
+    _ change: IndexChanges.Change, _ key: RawSpan, ordinal: UInt32
   ) throws(DocumentStoreError) {
     let isThere: Bool
     let wasThere: Bool
@@ -390,7 +390,7 @@ extension IndexSet.NameTree {
       isThere = false
       wasThere = try tree.remove(key) != nil
     }
-    count(key, of: change.path, (isThere ? 1 : 0) - (wasThere ? 1 : 0))
+    count(key, of: change.path, more: (isThere ? 1 : 0) - (wasThere ? 1 : 0))
     guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "less than nothing")))

@@ -60,12 +60,12 @@ struct KeyChanges: Sendable {
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices
       where unsafe definition.collectionID.isSameUTF8(as: changes[place].path.collectionID) {
-        unsafe add(changes[place], place, &fields)
+        unsafe add(changes[place], place, fields: &fields)
       }
     }
   }
 
-  private mutating func add(_ change: IndexChanges.Change, _ place: Int, _ fields: inout IndexedFields) {
+  private mutating func add(_ change: IndexChanges.Change, _ place: Int, fields: inout IndexedFields) {
     let before: StoredDocument?
     switch change.before {
     case .none: before = nil
@@ -76,14 +76,14 @@ struct KeyChanges: Sendable {
       before = document
     }
     if fields.definition.hasElements {
-      addElements(before, change.after, place, &fields)
+      addElements(before, change.after, place: place, fields: &fields)
     } else {
-      addOne(before, change.after, place, &fields)
+      addOne(before, change.after, place: place, fields: &fields)
     }
   }
 
   private mutating func addOne(
-    _ before: StoredDocument?, _ after: StoredDocument?, _ place: Int, _ fields: inout IndexedFields
+    _ before: StoredDocument?, _ after: StoredDocument?, place: Int, fields: inout IndexedFields
   ) {
     let start = bytes.count
     if let before { numbers.add(fields.appendKey(of: before, to: &bytes), times: -1) }
@@ -100,7 +100,7 @@ struct KeyChanges: Sendable {
   }
 
   private mutating func addElements(
-    _ before: StoredDocument?, _ after: StoredDocument?, _ place: Int, _ fields: inout IndexedFields
+    _ before: StoredDocument?, _ after: StoredDocument?, place: Int, fields: inout IndexedFields
   ) {
     let old = before.map { fields.entries(of: $0) } ?? (keys: [], numbers: NumberBits())
     let new = after.map { fields.entries(of: $0) } ?? (keys: [], numbers: NumberBits())

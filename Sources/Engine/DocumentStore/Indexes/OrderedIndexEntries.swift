@@ -46,17 +46,17 @@ struct OrderedIndexEntries: ~Copyable {
 
   // MARK: Collecting
 
-  mutating func append(_ key: RawSpan, _ value: UInt32, _ child: OrderedIndexChild? = nil) {
+  mutating func append(_ key: RawSpan, _ value: UInt32, child: OrderedIndexChild? = nil) {
     let target = unsafe room(for: key.byteCount)
     unsafe key.withUnsafeBytes { source in
       guard let start = source.baseAddress else { return }
       unsafe target.copyMemory(from: start, byteCount: source.count)
     }
-    add(key.byteCount, value, child)
+    add(key.byteCount, value, child: child)
   }
 
   mutating func append(_ piece: OrderedIndexPiece) {
-    append(piece.bound.rawSpan, UInt32(piece.node.keys), OrderedIndexChild(piece.node))
+    append(piece.bound.rawSpan, UInt32(piece.node.keys), child: OrderedIndexChild(piece.node))
   }
 
   /// Appends entries of a node and retains their children. `bound` is the key of the node's first child.
@@ -65,13 +65,13 @@ struct OrderedIndexEntries: ~Copyable {
       let child = isLeaf ? nil : node.child(at: index)
       child?.retain()
       guard isLeaf || index > 0 else {
-        append(bound.rawSpan, node.value(at: index), child)
+        append(bound.rawSpan, node.value(at: index), child: child)
         continue
       }
       let keyBytes = node.keyBytes(at: index)
       let target = unsafe room(for: keyBytes)
       unsafe node.writeKey(at: index, to: target)
-      add(keyBytes, node.value(at: index), child)
+      add(keyBytes, node.value(at: index), child: child)
     }
   }
 
@@ -88,7 +88,7 @@ struct OrderedIndexEntries: ~Copyable {
     return unsafe key.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return (0, .before) }
       let shorter = min(key.count, last.keyBytes)
-      let common = unsafe OrderedIndexKey.commonBytes(bytes + last.start, start, shorter)
+      let common = unsafe OrderedIndexKey.commonBytes(bytes + last.start, start, bytes: shorter)
       guard common == shorter else {
         return unsafe (
           common,
@@ -100,7 +100,7 @@ struct OrderedIndexEntries: ~Copyable {
     }
   }
 
-  private mutating func add(_ keyBytes: Int, _ value: UInt32, _ child: OrderedIndexChild?) {
+  private mutating func add(_ keyBytes: Int, _ value: UInt32, child: OrderedIndexChild?) {
     if count == itemsMax { growItems() }
     unsafe items[count] = Item(start: bytesUsed, keyBytes: keyBytes, value: value, child: child)
     count += 1
@@ -203,7 +203,8 @@ struct OrderedIndexEntries: ~Copyable {
 
   private func commonBytes(_ left: Int, _ right: Int) -> Int {
     unsafe OrderedIndexKey.commonBytes(
-      bytes + items[left].start, bytes + items[right].start, min(keyBytes(at: left), keyBytes(at: right)))
+      bytes + items[left].start, bytes + items[right].start,
+      bytes: min(keyBytes(at: left), keyBytes(at: right)))
   }
 
   func contentBytes(of range: Range<Int>) -> Int {
@@ -268,7 +269,7 @@ enum OrderedIndexKey {
 
   /// Returns the length of the common prefix of two keys, considering only their first `bytes` bytes. Both
   /// keys must have at least that many bytes.
-  static func commonBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, _ bytes: Int) -> Int {
+  static func commonBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, bytes: Int) -> Int {
     var common = 0
     while common + 8 <= bytes {
       let difference =

@@ -22,7 +22,7 @@ struct OrderedIndexLeaf {
     func rank(through: Bool = false) -> Int { leafPosition.start + index + (through && isFound ? 1 : 0) }
   }
 
-  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, _ parent: OrderedIndexPath?, _ index: Int) {
+  fileprivate init(_ leaf: OrderedIndexNode, _ start: Int, parent: OrderedIndexPath?, index: Int) {
     self.leaf = leaf
     self.start = start
     self.parent = parent
@@ -37,11 +37,11 @@ struct OrderedIndexLeaf {
     let parent = way
     if rank == ranks.upperBound, index + 1 < way.node.count {
       try way.descend(to: index + 1)
-      return OrderedIndexLeaf(way.node, rank, parent, index + 1)
+      return OrderedIndexLeaf(way.node, rank, parent: parent, index: index + 1)
     }
     if rank == start - 1, index > 0 {
       try way.descend(to: index - 1)
-      return OrderedIndexLeaf(way.node, start - way.node.count, parent, index - 1)
+      return OrderedIndexLeaf(way.node, start - way.node.count, parent: parent, index: index - 1)
     }
     return nil
   }
@@ -87,7 +87,7 @@ extension OrderedIndexTree {
       (index, rest) = way.node.childIndex(ofRank: rest)
       try way.descend(to: index)
     }
-    return OrderedIndexLeaf(way.node, rank - rest, parent, index)
+    return OrderedIndexLeaf(way.node, rank - rest, parent: parent, index: index)
   }
 }
 
@@ -128,6 +128,7 @@ private struct OrderedIndexDescent {
   func leafPosition(of key: RawSpan) -> OrderedIndexLeaf.Found {
     let (place, isFound) = way.node.search(key, from: 0)
     return OrderedIndexLeaf.Found(
-      leafPosition: OrderedIndexLeaf(way.node, start, parent, index), index: place, isFound: isFound)
+      leafPosition: OrderedIndexLeaf(way.node, start, parent: parent, index: index), index: place,
+      isFound: isFound)
   }
 }

@@ -73,11 +73,11 @@ extension OrderedIndexNode {
   private func insertEntry(_ key: RawSpan, _ ordinal: UInt32, at index: Int) -> [OrderedIndexPiece]? {
     if let growth = growth(with: key), contentBytes + growth <= Self.contentBytesMax {
       guard !hasRoom(for: growth) else {
-        insertEntry(key, ordinal, nil, at: index)
+        insertEntry(key, ordinal, child: nil, at: index)
         return nil
       }
       let larger = reallocated(spare: growth + spare)
-      larger.insertEntry(key, ordinal, nil, at: index)
+      larger.insertEntry(key, ordinal, child: nil, at: index)
       return [OrderedIndexPiece(bound: [], node: larger)]
     }
     var entries = OrderedIndexEntries(level: 0)
@@ -186,7 +186,7 @@ extension OrderedIndexNode {
       hasRoom(for: growth)
     else { return false }
     insertEntry(
-      piece.bound.rawSpan, UInt32(piece.node.keys), OrderedIndexChild(piece.node), at: index)
+      piece.bound.rawSpan, UInt32(piece.node.keys), child: OrderedIndexChild(piece.node), at: index)
     return true
   }
 

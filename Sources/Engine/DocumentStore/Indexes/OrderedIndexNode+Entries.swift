@@ -30,16 +30,16 @@ extension OrderedIndexNode {
   }
 
   /// Inserts an entry. The key must begin with the node's prefix, and the block must have room for the entry.
-  func insertEntry(_ key: RawSpan, _ value: UInt32, _ child: OrderedIndexChild?, at index: Int) {
+  func insertEntry(_ key: RawSpan, _ value: UInt32, child: OrderedIndexChild?, at index: Int) {
     unsafe key.withUnsafeBytes { bytes in
       let suffix = unsafe UnsafeRawBufferPointer(rebasing: bytes[prefixBytes...])
-      unsafe insertEntry(suffix, value, child, at: index)
+      unsafe insertEntry(suffix, value, child: child, at: index)
     }
     lastInsert = index
   }
 
   private func insertEntry(
-    _ suffix: UnsafeRawBufferPointer, _ value: UInt32, _ child: OrderedIndexChild?, at index: Int
+    _ suffix: UnsafeRawBufferPointer, _ value: UInt32, child: OrderedIndexChild?, at index: Int
   ) {
     let count = count
     let headBytes = min(suffix.count, Self.headBytesMax)
@@ -58,11 +58,11 @@ extension OrderedIndexNode {
     let oldValues = unsafe values
     let oldHeads = unsafe heads
     self.count = count + 1
-    unsafe Self.open(values, from: oldValues, count, at: index)
-    unsafe Self.open(places, from: oldPlaces, count, at: index)
-    unsafe Self.open(heads, from: oldHeads, count, at: index)
+    unsafe Self.open(values, from: oldValues, count: count, at: index)
+    unsafe Self.open(places, from: oldPlaces, count: count, at: index)
+    unsafe Self.open(heads, from: oldHeads, count: count, at: index)
     if let child {
-      unsafe Self.open(children, from: children, count, at: index)
+      unsafe Self.open(children, from: children, count: count, at: index)
       unsafe children[index] = child.word
     }
     unsafe heads[index] = head
@@ -90,10 +90,10 @@ extension OrderedIndexNode {
     let oldValues = unsafe values
     let oldHeads = unsafe heads
     self.count = count - 1
-    if !isLeaf { unsafe Self.close(children, from: children, count, at: index) }
-    unsafe Self.close(heads, from: oldHeads, count, at: index)
-    unsafe Self.close(places, from: oldPlaces, count, at: index)
-    unsafe Self.close(values, from: oldValues, count, at: index)
+    if !isLeaf { unsafe Self.close(children, from: children, count: count, at: index) }
+    unsafe Self.close(heads, from: oldHeads, count: count, at: index)
+    unsafe Self.close(places, from: oldPlaces, count: count, at: index)
+    unsafe Self.close(values, from: oldValues, count: count, at: index)
     self.tailBytes -= tailBytes
     lastInsert = nil
   }
@@ -107,7 +107,7 @@ extension OrderedIndexNode {
   }
 
   private static func open<Element: BitwiseCopyable>(
-    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, _ count: Int,
+    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, count: Int,
     at index: Int
   ) {
     let stride = MemoryLayout<Element>.stride
@@ -116,7 +116,7 @@ extension OrderedIndexNode {
   }
 
   private static func close<Element: BitwiseCopyable>(
-    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, _ count: Int,
+    _ target: UnsafeMutablePointer<Element>, from source: UnsafeMutablePointer<Element>, count: Int,
     at index: Int
   ) {
     let stride = MemoryLayout<Element>.stride

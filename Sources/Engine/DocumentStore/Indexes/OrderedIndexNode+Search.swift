@@ -42,7 +42,7 @@ extension OrderedIndexNode {
     }
     while low < high {
       let middle = (low + high) / 2
-      let order = unsafe compareRest(at: middle, suffix, suffixBytes)
+      let order = unsafe compareRest(at: middle, suffix, suffixBytes: suffixBytes)
       if order == 0 { return (middle, true) }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -85,7 +85,7 @@ extension OrderedIndexNode {
   }
 
   /// Returns how the entry compares with a suffix that has an equal head.
-  private func compareRest(at index: Int, _ suffix: UnsafeRawPointer, _ suffixBytes: Int) -> Int {
+  private func compareRest(at index: Int, _ suffix: UnsafeRawPointer, suffixBytes: Int) -> Int {
     let headBytes = headBytes(at: index)
     let expected = min(suffixBytes, Self.headBytesMax)
     guard headBytes == expected else { return headBytes - expected }

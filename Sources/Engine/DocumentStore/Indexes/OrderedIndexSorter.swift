@@ -71,7 +71,7 @@ struct OrderedIndexSorter: ~Copyable {
     } else if commonBytes > 0 {
       let first = Key(chunks, firstPlace)
       commonBytes = unsafe OrderedIndexKey.commonBytes(
-        first.bytes, target + 6, min(commonBytes, key.byteCount))
+        first.bytes, target + 6, bytes: min(commonBytes, key.byteCount))
     }
   }
 
@@ -100,12 +100,12 @@ struct OrderedIndexSorter: ~Copyable {
         return !sort.isCancelled
       }
       guard isSorted else { return nil }
-      return unsafe Self.build(UnsafePointer(start), count, chunks, proceed)
+      return unsafe Self.build(UnsafePointer(start), count, chunks: chunks, proceed)
     }
   }
 
   private static func build(
-    _ records: UnsafePointer<Record>, _ count: Int, _ chunks: [Chunk],
+    _ records: UnsafePointer<Record>, _ count: Int, chunks: [Chunk],
     _ proceed: (Double) -> Bool
   ) -> OrderedIndex? {
     var builder = OrderedIndexBuilder()
@@ -220,7 +220,7 @@ struct OrderedIndexSorter: ~Copyable {
       for index in range.dropFirst() where common > 0 {
         let key = key(index)
         common = unsafe OrderedIndexKey.commonBytes(
-          first.bytes + offset, key.bytes + offset, min(common, key.count - offset))
+          first.bytes + offset, key.bytes + offset, bytes: min(common, key.count - offset))
       }
       return offset + common
     }
@@ -263,7 +263,7 @@ struct OrderedIndexSorter: ~Copyable {
       let wanted = Int.bitWidth - range.count.leadingZeroBitCount + 6
       let passes = (wanted + bits - 1) / bits
       let bottom = max(difference.trailingZeroBitCount, top - passes * bits)
-      byBits(range, from: bottom, to: top, bits)
+      byBits(range, from: bottom, to: top, bits: bits)
       guard bottom > difference.trailingZeroBitCount, !isCancelled else { return }
       var start = range.lowerBound
       while start < range.upperBound {
@@ -276,7 +276,7 @@ struct OrderedIndexSorter: ~Copyable {
     }
 
     /// Radix sort from the lowest bits to the highest; each pass is stable.
-    private mutating func byBits(_ range: Range<Int>, from bottom: Int, to top: Int, _ bits: Int) {
+    private mutating func byBits(_ range: Range<Int>, from bottom: Int, to top: Int, bits: Int) {
       var source = unsafe records + range.lowerBound
       var target = unsafe aux + range.lowerBound
       let count = range.count

@@ -26,8 +26,8 @@ struct RecoveredDecoder: Sendable {
     for change in part {
       guard let path = DocumentKey.decode(change.key) else { continue }
       let fields = self.fields[path.collectionID]
-      var before = self.before(change, path, fields)
-      let after = change.after.map { self.after($0.value, path, fields) }
+      var before = self.before(change, path, fields: fields)
+      let after = change.after.map { self.after($0.value, path, fields: fields) }
       // An undecodable record has no keys in any index, so the indexes of its collection must not answer
       // queries.
       if after?.fields == StoredDocument.damagedFields { before = .unknown }
@@ -46,7 +46,7 @@ struct RecoveredDecoder: Sendable {
   }
 
   private func before(
-    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, _ fields: [StoredFieldPath]?
+    _ change: ByteStore.RecoveredChange, _ path: DocumentPath, fields: [StoredFieldPath]?
   ) -> IndexChanges.Before {
     guard let before = change.before else { return .none }
     guard let fields else { return .document(Self.document(path, StoredMap())) }
@@ -56,7 +56,7 @@ struct RecoveredDecoder: Sendable {
   /// The document has `StoredDocument.damagedFields` if its collection is indexed and the record cannot be
   /// decoded.
   private func after(
-    _ record: [UInt8], _ path: DocumentPath, _ fields: [StoredFieldPath]?
+    _ record: [UInt8], _ path: DocumentPath, fields: [StoredFieldPath]?
   ) -> StoredDocument {
     guard let fields else { return Self.document(path, StoredMap()) }
     return Self.document(path, values(of: fields, in: record) ?? StoredDocument.damagedFields)
@@ -72,7 +72,7 @@ struct RecoveredDecoder: Sendable {
       try RecordCodec.check(record.rawSpan, shapes)
       var values = StoredMap()
       for field in fields {
-        if let value = try RecordCodec.value(at: field, in: record.rawSpan, shapes) {
+        if let value = try RecordCodec.value(at: field, in: record.rawSpan, shapes: shapes) {
           values.set(value, at: field)
         }
       }

@@ -46,13 +46,13 @@ final class RecoveredTrees {
 
   /// Adds documents that exist in the store. No document may be added twice. The counts of their keys are
   /// added to `state`.
-  func add(_ note: IndexChanges, _ ordinals: [UInt32], _ state: inout IndexSet.State) {
+  func add(_ note: IndexChanges, _ ordinals: [UInt32], state: inout IndexSet.State) {
     guard !isFull else { return state.apply(note, ordinals) }
     if state.names != nil {
       note.names.forEach { entry, key in
         guard entry.isAdded else { return }
-        add(key, ordinals[entry.place], names)
-        state.names?.count(key, of: note.changes[entry.place].path, 1)
+        add(key, ordinals[entry.place], keys: names)
+        state.names?.count(key, of: note.changes[entry.place].path, more: 1)
       }
     }
     var lost = Set<UInt32>()
@@ -62,7 +62,7 @@ final class RecoveredTrees {
       if made.isUnknown { lost.insert(state.indexes[place].id) }
       made.forEach { entry, key in
         assert(entry.isAdded, "of a document that nobody knew before, no key goes")
-        add(key, ordinals[entry.place], keys)
+        add(key, ordinals[entry.place], keys: keys)
         if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }
       state.indexes[place].numbers.add(made.numbers)
@@ -71,7 +71,7 @@ final class RecoveredTrees {
     if isFull { build(into: &state) }
   }
 
-  private func add(_ key: RawSpan, _ ordinal: UInt32, _ keys: Keys) {
+  private func add(_ key: RawSpan, _ ordinal: UInt32, keys: Keys) {
     keys.sorter.add(key, ordinal)
     bytes += key.byteCount + OrderedIndexSorter.bytesBesideKey
   }

@@ -29,7 +29,7 @@ struct FieldProbe {
     }
     if hasValues {
       guard let fingerprint = unsafe InterestFingerprint.quickHash(of: value) else { return nil }
-      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .value)) {
+      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, kind: .value)) {
         return true
       }
     }
@@ -39,7 +39,7 @@ struct FieldProbe {
 
   /// `key` is scratch space for values.
   func mayMatch(
-    _ value: UnsafePointer<StoredValue>, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ value: UnsafePointer<StoredValue>, _ fingerprints: BlockedBloomFilter.View, key: inout [UInt8]
   ) -> Bool {
     if lowest <= highest {
       let head = unsafe InterestFingerprint.head(of: value, &key)
@@ -47,7 +47,7 @@ struct FieldProbe {
     }
     if hasValues {
       let fingerprint = unsafe InterestFingerprint.hash(of: value, &key)
-      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .value)) {
+      if fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, kind: .value)) {
         return true
       }
     }
@@ -56,7 +56,7 @@ struct FieldProbe {
       let fingerprint = unsafe withUnsafePointer(to: element) {
         unsafe InterestFingerprint.hash(of: $0, &key)
       }
-      return fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, .element))
+      return fingerprints.mayContain(InterestFingerprint.fingerprint(fingerprint, in: hash, kind: .element))
     }
   }
 }

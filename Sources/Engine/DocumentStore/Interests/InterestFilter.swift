@@ -55,7 +55,7 @@ struct InterestFilter {
       unsafe InterestFingerprint.quickHash(ofCollectionOf: change.pointee.path)
       ?? InterestFingerprint.hash(ofCollectionOf: change.pointee.path)
     if collection != latestCollection { turn(to: collection) }
-    if unsafe probes.mayMatch(change, fingerprints, &key) { return true }
+    if unsafe probes.mayMatch(change, fingerprints, key: &key) { return true }
     return unsafe (probes.hasOthers || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
   }
 
@@ -64,7 +64,7 @@ struct InterestFilter {
   private func mayMatchElsewhere(
     _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
   ) -> Bool {
-    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, fingerprints, &key) {
+    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, fingerprints, key: &key) {
       return true
     }
     if hasNames, unsafe fingerprints.mayContain(InterestFingerprint.hash(ofName: change.pointee.key)) {
@@ -73,7 +73,7 @@ struct InterestFilter {
     guard hasGroups,
       let group = unsafe scopes[InterestFingerprint.hash(ofGroup: change.pointee.path.collectionID)]
     else { return false }
-    return unsafe group.mayMatch(change, fingerprints, &key)
+    return unsafe group.mayMatch(change, fingerprints, key: &key)
   }
 
   @inline(never)

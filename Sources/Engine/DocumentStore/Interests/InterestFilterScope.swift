@@ -25,32 +25,34 @@ final class InterestFilterScope {
 
   func mayMatch(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
-    _ key: inout [UInt8]
+    key: inout [UInt8]
   ) -> Bool {
-    unsafe probes.mayMatch(change, fingerprints, &key) || othersMayMatch(change, fingerprints, &key)
+    unsafe probes.mayMatch(change, fingerprints, key: &key) || othersMayMatch(change, fingerprints, key: &key)
   }
 
   /// Returns true if the change may concern a listener because of a nested field or a field that every
   /// document has.
   func othersMayMatch(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
-    _ key: inout [UInt8]
+    key: inout [UInt8]
   ) -> Bool {
     guard !nestedFields.isEmpty else { return false }
-    if case .document(let before) = unsafe change.pointee.before, othersMayMatch(before, fingerprints, &key) {
+    if case .document(let before) = unsafe change.pointee.before,
+      othersMayMatch(before, fingerprints, key: &key)
+    {
       return true
     }
     guard let after = unsafe change.pointee.after else { return false }
-    return othersMayMatch(after, fingerprints, &key)
+    return othersMayMatch(after, fingerprints, key: &key)
   }
 
   private func othersMayMatch(
-    _ document: StoredDocument, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8]
+    _ document: StoredDocument, _ fingerprints: BlockedBloomFilter.View, key: inout [UInt8]
   ) -> Bool {
     for other in nestedFields {
       guard let value = other.field.value(in: document) else { continue }
       let isWanted = unsafe withUnsafePointer(to: value) { value in
-        unsafe other.probe.mayMatch(value, fingerprints, &key)
+        unsafe other.probe.mayMatch(value, fingerprints, key: &key)
       }
       if isWanted { return true }
     }

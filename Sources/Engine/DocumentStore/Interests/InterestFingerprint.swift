@@ -67,7 +67,7 @@ enum InterestFingerprint {
 
   /// The Bloom filter's fingerprint of a field's value, or of an array element in the field.
   @inline(__always)
-  static func fingerprint(_ value: UInt64, in field: UInt64, _ kind: Kind) -> UInt64 {
+  static func fingerprint(_ value: UInt64, in field: UInt64, kind: Kind) -> UInt64 {
     var hash = field ^ kind.rawValue
     mix(&hash, value)
     return hash
@@ -77,8 +77,8 @@ enum InterestFingerprint {
   static func fingerprint(of anchor: LiveAnchor) -> UInt64 {
     switch anchor {
     case .name(let name): hash(ofName: name)
-    case .equal(let path, let value): fingerprint(hash(ofKey: value), in: hash(of: path), .value)
-    case .element(let path, let value): fingerprint(hash(ofKey: value), in: hash(of: path), .element)
+    case .equal(let path, let value): fingerprint(hash(ofKey: value), in: hash(of: path), kind: .value)
+    case .element(let path, let value): fingerprint(hash(ofKey: value), in: hash(of: path), kind: .element)
     case .range, .either: preconditionFailure("it holds for more than one value")
     }
   }

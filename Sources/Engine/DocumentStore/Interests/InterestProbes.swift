@@ -31,23 +31,25 @@ struct InterestProbes {
   @inline(__always)
   func mayMatch(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
-    _ key: inout [UInt8]
+    key: inout [UInt8]
   ) -> Bool {
     if passesAll { return true }
-    if unsafe !change.pointee.before.isNone, unsafe mayMatchBefore(change, fingerprints, &key) { return true }
+    if unsafe !change.pointee.before.isNone, unsafe mayMatchBefore(change, fingerprints, key: &key) {
+      return true
+    }
     guard let fields = unsafe change.pointee.after?.fields else { return false }
-    return quickProbe(fields, fingerprints) ?? answer(fields, fingerprints, &key)
+    return quickProbe(fields, fingerprints) ?? answer(fields, fingerprints, key: &key)
   }
 
   @inline(never)
   private func mayMatchBefore(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
-    _ key: inout [UInt8]
+    key: inout [UInt8]
   ) -> Bool {
     switch unsafe change.pointee.before {
     case .none: false
     case .document(let before):
-      quickProbe(before.fields, fingerprints) ?? answer(before.fields, fingerprints, &key)
+      quickProbe(before.fields, fingerprints) ?? answer(before.fields, fingerprints, key: &key)
     // The previous values are unknown.
     case .unknown: count > 0 || hasOthers
     }
@@ -76,7 +78,7 @@ struct InterestProbes {
   }
 
   @inline(never)
-  private func answer(_ fields: StoredMap, _ fingerprints: BlockedBloomFilter.View, _ key: inout [UInt8])
+  private func answer(_ fields: StoredMap, _ fingerprints: BlockedBloomFilter.View, key: inout [UInt8])
     -> Bool
   {
     guard let outermost = unsafe outermost else { return false }
@@ -90,7 +92,7 @@ struct InterestProbes {
         // for the comparison, because the next document most likely shares it.
         unsafe outermost[number].name = entries.name(at: outermost[number].place).pointee
         let value = unsafe entries.value(at: outermost[number].place)
-        if unsafe outermost[number].probe.mayMatch(value, fingerprints, &key) { return true }
+        if unsafe outermost[number].probe.mayMatch(value, fingerprints, key: &key) { return true }
       }
       return false
     }

@@ -74,19 +74,19 @@ final class LiveField {
 
   /// Adds to `found` all views with a condition that a value in `map` satisfies. `key` is scratch space for
   /// values.
-  func find(in map: StoredMap, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]) {
+  func find(in map: StoredMap, _ key: inout [UInt8], found: inout [ObjectIdentifier: LiveView]) {
     if fields.count <= map.count {
       for number in fields.indices {
         guard let value = map.value(of: fields[number].name, near: &fields[number].place) else { continue }
-        fields[number].field.find(value, &key, &found)
+        fields[number].field.find(value, &key, found: &found)
       }
     } else {
-      for entry in map.entries { self[entry.name]?.find(entry.value, &key, &found) }
+      for entry in map.entries { self[entry.name]?.find(entry.value, &key, found: &found) }
     }
   }
 
   private func find(
-    _ value: StoredValue, _ key: inout [UInt8], _ found: inout [ObjectIdentifier: LiveView]
+    _ value: StoredValue, _ key: inout [UInt8], found: inout [ObjectIdentifier: LiveView]
   ) {
     if !values.isEmpty || ranges.count > 0 {
       key.replace(withKeyOf: value)
@@ -99,6 +99,6 @@ final class LiveField {
         if let more = elements.views(at: key) { found.merge(more) { view, _ in view } }
       }
     }
-    if !fields.isEmpty, case .map(let map) = value { find(in: map, &key, &found) }
+    if !fields.isEmpty, case .map(let map) = value { find(in: map, &key, found: &found) }
   }
 }

@@ -54,7 +54,7 @@ final class LiveListener: Sendable {
 
   /// Schedules the delivery of a new state. `changes` contains the changes from the previously offered state
   /// to this state.
-  func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], _ time: StoredTimestamp?) {
+  func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], time: StoredTimestamp?) {
     schedule { state in
       // Before the first state, there is nothing to compare with.
       if let delivered = state.delivered {

@@ -78,11 +78,13 @@ struct LiveMatcher {
   /// Returns the views that the change may concern, each view once. Most changes concern no view.
   mutating func views(concernedBy change: IndexChanges.Change) -> [LiveView] {
     var views: [LiveView] = []
-    if let scope = collection(of: change) { find(scope, change, &views) }
+    if let scope = collection(of: change) { find(scope, change, views: &views) }
     if groups > 0, let scope = scopes[.group(RecordKey(Array(change.path.collectionID.utf8)))] {
-      find(scope, change, &views)
+      find(scope, change, views: &views)
     }
-    if documents > 0, let scope = scopes[.document(RecordKey(change.key))] { find(scope, change, &views) }
+    if documents > 0, let scope = scopes[.document(RecordKey(change.key))] {
+      find(scope, change, views: &views)
+    }
     return views
   }
 
@@ -98,7 +100,7 @@ struct LiveMatcher {
     return scope
   }
 
-  private mutating func find(_ scope: Scope, _ change: IndexChanges.Change, _ views: inout [LiveView]) {
+  private mutating func find(_ scope: Scope, _ change: IndexChanges.Change, views: inout [LiveView]) {
     let found = scope.views(concernedBy: change, &key)
     if !found.isEmpty { views += found.values }
   }
@@ -189,7 +191,7 @@ extension LiveMatcher.Scope {
   private func add(
     _ document: StoredDocument, _ key: inout [UInt8], to found: inout [ObjectIdentifier: LiveView]
   ) {
-    fields.find(in: document.fields, &key, &found)
+    fields.find(in: document.fields, &key, found: &found)
     for (field, ranges) in nestedFields {
       guard let value = field.value(in: document) else { continue }
       ranges.forEach(having: value.indexKey) { found[ObjectIdentifier($0.view)] = $0.view }

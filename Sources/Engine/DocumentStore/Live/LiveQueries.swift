@@ -98,7 +98,9 @@ final class LiveQueries: CommitObserver {
       if let view = state.views[id] {
         view.listeners.append(listener)
         state.time = publications.timeIfQueueIsEmpty ?? state.time
-        if view.wasNotified { listener.offer(view.results, [], view.isLoading ? view.timeShown : state.time) }
+        if view.wasNotified {
+          listener.offer(view.results, [], time: view.isLoading ? view.timeShown : state.time)
+        }
         return (view, false)
       }
       state.viewsCreated += 1
@@ -108,7 +110,7 @@ final class LiveQueries: CommitObserver {
       state.matcher.insert(view)
       // Observe commits before running the query, because all commits that the query does not see must arrive
       // here.
-      publications.observe(view.interest, number: view.number, self)
+      publications.observe(view.interest, number: view.number, observer: self)
       return (view, true)
     }
     if isNew {
@@ -122,7 +124,7 @@ final class LiveQueries: CommitObserver {
         throw error
       }
     }
-    return LiveRegistration(listener, id, self)
+    return LiveRegistration(listener, id, queries: self)
   }
 
   /// The number of attempts to run the query while commits continue. If too many commits arrive during every
@@ -143,10 +145,10 @@ final class LiveQueries: CommitObserver {
         // finished or started again.
         guard state.views[view.query.canonicalID] === view, view.isLoading, view.backlogGeneration == backlog
         else { return true }
-        if !take(window, answer, view, &state, source) {
+        if !take(window, answer, view: view, state: &state, source: source) {
           guard number == Self.loadsMax else { return false }
           // No commit can happen while the lock is held, and the indexes exist by now.
-          try loadAtOnce(view, &state, source)
+          try loadAtOnce(view, &state, source: source)
         }
         state.time = publications.timeIfQueueIsEmpty ?? state.time
         report(view, state.time)
@@ -164,24 +166,24 @@ final class LiveQueries: CommitObserver {
     do throws(DocumentStoreError) {
       try load(view)
     } catch {
-      state.withLock { fail(view, error, &$0) }
+      state.withLock { fail(view, error, state: &$0) }
     }
   }
 
-  private func fail(_ view: LiveView, _ error: DocumentStoreError, _ state: inout State) {
+  private func fail(_ view: LiveView, _ error: DocumentStoreError, state: inout State) {
     for listener in view.listeners { listener.fail(error) }
     drop(view, &state)
   }
 
   private func loadAtOnce(
-    _ view: LiveView, _ state: inout State, _ source: any LiveSource
+    _ view: LiveView, _ state: inout State, source: any LiveSource
   ) throws(DocumentStoreError) {
     guard let answer = try source.answerWithoutWaiting(view.loading) else {
       view.loadAgain()
       let id = view.query.canonicalID
       return source.runInBackground { [weak self] in self?.loadLater(id) }
     }
-    let isTaken = take(view.window(answer.documents), answer, view, &state, source)
+    let isTaken = take(view.window(answer.documents), answer, view: view, state: &state, source: source)
     precondition(isTaken, "nothing happens meanwhile")
     guard answer.lacksIndex, !view.awaitsIndex else { return }
     view.awaitsIndex = true
@@ -192,8 +194,8 @@ final class LiveQueries: CommitObserver {
   }
 
   private func take(
-    _ window: LiveResults, _ answer: LiveAnswer, _ view: LiveView, _ state: inout State,
-    _ source: any LiveSource
+    _ window: LiveResults, _ answer: LiveAnswer, view: LiveView, state: inout State,
+    source: any LiveSource
   ) -> Bool {
     if view.limit != nil, !answer.lacksIndex, view.pins != answer.indexes {
       source.pin(answer.indexes)
@@ -280,7 +282,7 @@ final class LiveQueries: CommitObserver {
       // Sorted, so that a test with the same seed repeats the same run.
       for view in touched.values.sorted(by: { $0.number < $1.number }) {
         guard !view.isLoading else { continue }
-        if view.needsLoading { reload(view, shownAt: timeBefore, &state) }
+        if view.needsLoading { reload(view, shownAt: timeBefore, state: &state) }
         report(view, state.time)
       }
     }
@@ -288,13 +290,13 @@ final class LiveQueries: CommitObserver {
 
   /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken
   /// from the queue yet. The view ignores these commits when they are taken.
-  private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, _ state: inout State) {
+  private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, state: inout State) {
     guard let source = state.source else { return }
     view.timeShown = time
     do throws(DocumentStoreError) {
-      try loadAtOnce(view, &state, source)
+      try loadAtOnce(view, &state, source: source)
     } catch {
-      fail(view, error, &state)
+      fail(view, error, state: &state)
     }
   }
 
@@ -306,7 +308,7 @@ final class LiveQueries: CommitObserver {
     let wasTold = view.wasNotified
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }
-    for listener in view.listeners { listener.offer(view.results, changes, time) }
+    for listener in view.listeners { listener.offer(view.results, changes, time: time) }
   }
 }
 
@@ -322,7 +324,7 @@ public final class LiveRegistration: Sendable {
     weak var queries: LiveQueries?
   }
 
-  fileprivate init(_ listener: LiveListener, _ id: String, _ queries: LiveQueries) {
+  fileprivate init(_ listener: LiveListener, _ id: String, queries: LiveQueries) {
     self.listener = listener
     self.id = id
     self.queries = Weak(queries: queries)

@@ -80,7 +80,7 @@ final class LiveRanges<Owner: AnyObject> {
     for item in recent where item.range.contains(key) { body(item.owner) }
     guard !sorted.isEmpty else { return }
     let head = key.head
-    visit(0, sorted.count, startedCount(key, head), key, head, body)
+    visit(0, sorted.count, begun: startedCount(key, head), key: key, head: head, body)
   }
 
   /// Number of ranges whose lower bound is at most the key.
@@ -96,18 +96,18 @@ final class LiveRanges<Owner: AnyObject> {
   }
 
   private func visit(
-    _ low: Int, _ high: Int, _ begun: Int, _ key: [UInt8], _ head: UInt64, _ body: (Owner) -> Void
+    _ low: Int, _ high: Int, begun: Int, key: [UInt8], head: UInt64, _ body: (Owner) -> Void
   ) {
     guard low < min(high, begun) else { return }
     let middle = (low + high) / 2
     guard hasUpperBoundAfter(key, head, at: middle) else { return }
-    visit(low, middle, begun, key, head, body)
+    visit(low, middle, begun: begun, key: key, head: head, body)
     guard middle < begun else { return }
     if sorted[middle].range.upper.map({ key.precedes($0) }) ?? true {
       let owner = sorted[middle].owner
       if removed[ObjectIdentifier(owner)] == nil { body(owner) }
     }
-    visit(middle + 1, high, begun, key, head, body)
+    visit(middle + 1, high, begun: begun, key: key, head: head, body)
   }
 
   private func hasUpperBoundAfter(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {

@@ -13,7 +13,7 @@ package final class LiveEntry: Sendable {
   package let name: [UInt8]
   package let document: StoredDocument
 
-  package init(_ sortKey: [UInt8], _ name: [UInt8], _ document: StoredDocument) {
+  package init(_ sortKey: [UInt8], _ name: [UInt8], document: StoredDocument) {
     self.sortKey = sortKey
     self.name = name
     self.document = document

@@ -109,7 +109,7 @@ final class LiveView {
   func window(_ documents: [StoredDocument]) -> LiveResults {
     LiveResults(
       sorted: documents.compactMap { document in
-        run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document) }
+        run.sortKey(document).map { LiveEntry($0, DocumentKey.encode(document.path), document: document) }
       })
   }
 
@@ -172,7 +172,7 @@ final class LiveView {
     if let old { window.remove(sortKey: old.sortKey) }
     var new: LiveEntry?
     if let after = change.after, run.matches(after), let key = run.sortKey(after), isInWindow(key) {
-      let entry = LiveEntry(key, change.key, after)
+      let entry = LiveEntry(key, change.key, document: after)
       window.insert(entry)
       new = entry
     }
@@ -239,7 +239,7 @@ final class LiveView {
     for entry in first.reversed() {
       var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
       // Reuse the previous entry, because a new entry object would count as a change.
-      seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, entry.document) }
+      seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, document: entry.document) }
       guard let seen else { continue }
       mirror[entry.name] = (entry, seen)
       exposed.append(seen)

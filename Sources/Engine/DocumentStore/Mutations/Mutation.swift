@@ -38,7 +38,7 @@ public struct Mutation: Sendable, Equatable {
   /// The precondition. If it fails, nothing of the commit is written.
   public let precondition: Precondition
 
-  package init(_ path: DocumentPath, _ change: Change, _ precondition: Precondition) {
+  package init(_ path: DocumentPath, _ change: Change, precondition: Precondition) {
     self.path = path
     self.change = change
     self.precondition = precondition
@@ -49,7 +49,7 @@ public struct Mutation: Sendable, Equatable {
     _ path: DocumentPath, _ fields: StoredMap, transforms: [FieldTransform] = [],
     precondition: Precondition = .none
   ) -> Mutation {
-    Mutation(path, .set(fields, transforms), precondition)
+    Mutation(path, .set(fields, transforms), precondition: precondition)
   }
 
   /// Changes the fields in the mask and applies the transforms.
@@ -57,23 +57,24 @@ public struct Mutation: Sendable, Equatable {
     _ path: DocumentPath, _ fields: StoredMap, mask: FieldMask, transforms: [FieldTransform] = [],
     precondition: Precondition = .none
   ) -> Mutation {
-    Mutation(path, .patch(fields, mask, transforms), precondition)
+    Mutation(path, .patch(fields, mask, transforms), precondition: precondition)
   }
 
   /// Deletes the document; not an error if it does not exist.
   public static func delete(_ path: DocumentPath, precondition: Precondition = .none) -> Mutation {
-    Mutation(path, .delete, precondition)
+    Mutation(path, .delete, precondition: precondition)
   }
 
   /// Writes nothing, and fails the commit unless the precondition holds.
   public static func verify(_ path: DocumentPath, _ precondition: Precondition) -> Mutation {
-    Mutation(path, .verify, precondition)
+    Mutation(path, .verify, precondition: precondition)
   }
 
   package static func place(_ document: StoredDocument) -> Mutation {
     Mutation(
       document.path,
-      .place(document.fields, createTime: document.createTime, updateTime: document.updateTime), .none)
+      .place(document.fields, createTime: document.createTime, updateTime: document.updateTime),
+      precondition: .none)
   }
 
   /// The transforms, which are computed at commit time.

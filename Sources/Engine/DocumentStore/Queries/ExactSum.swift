@@ -57,12 +57,12 @@ struct ExactSum {
     let isNegative = words[words.count - 1] >> 63 == 1
     let magnitude = isNegative ? negated : words
     guard let top = magnitude.lastIndex(where: { $0 != 0 }) else { return 0 }
-    guard top > 0 else { return scaled(UInt128(magnitude[0]), word: 0, isNegative) }
+    guard top > 0 else { return scaled(UInt128(magnitude[0]), word: 0, isNegative: isNegative) }
     // The two top words have at least 65 significant bits, and a double has 53. Therefore all lower bits can
     // be merged into one bit.
     let rest: UInt128 = magnitude[..<(top - 1)].contains { $0 != 0 } ? 1 : 0
     let leading = UInt128(magnitude[top]) << 64 | UInt128(magnitude[top - 1])
-    return scaled(leading | rest, word: top - 1, isNegative)
+    return scaled(leading | rest, word: top - 1, isNegative: isNegative)
   }
 
   private var negated: [UInt64] {
@@ -74,7 +74,7 @@ struct ExactSum {
     }
   }
 
-  private func scaled(_ units: UInt128, word: Int, _ isNegative: Bool) -> Double {
+  private func scaled(_ units: UInt128, word: Int, isNegative: Bool) -> Double {
     let magnitude = Double(sign: .plus, exponent: 64 * word - 1074, significand: Double(units))
     return isNegative ? -magnitude : magnitude
   }

@@ -34,15 +34,16 @@ extension StructuredQuery {
         "A query can use one 'arrayContains' or 'arrayContainsAny' filter in each of its alternatives.")
     }
     let inequalities = Set(leaves.filter(\.operator.isInequality).map(\.field))
-    try require(filter.alternativesCount, limits.alternativesMax, "alternatives after 'or' and 'in'")
-    try require(notIn.map { $0.list?.count ?? 0 }.max() ?? 0, limits.notInValuesMax, "values in 'notIn'")
-    try require(inequalities.count, limits.inequalityFieldsMax, "fields with inequalities")
+    try require(filter.alternativesCount, limits.alternativesMax, what: "alternatives after 'or' and 'in'")
+    try require(
+      notIn.map { $0.list?.count ?? 0 }.max() ?? 0, limits.notInValuesMax, what: "values in 'notIn'")
+    try require(inequalities.count, limits.inequalityFieldsMax, what: "fields with inequalities")
     try require(
       leaves.count + explicitOrders.count + scope.parentNamesCount, limits.partsMax,
-      "filters, orders and names in the parent's path")
+      what: "filters, orders and names in the parent's path")
   }
 
-  private func require(_ found: Int, _ limit: Int, _ what: String) throws(DocumentStoreError) {
+  private func require(_ found: Int, _ limit: Int, what: String) throws(DocumentStoreError) {
     guard found > limit else { return }
     throw .invalidArgument("The query has \(found) \(what), and the limit is \(limit).")
   }

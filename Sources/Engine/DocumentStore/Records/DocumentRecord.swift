@@ -13,7 +13,7 @@ package struct DocumentRecord: Sendable {
     case document(StoredDocument)
   }
 
-  init(path: DocumentPath, record: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
+  init(path: DocumentPath, record: [UInt8], shapes: ShapeTable) throws(RecordError) {
     self.path = path
     content = .record(try CheckedRecord(record, shapes))
   }
@@ -29,7 +29,7 @@ package struct DocumentRecord: Sendable {
     case .document(let document): document
     case .record(let record):
       // The record was validated, so the decoding always succeeds.
-      record.withSpans({ bytes, _ in try? StoredDocument(path: path, record: bytes, record.shapes) })
+      record.withSpans({ bytes, _ in try? StoredDocument(path: path, record: bytes, shapes: record.shapes) })
         ?? StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: StoredMap())
     }
   }
@@ -71,7 +71,7 @@ package struct DocumentRecord: Sendable {
     switch content {
     case .record(let record):
       record.withSpans { bytes, _ in
-        (try? RecordCodec.value(at: path, in: bytes, record.shapes)) ?? nil
+        (try? RecordCodec.value(at: path, in: bytes, shapes: record.shapes)) ?? nil
       }
     case .document(let document): document.fields[path]
     }

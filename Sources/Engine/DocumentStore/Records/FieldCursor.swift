@@ -102,7 +102,7 @@ public struct FieldCursor: ~Escapable {
       // trap, the compiler can drop an unused name.
       return unsafe TextView(
         shapes.extracting(
-          unchecked: ShapeBytes.uncheckedName(next &- 1, layout.shape, layout.count, in: shapes)))
+          unchecked: ShapeBytes.uncheckedName(next &- 1, layout.shape, count: layout.count, in: shapes)))
     }
   }
 

@@ -64,7 +64,7 @@ package struct PackedDocuments: Sendable {
       do throws(RecordError) {
         documents.append(
           try DocumentRecord(
-            path: DocumentPath(unchecked: segments), record: Array(packed.bytes()), shapes))
+            path: DocumentPath(unchecked: segments), record: Array(packed.bytes()), shapes: shapes))
       } catch {
         preconditionFailure("a record that was checked is one no more")
       }

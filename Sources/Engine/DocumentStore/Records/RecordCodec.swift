@@ -78,25 +78,25 @@ enum RecordCodec {
 
   static func decodeFields(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) -> StoredMap {
     let start = try decodeHead(record).bytes
-    let decoder = RecordDecoder(record, shapes, shapes.bytes.rawSpan)
+    let decoder = RecordDecoder(record, shapes, shapeBytes: shapes.bytes.rawSpan)
     return try decoder.map(start..<record.byteCount, depth: 0)
   }
 
   /// Throws if `decodeHead` or `decodeFields` would throw. Does not create any values.
   static func check(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
     let start = try decodeHead(record).bytes
-    let decoder = RecordDecoder(record, shapes, shapes.bytes.rawSpan)
+    let decoder = RecordDecoder(record, shapes, shapeBytes: shapes.bytes.rawSpan)
     try decoder.checkMap(start..<record.byteCount, depth: 0)
   }
 
   /// Decodes only the value at a path. Returns nil if the field is absent or a parent is not a map.
   static func value(
-    at path: StoredFieldPath, in record: RawSpan, _ shapes: ShapeTable
+    at path: StoredFieldPath, in record: RawSpan, shapes: ShapeTable
   ) throws(RecordError) -> StoredValue? {
     guard let start = Self.fieldsStart(record) else {
       throw RecordError(offset: 0, expected: "a record's head")
     }
-    let decoder = RecordDecoder(record, shapes, shapes.bytes.rawSpan)
+    let decoder = RecordDecoder(record, shapes, shapeBytes: shapes.bytes.rawSpan)
     return try decoder.value(at: path.names[...], inMap: start..<record.byteCount, depth: 0)
   }
 
@@ -141,7 +141,7 @@ package struct RecordError: Error, Equatable {
 
 extension RecordCodec {
   /// The id of the missing shape that makes a record invalid; nil if the error has another cause.
-  static func missingShape(_ error: RecordError, in record: RawSpan, _ shapes: ShapeTable) -> Int? {
+  static func missingShape(_ error: RecordError, in record: RawSpan, shapes: ShapeTable) -> Int? {
     guard error.expected == RecordError.mapExpected,
       let head = record.varint(at: error.offset, before: record.byteCount)?.value, head > 3
     else { return nil }

@@ -10,7 +10,7 @@ extension RecordDecoder {
     var start = layout.first
     guard layout.shape == 0 else {
       for slot in 0..<layout.count {
-        let end = try end(ofValue: slot, from: start, layout)
+        let end = try end(ofValue: slot, from: start, layout: layout)
         try checkValue(start..<end, depth: depth)
         start = end
       }
@@ -18,7 +18,7 @@ extension RecordDecoder {
     }
     var last: Range<Int>?
     for index in 0..<layout.count {
-      let (name, value) = try parts(ofEntry: index, from: start, layout)
+      let (name, value) = try parts(ofEntry: index, from: start, layout: layout)
       guard UTF8Check.isValid(record.extracting(name)),
         last.map({ record.extracting($0).precedes(record.extracting(name)) }) ?? true
       else { throw RecordError(offset: start, expected: "a field's name, in order") }
@@ -58,7 +58,7 @@ extension RecordDecoder {
     let layout = try arrayLayout(range)
     var start = layout.first
     for index in 0..<layout.count {
-      let end = try end(ofValue: index, from: start, layout)
+      let end = try end(ofValue: index, from: start, layout: layout)
       try checkValue(start..<end, depth: depth)
       start = end
     }

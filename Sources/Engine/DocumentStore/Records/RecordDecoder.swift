@@ -13,7 +13,7 @@ struct RecordDecoder: ~Escapable {
   private static let reservedMax = 1024
 
   @_lifetime(copy record, copy shapeBytes)
-  init(_ record: RawSpan, _ shapes: ShapeTable, _ shapeBytes: RawSpan) {
+  init(_ record: RawSpan, _ shapes: ShapeTable, shapeBytes: RawSpan) {
     self.record = record
     self.shapes = shapes.shapes
     self.shapeBytes = shapeBytes
@@ -29,14 +29,14 @@ struct RecordDecoder: ~Escapable {
       let names = shapes[shapeID(range)]?.names ?? []
       var start = layout.first
       for slot in 0..<layout.count {
-        let end = try end(ofValue: slot, from: start, layout)
+        let end = try end(ofValue: slot, from: start, layout: layout)
         entries.append((names[slot], try value(start..<end, depth: depth)))
         start = end
       }
     } else {
       var start = layout.first
       for index in 0..<layout.count {
-        let (name, value) = try parts(ofEntry: index, from: start, layout)
+        let (name, value) = try parts(ofEntry: index, from: start, layout: layout)
         guard let text = String(record: record.extracting(name)),
           entries.last.map({ $0.name.precedesInUTF8(text) }) ?? true
         else { throw RecordError(offset: start, expected: "a field's name, in order") }
@@ -64,7 +64,7 @@ struct RecordDecoder: ~Escapable {
   }
 
   func parts(
-    ofEntry index: Int, from start: Int, _ layout: RecordLayout
+    ofEntry index: Int, from start: Int, layout: RecordLayout
   ) throws(RecordError) -> (name: Range<Int>, value: Range<Int>) {
     guard let entry = layout.range(ofEntry: index, in: record), entry.lowerBound == start else {
       throw RecordError(offset: start, expected: "a field to which the table leads")
@@ -99,7 +99,7 @@ struct RecordDecoder: ~Escapable {
   }
 
   func end(
-    ofValue index: Int, from start: Int, _ layout: RecordLayout
+    ofValue index: Int, from start: Int, layout: RecordLayout
   ) throws(RecordError) -> Int {
     guard let end = layout.end(ofValue: index, from: start, in: record) else {
       throw RecordError(offset: start, expected: "a value that ends before byte \(layout.end)")
@@ -157,7 +157,7 @@ struct RecordDecoder: ~Escapable {
     elements.reserveCapacity(min(layout.count, Self.reservedMax))
     var start = layout.first
     for index in 0..<layout.count {
-      let end = try end(ofValue: index, from: start, layout)
+      let end = try end(ofValue: index, from: start, layout: layout)
       elements.append(try value(start..<end, depth: depth))
       start = end
     }

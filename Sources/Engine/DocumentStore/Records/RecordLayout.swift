@@ -161,7 +161,7 @@ enum ShapeBytes {
 
   /// The range of a name. The caller must have checked the shape, its count and the slot.
   @unsafe @inlinable @inline(__always)
-  static func uncheckedName(_ slot: Int, _ shape: Int, _ count: Int, in shapes: RawSpan) -> Range<Int> {
+  static func uncheckedName(_ slot: Int, _ shape: Int, count: Int, in shapes: RawSpan) -> Range<Int> {
     let ends = shape &+ 4
     let names = ends &+ 4 &* count
     let start = unsafe slot == 0 ? 0 : shapes.uncheckedNumber(at: ends &+ 4 &* (slot &- 1), width: 4)

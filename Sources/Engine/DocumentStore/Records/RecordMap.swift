@@ -131,7 +131,7 @@ package struct RecordValue: Sendable {
   /// The decoded value.
   package var stored: StoredValue {
     record.withSpans { bytes, shapes in
-      (try? RecordDecoder(bytes, record.shapes, shapes).value(range, depth: 0)) ?? .null
+      (try? RecordDecoder(bytes, record.shapes, shapeBytes: shapes).value(range, depth: 0)) ?? .null
     }
   }
 

@@ -6,7 +6,7 @@ extension StoredDocument {
   /// Decodes a record with these shapes, which are indexed by id. The names in each shape must be sorted by
   /// bytes.
   package init(path: DocumentPath, record: [UInt8], shapes: [[String]]) throws(RecordError) {
-    try self.init(path: path, record: record.rawSpan, Self.dictionary(shapes).table)
+    try self.init(path: path, record: record.rawSpan, shapes: Self.dictionary(shapes).table)
   }
 
   package func record(shapes: [[String]]) -> [UInt8] {

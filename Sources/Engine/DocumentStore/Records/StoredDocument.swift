@@ -44,10 +44,10 @@ public struct StoredDocument: Sendable, Equatable {
 
   /// Decodes a record without shapes.
   package init(path: DocumentPath, record: [UInt8]) throws(RecordError) {
-    try self.init(path: path, record: record.rawSpan, .empty)
+    try self.init(path: path, record: record.rawSpan, shapes: .empty)
   }
 
-  init(path: DocumentPath, record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
+  init(path: DocumentPath, record: RawSpan, shapes: ShapeTable) throws(RecordError) {
     let head = try RecordCodec.decodeHead(record)
     self.init(
       path: path, createTime: head.createTime, updateTime: head.updateTime,

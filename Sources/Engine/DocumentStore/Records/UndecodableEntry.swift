@@ -4,7 +4,7 @@ import ByteStore
 
 enum UndecodableEntry {
   /// The name of an undecodable document or shape; nil for other entries.
-  static func name(of key: RawSpan, _ value: RawSpan, _ shapes: ShapeTable) -> String? {
+  static func name(of key: RawSpan, _ value: RawSpan, shapes: ShapeTable) -> String? {
     if let id = Shape.id(of: key) { return name(ofShape: id, value) }
     guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode([UInt8](copying: key)) else { return name(ofNoPath: key) }

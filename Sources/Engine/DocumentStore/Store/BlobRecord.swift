@@ -20,7 +20,7 @@ package enum BlobRecord {
 
   /// The content that a stored entry describes, and where the content is stored; nil for other entries.
   package static func blob(
-    _ key: RawSpan, _ record: RawSpan, _ shapes: ShapeDictionary
+    _ key: RawSpan, _ record: RawSpan, shapes: ShapeDictionary
   ) -> (id: BlobID, place: BlobLocation)? {
     guard hasKeyPrefix(key), let id = DocumentKey.decode(key).flatMap({ id($0) }),
       let fields = try? RecordCodec.decodeFields(record, shapes.table), let place = place(fields)

@@ -69,7 +69,7 @@ extension DocumentStore {
       do throws(DocumentStoreError) {
         let document: StoredDocument
         do throws(RecordError) {
-          document = try StoredDocument(path: path, record: record, shapes)
+          document = try StoredDocument(path: path, record: record, shapes: shapes)
         } catch {
           throw DocumentStoreError(error, at: path, in: self.path)
         }

@@ -31,7 +31,7 @@ extension DocumentStore {
   private func registered(_ name: String) throws(DocumentStoreError) -> UInt64? {
     let consumers = pipeline.feed.consumers
     guard let place = consumers.index(forKey: name) else { return nil }
-    try NameCheck.requireSame(consumers[place].key, name, "A consumer")
+    try NameCheck.requireSame(consumers[place].key, name, what: "A consumer")
     return consumers[place].value
   }
 
@@ -107,7 +107,8 @@ extension DocumentStore {
         number = max(number, seen.next)
         break
       }
-      guard let commit = FeedFormat.decode(entry, at: FeedPosition(place), indexes.shapes.table) else {
+      guard let commit = FeedFormat.decode(entry, at: FeedPosition(place), shapes: indexes.shapes.table)
+      else {
         throw feedDamage("an entry of the change feed")
       }
       commits.append(commit)

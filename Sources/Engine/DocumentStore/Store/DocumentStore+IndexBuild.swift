@@ -106,7 +106,7 @@ extension DocumentStore {
         }
         guard !isThere, isLost || !ifLost else { return true }
         if !isLost { try checkNumber(isForQuery) }
-        switch try attempt(definition, isForQuery, ifLost: ifLost, spared, report) {
+        switch try attempt(definition, isForQuery, ifLost: ifLost, spared: spared, report) {
         case .dropped: return true
         case .made(let isAutomatic):
           if isAutomatic {
@@ -163,7 +163,7 @@ extension DocumentStore {
   }
 
   private func attempt(
-    _ definition: IndexDefinition, _ isForQuery: Bool, ifLost: Bool, _ spared: [IndexDefinition],
+    _ definition: IndexDefinition, _ isForQuery: Bool, ifLost: Bool, spared: [IndexDefinition],
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
     let (snapshot, begun) = try byteSnapshot { [indexes] in
@@ -182,7 +182,7 @@ extension DocumentStore {
     guard let (id, names, isAutomatic) = begun else { return .dropped }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
-      guard try fill(&index, snapshot, names, progress) else {
+      guard try fill(&index, snapshot, names: names, progress) else {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
         return .ended
       }
@@ -196,7 +196,7 @@ extension DocumentStore {
   /// Fills an empty index with the keys of all documents in a snapshot. `names` is the snapshot's name
   /// index, if known. False if `progress` ended the build.
   func fill(
-    _ index: inout ManagedIndex, _ snapshot: Snapshot, _ names: OrderedIndex?,
+    _ index: inout ManagedIndex, _ snapshot: Snapshot, names: OrderedIndex?,
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     let definition = index.definition
@@ -221,7 +221,7 @@ extension DocumentStore {
       }
       guard DocumentKey.isInGroup(group, key), let path = DocumentKey.decode(key) else { return true }
       do throws(RecordError) {
-        let entries = try definition.entries(ofRecord: record, at: path, shapes)
+        let entries = try definition.entries(ofRecord: record, at: path, shapes: shapes)
         numbers.add(entries.numbers)
         for key in entries.keys {
           let key = StoredKey.of(key)

@@ -29,7 +29,7 @@ extension DocumentStore {
       expectedNames.add(NameKey.encode(path), ordinal)
       if NameKey.isNested(path) { nested[path.collectionID, default: 0] += 1 }
       do throws(RecordError) {
-        let document = try StoredDocument(path: path, record: record, shapes)
+        let document = try StoredDocument(path: path, record: record, shapes: shapes)
         for (place, index) in indexes.enumerated()
         where index.definition.collectionID.isSameUTF8(as: path.collectionID) {
           let keys = index.definition.keys(of: document)

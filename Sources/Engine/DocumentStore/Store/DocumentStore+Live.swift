@@ -21,7 +21,7 @@ extension DocumentStore {
   /// Listens with a custom queue. `enqueue` must run the deliveries one at a time and in order.
   package func listen(
     to query: StructuredQuery, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    _ handler: @escaping LiveHandler
+    handler: @escaping LiveHandler
   ) throws(DocumentStoreError) -> LiveRegistration {
     try query.check()
     return try live.listen(query, LiveListener(enqueue: enqueue, handler))

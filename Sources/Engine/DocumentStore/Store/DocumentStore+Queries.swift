@@ -176,7 +176,7 @@ extension DocumentStore {
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
     try query.check()
-    _ = try run(query, true, .made, while: isWanted) { _ in }
+    _ = try run(query, true, missing: .made, while: isWanted) { _ in }
   }
 
   // MARK: Running
@@ -198,7 +198,8 @@ extension DocumentStore {
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     if checks { try query.check() }
-    let found = try run(query, mayRetry, createsIndexes ? .made : .ignored, while: { true }, body)
+    let found = try run(
+      query, mayRetry, missing: createsIndexes ? .made : .ignored, while: { true }, body)
     guard let found else { preconditionFailure("what is missing is made, or left out") }
     return found
   }
@@ -208,14 +209,14 @@ extension DocumentStore {
     _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     if checks { try query.check() }
-    return try run(query, true, .awaited, while: { true }, body)
+    return try run(query, true, missing: .awaited, while: { true }, body)
   }
 
   /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.
   func runWithExistingIndexes<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try run(query, true, .ignoredIfNamesExist, while: { true }, body)
+    try run(query, true, missing: .ignoredIfNamesExist, while: { true }, body)
   }
 
   /// How to handle a missing index.
@@ -231,13 +232,13 @@ extension DocumentStore {
   }
 
   private func run<Result>(
-    _ query: StructuredQuery, _ mayRetry: Bool, _ missing: MissingIndex, while isWanted: () -> Bool,
+    _ query: StructuredQuery, _ mayRetry: Bool, missing: MissingIndex, while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {
-        return try attempt(query, missing, &built, while: isWanted, body)
+        return try attempt(query, missing, built: &built, while: isWanted, body)
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
         guard case .corrupted = error, indexes.dropUnreadable(), mayRetry else { throw error }
@@ -246,7 +247,7 @@ extension DocumentStore {
   }
 
   private func attempt<Result>(
-    _ query: StructuredQuery, _ missing: MissingIndex, _ built: inout [IndexDefinition],
+    _ query: StructuredQuery, _ missing: MissingIndex, built: inout [IndexDefinition],
     while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
@@ -296,7 +297,7 @@ extension DocumentStore {
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
-        let run = QueryRun(plan, snapshot, view, indexes.shapes.table, storePath: path)
+        let run = QueryRun(plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path)
         let result = try body(run)
         return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }

@@ -120,16 +120,16 @@ private final class RecordInspector: EntryJudge {
       try RecordCodec.check(value, table)
       return nil
     } catch {
-      return problem(of: path, value, error)
+      return problem(of: path, value, error: error)
     }
   }
 
-  private func problem(of path: DocumentPath, _ record: RawSpan, _ error: RecordError) -> String? {
+  private func problem(of path: DocumentPath, _ record: RawSpan, error: RecordError) -> String? {
     hasProblem = true
     undecodable.add(UndecodableEntry.name(of: path))
     let text =
       "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
-    guard let shape = RecordCodec.missingShape(error, in: record, table) else { return text }
+    guard let shape = RecordCodec.missingShape(error, in: record, shapes: table) else { return text }
     recordsPerMissingShape[shape, default: 0] += 1
     guard let count = earlierCounts[shape] else { return text }
     guard recordsPerMissingShape[shape] == 1 else { return nil }
@@ -192,7 +192,7 @@ private final class RecordInspector: EntryJudge {
     let table = found.table
     var entries: [(key: [UInt8], name: String)] = []
     try forEach { key, value in
-      guard let name = UndecodableEntry.name(of: key, value, table) else { return }
+      guard let name = UndecodableEntry.name(of: key, value, shapes: table) else { return }
       entries.append(([UInt8](copying: key), name))
     }
     return entries

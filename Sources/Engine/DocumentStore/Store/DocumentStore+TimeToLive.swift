@@ -24,7 +24,7 @@ extension DocumentStore {
       }
       var policies = state.policies
       if let place = policies.index(forKey: id) {
-        try NameCheck.requireSame(policies[place].key, id, "A collection group with a time to live")
+        try NameCheck.requireSame(policies[place].key, id, what: "A collection group with a time to live")
       }
       policies[id] = field
       guard field == nil || policies.count <= Self.policiesMax else {

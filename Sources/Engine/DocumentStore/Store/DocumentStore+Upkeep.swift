@@ -56,8 +56,8 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       let shapes = indexes.shapes
       return try bytes.backup(
-        to: directory, progress: progress, contentLocator: { BlobRecord.blob($0, $1, shapes) },
-        undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes.table) })
+        to: directory, progress: progress, contentLocator: { BlobRecord.blob($0, $1, shapes: shapes) },
+        undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes: shapes.table) })
     } catch {
       if error.isDamageOrUnreadable { attachments.blobsFoundDamaged() }
       throw DocumentStoreError(error)

@@ -66,7 +66,7 @@ public final class DocumentStore: Sendable {
   let documentsReadForIndexes = Locked(0)
 
   private init(
-    _ bytes: ByteStore, _ layer: CommitLayer, _ settings: Settings, _ options: Options, clock: any StoreClock
+    _ bytes: ByteStore, _ layer: CommitLayer, settings: Settings, options: Options, clock: any StoreClock
   ) {
     path = bytes.path
     self.bytes = bytes
@@ -75,7 +75,7 @@ public final class DocumentStore: Sendable {
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
     pipeline = CommitPipeline(
-      bytes, layer, settings.feed, options.durability, clock: clock, pauses: options.pauses)
+      bytes, layer, feed: settings.feed, durability: options.durability, clock: clock, pauses: options.pauses)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
@@ -153,7 +153,7 @@ public final class DocumentStore: Sendable {
       do throws(ByteStoreError) {
         try layer.indexes.catchUp(with: bytes)
         let settings = try Settings(of: bytes)
-        return DocumentStore(bytes, layer, settings, options, clock: platform.clock)
+        return DocumentStore(bytes, layer, settings: settings, options: options, clock: platform.clock)
       } catch {
         bytes.abandon()
         throw error
@@ -189,7 +189,7 @@ public final class DocumentStore: Sendable {
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: record.rawSpan, indexes.shapes.table)
+      return try StoredDocument(path: path, record: record.rawSpan, shapes: indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: self.path)
     }
@@ -199,7 +199,7 @@ public final class DocumentStore: Sendable {
   package func storedRecord(at path: DocumentPath) throws(DocumentStoreError) -> DocumentRecord? {
     guard let record = try record(at: path) else { return nil }
     do throws(RecordError) {
-      return try DocumentRecord(path: path, record: record, indexes.shapes.table)
+      return try DocumentRecord(path: path, record: record, shapes: indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: self.path)
     }

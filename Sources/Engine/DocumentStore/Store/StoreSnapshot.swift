@@ -82,7 +82,7 @@ public final class StoreSnapshot: Sendable {
       throw DocumentStoreError(error)
     }
     do throws(RecordError) {
-      return try StoredDocument(path: path, record: pooled.buffer.bytes, store.indexes.shapes.table)
+      return try StoredDocument(path: path, record: pooled.buffer.bytes, shapes: store.indexes.shapes.table)
     } catch {
       throw DocumentStoreError(error, at: path, in: store.path)
     }
@@ -145,7 +145,8 @@ public final class StoreSnapshot: Sendable {
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(
-            QueryRun(plan, state.snapshot, view, store.indexes.shapes.table, storePath: store.path))
+            QueryRun(
+              plan, state.snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path))
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
@@ -158,7 +159,7 @@ public final class StoreSnapshot: Sendable {
   private func make(_ definitions: [IndexDefinition], _ state: State) throws(DocumentStoreError) -> Bool {
     for definition in definitions {
       do throws(DocumentStoreError) {
-        try make(definition, definitions, state)
+        try make(definition, definitions, state: state)
       } catch {
         guard error.undecodable != nil else { throw error }
         self.state.withLock { $0?.impossible.append(definition) }
@@ -169,7 +170,7 @@ public final class StoreSnapshot: Sendable {
   }
 
   private func make(
-    _ definition: IndexDefinition, _ needed: [IndexDefinition], _ state: State
+    _ definition: IndexDefinition, _ needed: [IndexDefinition], state: State
   ) throws(DocumentStoreError) {
     try store.build(definition, isAutomatic: true, sparing: needed)
     var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
@@ -179,7 +180,7 @@ public final class StoreSnapshot: Sendable {
     if let stored, now.sequence == state.snapshot.sequence {
       index = stored
     } else {
-      _ = try store.fill(&index, state.snapshot, state.view.names) { _ in true }
+      _ = try store.fill(&index, state.snapshot, names: state.view.names) { _ in true }
     }
     let made = index
     self.state.withLock { state in

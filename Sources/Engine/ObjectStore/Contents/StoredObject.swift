@@ -82,8 +82,8 @@ package struct StoredObject: Hashable, Sendable {
 extension StoredObject {
   /// An object as the remote has it. If the remote does not report a time, the commit time is used.
   package init(
-    remote remoteMetadata: RemoteObjectMetadata, at path: ObjectPath, _ blob: FinishedBlob, md5: [UInt8],
-    tokens: [String], _ attributes: ObjectAttributes
+    remote remoteMetadata: RemoteObjectMetadata, at path: ObjectPath, blob: FinishedBlob, md5: [UInt8],
+    tokens: [String], attributes: ObjectAttributes
   ) {
     self.init(
       path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, contentTime: .epoch, changed: .epoch,

@@ -15,7 +15,7 @@ public struct MeasuredObjectStore: Sendable {
     let writer = objects.blobs.writer()
     try writer.append(bytes.rawSpan)
     _ = try objects.put(
-      writer.finish(), md5: [], at: try path(name), ObjectAttributes(), token: "token")
+      writer.finish(), md5: [], at: try path(name), attributes: ObjectAttributes(), token: "token")
   }
 
   public func content(_ name: String) throws -> [UInt8]? {

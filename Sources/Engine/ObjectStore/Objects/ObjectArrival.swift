@@ -30,7 +30,7 @@ package final class ObjectArrival {
   }
 
   fileprivate init(
-    _ objects: ObjectStore, _ writer: BlobWriter, _ stored: StoredArrival, isLeft: Bool
+    _ objects: ObjectStore, _ writer: BlobWriter, stored: StoredArrival, isLeft: Bool
   ) {
     self.objects = objects
     self.writer = writer
@@ -174,7 +174,7 @@ extension ObjectStore {
     let stored = StoredArrival(
       number: writer.number, path: path, generation: generation, byteCount: byteCount, md5: md5,
       created: created, began: now)
-    return ObjectArrival(self, writer, stored, isLeft: false)
+    return ObjectArrival(self, writer, stored: stored, isLeft: false)
   }
 
   /// Resumes an interrupted transfer. Returns nil if none of the staged bytes are readable, or if another
@@ -183,7 +183,7 @@ extension ObjectStore {
     guard state.uploads.begin(left.number) else { return nil }
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(left.number) {
-        return ObjectArrival(self, writer, left, isLeft: true)
+        return ObjectArrival(self, writer, stored: left, isLeft: true)
       }
     } catch {
       state.uploads.end(left.number)

@@ -17,13 +17,13 @@ extension ObjectStore {
   /// Creates the object, or replaces its content and attributes. Returns when the change is durable. If the
   /// put fails, the object is unchanged, and the content is removed unless another object references it.
   package func put(
-    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes, token: String
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, attributes: ObjectAttributes, token: String
   ) throws(DocumentStoreError) -> StoredObject {
-    try put(blob, md5: md5, at: path, attributes, token: token, endsUpload: nil, for: nil)
+    try put(blob, md5: md5, at: path, attributes: attributes, token: token, endsUpload: nil, for: nil)
   }
 
   func put(
-    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, _ attributes: ObjectAttributes,
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, attributes: ObjectAttributes,
     token: String, endsUpload number: StagedNumber?, for queue: ObjectQueue?
   ) throws(DocumentStoreError) -> StoredObject {
     var object = StoredObject(
@@ -51,7 +51,7 @@ extension ObjectStore {
     _ object: inout StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, for queue: ObjectQueue?
   ) throws(DocumentStoreError) {
     guard let queue else {
-      let time = try commit(object, hold, endsUpload: number, as: nil, nil)
+      let time = try commit(object, hold, endsUpload: number, as: nil, outbox: nil)
       (object.contentTime, object.changed) = (time, time)
       return
     }
@@ -59,7 +59,7 @@ extension ObjectStore {
       var put = object
       var change = QueuedChange(
         number: place, path: put.path, kind: .put(put), session: queue.session)
-      let time = try commit(put, hold, endsUpload: number, as: change, queue.outbox)
+      let time = try commit(put, hold, endsUpload: number, as: change, outbox: queue.outbox)
       (put.contentTime, put.changed, change.time) = (time, time, time)
       change.kind = .put(put)
       queue.queued(change)
@@ -69,13 +69,13 @@ extension ObjectStore {
 
   private func commit(
     _ object: StoredObject, _ hold: Hold, endsUpload number: StagedNumber?, as change: QueuedChange?,
-    _ outbox: ObjectOutbox?
+    outbox: ObjectOutbox?
   ) throws(DocumentStoreError) -> StoredTimestamp {
     try self.change { transaction throws(DocumentStoreError) in
       let place = object.path.document
       let before = try transaction.document(at: place)
       // The pending change keeps the previous content alive.
-      let dropped = change == nil ? try drop(before, unless: object.blob, transaction) : nil
+      let dropped = change == nil ? try drop(before, unless: object.blob, transaction: transaction) : nil
       if let change { try outbox?.add(change, before, in: transaction) }
       try transaction.write(.set(place, object.fields, transforms: StoredObject.commitTimes))
       if let home = hold.newPlace { try transaction.write(BlobRecord.mutation(object.blob, at: home)) }
@@ -130,7 +130,7 @@ extension ObjectStore {
       let before = try transaction.document(at: path.document)
       isThere = before != nil
       guard isThere else { return nil }
-      let dropped = try drop(before, unless: nil, transaction)
+      let dropped = try drop(before, unless: nil, transaction: transaction)
       try transaction.write(.delete(path.document))
       return dropped
     }
@@ -233,7 +233,7 @@ extension ObjectStore {
   /// case, the content's latch stays held exclusively. If another thread holds the latch, the check runs
   /// after the commit instead, because that thread's own check may run before the commit.
   private func drop(
-    _ before: StoredDocument?, unless id: BlobID?, _ transaction: StoreTransaction
+    _ before: StoredDocument?, unless id: BlobID?, transaction: StoreTransaction
   ) throws(DocumentStoreError) -> DroppedContent? {
     guard let before, let old = StoredObject(before)?.blob, old != id else { return nil }
     guard state.latches.tryTake(old) else { return DroppedContent(id: old, place: nil, isHeld: false) }

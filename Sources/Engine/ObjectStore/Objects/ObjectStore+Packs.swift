@@ -44,7 +44,7 @@ extension ObjectStore {
   }
 
   func sweepPacks(
-    _ inventory: BlobStore.Inventory, isThorough: Bool, keepsContents: Bool, _ swept: inout ObjectSweep
+    _ inventory: BlobStore.Inventory, isThorough: Bool, keepsContents: Bool, swept: inout ObjectSweep
   ) throws(DocumentStoreError) {
     // A content may already be in one of these packs although its record is not committed yet. Later puts use
     // other packs.

@@ -69,7 +69,7 @@ extension ObjectStore {
     }
     if depth != .names {
       try sweepPacks(
-        inventory, isThorough: depth == .everything, keepsContents: keepsContents, &swept)
+        inventory, isThorough: depth == .everything, keepsContents: keepsContents, swept: &swept)
     }
     return swept
   }
@@ -81,7 +81,8 @@ extension ObjectStore {
   ) throws(DocumentStoreError) {
     let now = now
     let oldest = now.microseconds - Self.uploadSecondsMax * 1_000_000
-    let known = try sweepUploads(now, oldest, &swept).union(try sweepArrivals(inventory, now, oldest, &swept))
+    let known = try sweepUploads(now, oldest, swept: &swept).union(
+      try sweepArrivals(inventory, now, oldest: oldest, swept: &swept))
     for number in inventory.staged where !known.contains(number) {
       let isRemoved = try state.uploads.withClaim(number) { () throws(DocumentStoreError) in
         guard try store.document(at: UploadRecord.path(number)) == nil,
@@ -96,7 +97,7 @@ extension ObjectStore {
 
   /// Returns the numbers of all uploads.
   private func sweepUploads(
-    _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
+    _ now: StoredTimestamp, _ oldest: Int64, swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Set<StagedNumber> {
     let uploads = try uploads()
     for upload in uploads {
@@ -122,7 +123,7 @@ extension ObjectStore {
 
   /// Returns the numbers of all arrivals.
   private func sweepArrivals(
-    _ inventory: BlobStore.Inventory, _ now: StoredTimestamp, _ oldest: Int64, _ swept: inout ObjectSweep
+    _ inventory: BlobStore.Inventory, _ now: StoredTimestamp, oldest: Int64, swept: inout ObjectSweep
   ) throws(DocumentStoreError) -> Set<StagedNumber> {
     let staged = Set(inventory.staged)
     var known: Set<StagedNumber> = []

@@ -24,9 +24,9 @@ package final class ObjectUpload {
   private var isUpToDate: Bool
 
   fileprivate init(
-    _ objects: ObjectStore, _ writer: BlobWriter, _ md5: MD5Worker, _ path: ObjectPath,
-    _ source: UploadSource,
-    _ attributes: ObjectAttributes, began: StoredTimestamp? = nil
+    _ objects: ObjectStore, _ writer: BlobWriter, md5: MD5Worker, path: ObjectPath,
+    source: UploadSource,
+    attributes: ObjectAttributes, began: StoredTimestamp? = nil
   ) {
     self.began = began
     isUpToDate = began != nil
@@ -99,7 +99,7 @@ package final class ObjectUpload {
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
     guard let blob else { preconditionFailure("a content that is finished") }
     let object = try objects.put(
-      blob, md5: md5.digest, at: path, attributes, token: token,
+      blob, md5: md5.digest, at: path, attributes: attributes, token: token,
       endsUpload: began == nil ? nil : writer.number, for: queue)
     leave()
     return object
@@ -133,12 +133,12 @@ extension ObjectStore {
   }
 
   package func upload(
-    to path: ObjectPath, from source: UploadSource, _ attributes: ObjectAttributes
+    to path: ObjectPath, from source: UploadSource, attributes: ObjectAttributes
   ) -> ObjectUpload {
     let writer = blobs.writer()
     // The number is new, so this call cannot fail.
     _ = state.uploads.begin(writer.number)
-    return ObjectUpload(self, writer, MD5Worker(), path, source, attributes)
+    return ObjectUpload(self, writer, md5: MD5Worker(), path: path, source: source, attributes: attributes)
   }
 
   /// The partly staged uploads to an object, including active ones. Reads only the uploads to objects of the
@@ -172,7 +172,8 @@ extension ObjectStore {
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(stored.number) {
         return ObjectUpload(
-          self, writer, MD5Worker(), stored.path, stored.source, stored.attributes, began: stored.began)
+          self, writer, md5: MD5Worker(), path: stored.path, source: stored.source,
+          attributes: stored.attributes, began: stored.began)
       }
     } catch {
       state.uploads.end(stored.number)

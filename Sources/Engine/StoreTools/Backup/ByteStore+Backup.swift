@@ -75,7 +75,9 @@ extension ByteStore {
       defer { target.release() }
       do throws(ByteStoreError) {
         return try withCapture { frozen throws(ByteStoreError) in
-          try writeBackup(of: frozen, to: target, contentLocator, undecodableNamer, progress)
+          try writeBackup(
+            of: frozen, to: target, contentLocator: contentLocator, undecodableNamer: undecodableNamer,
+            progress)
         }
       } catch {
         target.clear()
@@ -85,13 +87,13 @@ extension ByteStore {
   }
 
   private func writeBackup(
-    of frozen: Frozen, to target: BackupTarget, _ contentLocator: ContentLocator?,
-    _ undecodableNamer: UndecodableEntryNamer?, _ progress: (BackupProgress) -> Void
+    of frozen: Frozen, to target: BackupTarget, contentLocator: ContentLocator?,
+    undecodableNamer: UndecodableEntryNamer?, _ progress: (BackupProgress) -> Void
   ) throws(ByteStoreError) -> BackupReport {
     pause(.frozen)
     var manifest = Manifest(storeID: platform.random.randomID())
     let total = frozen.table.liveBytes
-    try writeFiles(of: frozen, to: target, &manifest) { done in
+    try writeFiles(of: frozen, to: target, manifest: &manifest) { done in
       progress(BackupProgress(step: .writing, bytesDone: min(done, total), bytesTotal: total))
     }
     pause(.checkpointWritten)
@@ -104,7 +106,7 @@ extension ByteStore {
       if let name = undecodableNamer?(key, value) { undecodable.add(name) }
       return contentLocator?(key, value)
     }
-    let named = try verify(manifest, of: frozen, in: target, namer) { part in
+    let named = try verify(manifest, of: frozen, in: target, contentLocator: namer) { part in
       progress(
         BackupProgress(step: .verifying, bytesDone: UInt64(part * Double(total)), bytesTotal: total))
     }
@@ -119,7 +121,7 @@ extension ByteStore {
 
   /// Writes segments and a checkpoint, and enters them in `manifest`.
   private func writeFiles(
-    of frozen: Frozen, to target: BackupTarget, _ manifest: inout Manifest, _ progress: (UInt64) -> Void
+    of frozen: Frozen, to target: BackupTarget, manifest: inout Manifest, _ progress: (UInt64) -> Void
   ) throws(ByteStoreError) {
     let numbers = FileNumbers()
     var job = FlushJob(
@@ -159,11 +161,11 @@ extension ByteStore {
   /// The entries themselves were read back when their segment was completed. Returns the contents that the
   /// entries name.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, _ contentLocator: ContentLocator,
+    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, contentLocator: ContentLocator,
     _ progress: (_ part: Double) -> Void
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }
-    let (source, table) = try Self.openKeyDirectory(entry, manifest, in: target.directory, platform)
+    let (source, table) = try Self.openKeyDirectory(entry, manifest, in: target.directory, platform: platform)
     let cache = PageCache(bytesMax: 0, pageBytes: SegmentFormat.pageBytes)
     let written = SharedKeyDirectory(table, cache, path: target.directory.path)
     try written.loadAll()
@@ -192,7 +194,7 @@ extension ByteStore {
   private func verify(
     _ named: [(id: BlobID, place: BlobLocation)], in target: BackupTarget
   ) throws(ByteStoreError) {
-    let copies = BlobStore(store: target.directory.path, BlobStore.Options(), platform)
+    let copies = BlobStore(store: target.directory.path, BlobStore.Options(), platform: platform)
     // Reads each pack from front to back.
     for (id, place) in named.sorted(by: { $0.place.comesBefore($1.place) }) {
       guard !isClosing else { throw .closed(directory: path) }

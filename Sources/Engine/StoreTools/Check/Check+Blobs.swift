@@ -16,7 +16,7 @@ extension Check {
     let found = try recordingDamage { _ throws(ByteStoreError) in
       try find { key throws(ByteStoreError) in try table.entry(of: key)?.value }
     }
-    let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform)
+    let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform: platform)
     for (id, place) in found ?? [] {
       try recordingDamage { _ throws(ByteStoreError) in try blobs.verify(id, at: place) }
       advance(place.storedBytes, id.description)

@@ -39,7 +39,9 @@ extension Check {
   /// Inspects the entries that the upper layer keeps in the checkpoint, as far as they can be read. Damaged
   /// pages are reported elsewhere.
   func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
-    guard let inspect, let source = try? CheckpointSource.read(file, entry, platform) else { return }
+    guard let inspect, let source = try? CheckpointSource.read(file, entry, platform: platform) else {
+      return
+    }
     for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
       _ = inspect(key.rawSpan, value.rawSpan)
     }
@@ -56,7 +58,7 @@ extension Check {
       report.add(damage)
       return nil
     }
-    return try CheckpointFile(entry, storeID: opened.manifest.storeID, in: directory, platform)
+    return try CheckpointFile(entry, storeID: opened.manifest.storeID, in: directory, platform: platform)
   }
 
   /// Checks the pages, and the key directory that they form.
@@ -64,7 +66,7 @@ extension Check {
     try checkPages(entry)
     guard hasTable, let source = opened.checkpoint else { return }
     let segments = opened.manifest.segments.map {
-      Segment($0, storeID: opened.manifest.storeID, in: directory, platform)
+      Segment($0, storeID: opened.manifest.storeID, in: directory, platform: platform)
     }
     let table = try recordingDamage { _ throws(ByteStoreError) in
       try Self.loadedTable(

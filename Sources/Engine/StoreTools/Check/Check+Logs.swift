@@ -33,16 +33,20 @@ extension Check {
       return false
     }
     guard let header = try logHeader(bytes, file) else {
-      scan(bytes, file, log.fileID, UInt64(bytes.count), log.end?.length, .none)
+      scan(
+        bytes, file, fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length,
+        previous: .none)
       return false
     }
     if followsDamage { opened.last = header.previous }
     let isOurs: Void? = try recordingDamage { check throws(ByteStoreError) in
-      try ByteStore.check(header, against: log, file.file, check.opened)
+      try ByteStore.check(header, against: log, file: file.file, opened: check.opened)
     }
-    scan(bytes, file, header.fileID, header.capacity, log.end?.length, header.previous.sequence)
+    scan(
+      bytes, file, fileID: header.fileID, capacity: header.capacity, recordedEnd: log.end?.length,
+      previous: header.previous.sequence)
     guard isOurs != nil else { return false }
-    return try replay(bytes, file, header, log, applies: applies && hasTable)
+    return try replay(bytes, file, header: header, log: log, applies: applies && hasTable)
   }
 
   mutating func logHeader(_ bytes: [UInt8], _ file: TolerantFile) throws(ByteStoreError) -> LogHeader? {
@@ -53,30 +57,31 @@ extension Check {
 
   /// Reports what a replay skips: gaps, and nonzero bytes between frames.
   mutating func scan(
-    _ bytes: [UInt8], _ file: TolerantFile, _ fileID: RandomID, _ capacity: UInt64, _ recordedEnd: UInt64?,
-    _ previous: SequenceNumber
+    _ bytes: [UInt8], _ file: TolerantFile, fileID: RandomID, capacity: UInt64, recordedEnd: UInt64?,
+    previous: SequenceNumber
   ) {
     let scan = LogScan(
       bytes.rawSpan, fileID: fileID, capacity: capacity, recordedEnd: recordedEnd, after: previous,
       broken: platform.brokenRule)
     for gap in scan.gaps {
       report.add(
-        file.damage(gap.lowerBound, "a frame, as the log goes on", "none up to byte \(gap.upperBound)"))
+        file.damage(gap.lowerBound, "a frame, as the log goes on", found: "none up to byte \(gap.upperBound)")
+      )
     }
     for frame in scan.frames where frame.context(in: bytes.rawSpan) == nil {
-      report.add(file.damage(frame.offset, "the context of a log", "bytes that are none"))
+      report.add(file.damage(frame.offset, "the context of a log", found: "bytes that are none"))
     }
     let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
     for range in [header] + scan.unused(bytes.rawSpan) {
       let range = range.clamped(to: 0..<UInt64(bytes.count))
       guard let index = bytes[Int(range.lowerBound)..<Int(range.upperBound)].firstIndex(where: { $0 != 0 })
       else { continue }
-      report.add(file.damage(UInt64(index), "zeros up to byte \(range.upperBound)", "something else"))
+      report.add(file.damage(UInt64(index), "zeros up to byte \(range.upperBound)", found: "something else"))
     }
   }
 
   private mutating func replay(
-    _ bytes: [UInt8], _ file: TolerantFile, _ header: LogHeader, _ log: Manifest.Log, applies: Bool
+    _ bytes: [UInt8], _ file: TolerantFile, header: LogHeader, log: Manifest.Log, applies: Bool
   ) throws(ByteStoreError) -> Bool {
     let table = opened.table
     var isDamaged = false
@@ -140,7 +145,8 @@ extension Check {
     try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       inspectEntry(
-        bytes.extracting(key), bytes.extracting(value), "\(directory.path)/the logs", UInt64(key.lowerBound))
+        bytes.extracting(key), bytes.extracting(value), file: "\(directory.path)/the logs",
+        offset: UInt64(key.lowerBound))
     }
   }
 }

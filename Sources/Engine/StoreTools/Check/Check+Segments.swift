@@ -11,7 +11,7 @@ extension Check {
         continue
       }
       defer { file.close() }
-      try checkSegment(file, entry, &table)
+      try checkSegment(file, entry, table: &table)
     }
     guard let table else { return }
     table.forEachMissing { ordinal, location in
@@ -24,10 +24,11 @@ extension Check {
   }
 
   mutating func checkSegment(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, _ table: inout KeyDirectoryCheck?
+    _ file: TolerantFile, _ entry: Manifest.Segment?, table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
     let (found, damages) = try SegmentSource.read(
-      file, entry, StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries, platform)
+      file, entry, number: StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries,
+      platform: platform)
     for damage in damages { report.add(damage) }
     guard let source = found else {
       if let entry { table?.skip(0..<entry.pages, slot: entry.slot) }
@@ -36,41 +37,43 @@ extension Check {
     if let dictionary = source.dictionary { dictionaries = [dictionary] }
     if let entry { table?.dataStarts[entry.slot] = source.header.dataStart }
     advance(source.header.dataStart, file.name)
-    guard let entry, !matchesManifestEntry(entry, source, file) else {
-      return try checkEntries(source, entry, &table)
+    guard let entry, !matchesManifestEntry(entry, source, file: file) else {
+      return try checkEntries(source, entry, table: &table)
     }
     // The file with this segment's name is a different file, so its entries are unrelated to the key
     // directory.
     table?.skip(0..<entry.pages, slot: entry.slot)
     var noTable: KeyDirectoryCheck?
-    try checkEntries(source, nil, &noTable)
+    try checkEntries(source, nil, table: &noTable)
   }
 
   private mutating func matchesManifestEntry(
-    _ entry: Manifest.Segment, _ source: SegmentSource, _ file: TolerantFile
+    _ entry: Manifest.Segment, _ source: SegmentSource, file: TolerantFile
   ) -> Bool {
     guard source.isHeaderSound else { return true }
     let header = source.header
     let storeID = opened.manifest.storeID
     guard header.storeID == storeID else {
-      report.add(file.damage(32, "store \(storeID)", "store \(header.storeID)"))
+      report.add(file.damage(32, "store \(storeID)", found: "store \(header.storeID)"))
       return false
     }
     guard header.fileID == entry.fileID, header.number == entry.number else {
       report.add(
         file.damage(
           16, "segment \(entry.number.value) with id \(entry.fileID)",
-          "segment \(header.number.value) with id \(header.fileID)"))
+          found: "segment \(header.number.value) with id \(header.fileID)"))
       return false
     }
     guard header.pages == entry.pages, header.fileBytes == entry.bytes else {
       report.add(
         file.damage(
-          72, "\(entry.pages) pages in \(entry.bytes) bytes", "\(header.pages) in \(header.fileBytes)"))
+          72, "\(entry.pages) pages in \(entry.bytes) bytes", found: "\(header.pages) in \(header.fileBytes)")
+      )
       return false
     }
     if let position = opened.checkpoint?.header.position.sequence, header.asOf > position {
-      report.add(file.damage(56, "entries as of commit \(position.value) or before", "\(header.asOf.value)"))
+      report.add(
+        file.damage(56, "entries as of commit \(position.value) or before", found: "\(header.asOf.value)"))
     }
     return true
   }
@@ -84,13 +87,13 @@ extension Check {
   }
 
   private mutating func checkEntries(
-    _ source: SegmentSource, _ entry: Manifest.Segment?, _ table: inout KeyDirectoryCheck?
+    _ source: SegmentSource, _ entry: Manifest.Segment?, table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
     var buffer = ReadBuffer()
     var seen = Seen(isWhole: source.isHeaderSound)
     let slot = entry?.slot ?? 0
     try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
-      checkEntry(stored, location, bytes, source, &table, &seen, &buffer)
+      checkEntry(stored, location, bytes: bytes, source: source, table: &table, seen: &seen, buffer: &buffer)
     } damaged: { pages, damage throws(ByteStoreError) in
       seen.isWhole = false
       report.add(damage)
@@ -102,12 +105,12 @@ extension Check {
       report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - seen.liveBytes
     }
     guard seen.isWhole, seen.entries != source.header.entries else { return }
-    report.add(source.file.damage(64, "\(source.header.entries) entries", "\(seen.entries)"))
+    report.add(source.file.damage(64, "\(source.header.entries) entries", found: "\(seen.entries)"))
   }
 
   private mutating func checkEntry(
-    _ entry: StoredEntry, _ location: Location, _ bytes: RawSpan, _ source: SegmentSource,
-    _ table: inout KeyDirectoryCheck?, _ seen: inout Seen, _ buffer: inout ReadBuffer
+    _ entry: StoredEntry, _ location: Location, bytes: RawSpan, source: SegmentSource,
+    table: inout KeyDirectoryCheck?, seen: inout Seen, buffer: inout ReadBuffer
   ) {
     seen.entries += 1
     let page = location.page ?? 0
@@ -128,11 +131,12 @@ extension Check {
       seen.liveBytes += UInt64(bytesUsed(entry, location))
       guard table?.isExpectedKey(key, of: entry) == true else {
         let expected = "the key that ordinal \(entry.ordinal) stands for"
-        return report.add(source.file.damage(offset, expected, "another"))
+        return report.add(source.file.damage(offset, expected, found: "another"))
       }
     }
     guard keysInLogs.isEmpty || !keysInLogs.contains(hash(of: key)) else { return }
-    inspectEntry(key, buffer.bytes.extracting(droppingFirst: parts.valueStart), source.path, offset)
+    inspectEntry(
+      key, buffer.bytes.extracting(droppingFirst: parts.valueStart), file: source.path, offset: offset)
   }
 
   private func pages(of location: Location) -> Int {
@@ -143,7 +147,7 @@ extension Check {
     if case .run(_, _, let pages) = location.place { pages * SegmentFormat.pageBytes } else { entry.bytes }
   }
 
-  mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, _ file: String, _ offset: UInt64) {
+  mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, file: String, offset: UInt64) {
     guard let wrong = inspect?(key, value) else { return }
     report.addEntry(Damage(file: file, offset: offset, expected: "a record", found: wrong))
   }

@@ -10,7 +10,7 @@ extension Check {
     for name in names {
       if StoreFile.segmentNumber(of: name) != nil, let file = try open(name, "a segment") {
         defer { file.close() }
-        try checkSegment(file, nil, &noTable)
+        try checkSegment(file, nil, table: &noTable)
       } else if StoreFile.logNumber(of: name) != nil, let file = try open(name, "a log") {
         defer { file.close() }
         try checkStandaloneLog(file)
@@ -27,7 +27,9 @@ extension Check {
     }
     advance(UInt64(bytes.count), file.name)
     guard let header = try logHeader(bytes, file) else { return }
-    scan(bytes, file, header.fileID, header.capacity, nil, header.previous.sequence)
+    scan(
+      bytes, file, fileID: header.fileID, capacity: header.capacity, recordedEnd: nil,
+      previous: header.previous.sequence)
   }
 
   private mutating func checkStandaloneCheckpoint(_ file: TolerantFile) throws(ByteStoreError) {
@@ -47,7 +49,8 @@ extension Check {
       guard let bytes,
         bytes.hasPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
       else {
-        return report.add(file.damage(offset, "a page that has its checksum", "bytes that have another"))
+        return report.add(
+          file.damage(offset, "a page that has its checksum", found: "bytes that have another"))
       }
     }
   }

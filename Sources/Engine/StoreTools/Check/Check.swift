@@ -30,7 +30,7 @@ extension ByteStore {
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
-    var check = Check(directory, lock, platform, inspect, progress)
+    var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
     check.restore = restore
     try check.run(findBlobs)
     guard !check.isInterruptedBackup else { throw .incompleteBackup(directory: path) }
@@ -44,8 +44,8 @@ extension ByteStore {
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     try withFilesInUse { files throws(ByteStoreError) in
-      var check = Check(directory, lock, platform, inspect, progress)
-      try check.run(files.manifest, logEnd: files.logEnd, files.table, mayHaveMore: files.isPoisoned)
+      var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
+      try check.run(files.manifest, logEnd: files.logEnd, table: files.table, mayHaveMore: files.isPoisoned)
       try check.checkBlobs(findBlobs)
       return check.report
     }
@@ -98,14 +98,14 @@ struct Check {
   var keysInLogs: Set<UInt64> = []
 
   init(
-    _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
-    _ inspect: EntryInspector?, _ progress: ((CheckProgress) -> Void)?
+    _ directory: any OpenDirectory, _ lock: any DirectoryLock, platform: Platform,
+    inspect: EntryInspector?, _ progress: ((CheckProgress) -> Void)?
   ) {
     self.directory = directory
     self.platform = platform
     self.inspect = inspect
     self.progress = progress
-    opened = Opened(reading: directory, lock: lock, platform)
+    opened = Opened(reading: directory, lock: lock, platform: platform)
   }
 
   var manifest: Manifest { opened.manifest }
@@ -139,7 +139,7 @@ struct Check {
 
   /// Checks an open store at one commit. `table` is the key directory that readers use.
   mutating func run(
-    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, _ table: KeyDirectory, mayHaveMore: Bool
+    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, table: KeyDirectory, mayHaveMore: Bool
   ) throws(ByteStoreError) {
     opened.manifest = manifest
     if let logEnd { opened.manifest.sealLastLog(at: logEnd) }

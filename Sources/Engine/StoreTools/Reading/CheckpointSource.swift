@@ -15,7 +15,7 @@ struct CheckpointSource {
   /// Reads the checkpoint in `file`, or returns nil if nothing is readable. `entry` is the manifest's entry
   /// for the checkpoint.
   static func read(
-    _ file: TolerantFile, _ entry: Manifest.Checkpoint?, _ platform: Platform
+    _ file: TolerantFile, _ entry: Manifest.Checkpoint?, platform: Platform
   ) throws(ByteStoreError) -> CheckpointSource? {
     let page = try file.read(CheckpointFormat.pageBytes, at: 0) ?? []
     let (header, _) = try CheckpointHeader.decode(page, file: file.path)

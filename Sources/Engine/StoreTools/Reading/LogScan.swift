@@ -61,7 +61,7 @@ struct LogScan {
     bytesLeftToRead = 8 * bytes.byteCount
     limit = min(recordedEnd ?? capacity, capacity, UInt64(bytes.byteCount))
     collectCandidates(bytes)
-    walk(bytes, recordedEnd: recordedEnd, last)
+    walk(bytes, recordedEnd: recordedEnd, first: last)
     if recordedEnd == nil { dropped = Self.bytesInUse(of: bytes, beyond: end) }
   }
 
@@ -94,16 +94,16 @@ struct LogScan {
 
   // MARK: Walking
 
-  private mutating func walk(_ bytes: RawSpan, recordedEnd: UInt64?, _ first: SequenceNumber) {
+  private mutating func walk(_ bytes: RawSpan, recordedEnd: UInt64?, first: SequenceNumber) {
     var last = first
     var index = 0
     var wasClosed = false
     while !wasClosed {
       let next: Int
-      if let following = following(from: index, bytes, last) {
+      if let following = following(from: index, bytes, last: last) {
         next = following
       } else if isKnownToContinue(from: index, recordedEnd) {
-        guard let later = later(from: index, bytes, last) else {
+        guard let later = later(from: index, bytes, last: last) else {
           if let recordedEnd { addGap(to: recordedEnd) } else { addGapToEvidence(from: index) }
           return
         }
@@ -124,12 +124,12 @@ struct LogScan {
   }
 
   /// The index of the valid candidate that starts at `end` or on the next page, or nil.
-  private mutating func following(from index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Int? {
+  private mutating func following(from index: Int, _ bytes: RawSpan, last: SequenceNumber) -> Int? {
     let nextPage = end.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
     for candidate in candidates.indices[index...] {
       let offset = candidates[candidate].offset
       guard offset <= nextPage else { break }
-      if offset == end || offset == nextPage, isValid(candidate, bytes, last) { return candidate }
+      if offset == end || offset == nextPage, isValid(candidate, bytes, last: last) { return candidate }
     }
     return nil
   }
@@ -139,14 +139,14 @@ struct LogScan {
     return index < candidates.count && durableFromHere[index] > end
   }
 
-  private mutating func later(from index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Int? {
+  private mutating func later(from index: Int, _ bytes: RawSpan, last: SequenceNumber) -> Int? {
     for candidate in candidates.indices[index...] where candidates[candidate].offset > end {
-      if isValid(candidate, bytes, last) { return candidate }
+      if isValid(candidate, bytes, last: last) { return candidate }
     }
     return nil
   }
 
-  private mutating func isValid(_ index: Int, _ bytes: RawSpan, _ last: SequenceNumber) -> Bool {
+  private mutating func isValid(_ index: Int, _ bytes: RawSpan, last: SequenceNumber) -> Bool {
     let frame = candidates[index]
     let start = Int(frame.offset) + LogFormat.frameHeaderBytes
     guard frame.header.kind != .commit || frame.header.sequence > last,

@@ -25,21 +25,24 @@ struct SegmentSource {
   /// Reads the segment in `file`. The returned source is nil if nothing is readable. `entry` is the
   /// manifest's entry for the segment, and `number` is the number in the file name.
   static func read(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, dictionaries: [EntryDictionary],
-    _ platform: Platform
+    _ file: TolerantFile, _ entry: Manifest.Segment?, number: FileNumber?, dictionaries: [EntryDictionary],
+    platform: Platform
   ) throws(ByteStoreError) -> (source: SegmentSource?, damages: [Damage]) {
     let pageBytes = SegmentFormat.pageBytes
     guard let page = try file.read(pageBytes, at: 0) else {
       let damage = file.unreadable(0, "a segment's header")
-      let source = try recovered(file, entry, number, page: [], damage, dictionaries, platform)
+      let source = try recovered(
+        file, entry, number: number, page: [], damage: damage, dictionaries: dictionaries, platform: platform)
       return (source, source?.damages ?? [damage])
     }
     let (header, damage) = try SegmentHeader.decode(page, file: file.path)
     guard let header else {
-      let source = try recovered(file, entry, number, page: page, damage, dictionaries, platform)
+      let source = try recovered(
+        file, entry, number: number, page: page, damage: damage, dictionaries: dictionaries,
+        platform: platform)
       return (source, source?.damages ?? [damage].compactMap(\.self))
     }
-    var source = SegmentSource(header, file, platform)
+    var source = SegmentSource(header, file, platform: platform)
     source.damages = [damage].compactMap(\.self)
     try source.checkFrame()
     try source.readDictionary(dictionaries)
@@ -47,7 +50,7 @@ struct SegmentSource {
     return (source, source.damages)
   }
 
-  private init(_ header: SegmentHeader, _ file: TolerantFile, _ platform: Platform) {
+  private init(_ header: SegmentHeader, _ file: TolerantFile, platform: Platform) {
     self.header = header
     self.file = file
     self.platform = platform
@@ -67,7 +70,8 @@ struct SegmentSource {
     if file.size != header.fileBytes {
       damages.append(
         file.damage(
-          min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", "\(file.size) bytes"))
+          min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", found: "\(file.size) bytes"
+        ))
     }
     let pageBytes = UInt64(SegmentFormat.pageBytes)
     try checkZeros(UInt64(SegmentFormat.headerBytes)..<pageBytes)
@@ -78,7 +82,7 @@ struct SegmentSource {
 
   private mutating func checkZeros(_ range: Range<UInt64>) throws(ByteStoreError) {
     guard let offset = try file.firstNonZero(in: range) else { return }
-    damages.append(file.damage(offset, "zeros up to byte \(range.upperBound)", "something else"))
+    damages.append(file.damage(offset, "zeros up to byte \(range.upperBound)", found: "something else"))
   }
 
   private mutating func readDictionary(_ others: [EntryDictionary]) throws(ByteStoreError) {
@@ -91,7 +95,7 @@ struct SegmentSource {
       return
     }
     damages.append(
-      file.damage(offset, "a dictionary with checksum \(header.dictionaryCRC)", "something else"))
+      file.damage(offset, "a dictionary with checksum \(header.dictionaryCRC)", found: "something else"))
     dictionary = others.first {
       $0.bytes.count == header.dictionaryBytes && checksum(of: $0.bytes, at: offset) == header.dictionaryCRC
     }
@@ -103,7 +107,8 @@ struct SegmentSource {
     guard let bytes, bytes.count == 4 * header.runs,
       checksum(of: bytes, at: offset) == header.runTableCRC || platform.brokenRule == .checkPages
     else {
-      damages.append(file.damage(offset, "a run table with checksum \(header.runTableCRC)", "something else"))
+      damages.append(
+        file.damage(offset, "a run table with checksum \(header.runTableCRC)", found: "something else"))
       return
     }
     var reader = ByteReader(bytes.rawSpan)
@@ -111,7 +116,7 @@ struct SegmentSource {
     guard runs.reduce(0, +) == header.runPages,
       runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains($0) })
     else {
-      damages.append(file.damage(offset, "runs of \(header.runPages) pages", "others"))
+      damages.append(file.damage(offset, "runs of \(header.runPages) pages", found: "others"))
       return
     }
     self.runs = runs
@@ -223,7 +228,7 @@ struct SegmentSource {
   }
 
   private func wrong(_ offset: UInt64) -> Damage {
-    file.damage(offset, "a page that has its checksum", "bytes that have another")
+    file.damage(offset, "a page that has its checksum", found: "bytes that have another")
   }
 
   // MARK: Entries
@@ -237,7 +242,7 @@ struct SegmentSource {
     try forEachPiece(
       { piece, bytes throws(ByteStoreError) in
         switch piece {
-        case .page(let page): try entries(ofPage: page, slot, bytes, body, damaged)
+        case .page(let page): try entries(ofPage: page, slot, bytes: bytes, body, damaged)
         case .run(let page, let pages):
           guard let entry = StoredEntry(decoding: bytes, at: 0) else {
             return try damaged(page..<page + pages, undecodableEntry(page, 0))
@@ -248,7 +253,7 @@ struct SegmentSource {
   }
 
   private func entries(
-    ofPage page: Int, _ slot: Int, _ bytes: RawSpan,
+    ofPage page: Int, _ slot: Int, bytes: RawSpan,
     _ body: (StoredEntry, Location, RawSpan) throws(ByteStoreError) -> Void,
     _ damaged: (Range<Int>, Damage) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
@@ -265,13 +270,13 @@ struct SegmentSource {
   }
 
   func undecodableEntry(_ page: Int, _ offset: Int) -> Damage {
-    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", "bytes that are none")
+    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", found: "bytes that are none")
   }
 
   /// Decodes the entry into `buffer`; returns false if that is impossible.
   func decode(_ entry: StoredEntry, from bytes: RawSpan, into buffer: inout ReadBuffer) -> Bool {
     if entry.isCompressed, dictionary == nil { return false }
-    return Segment.decode(entry, from: bytes, dictionary ?? EntryDictionary([]), into: &buffer)
+    return Segment.decode(entry, from: bytes, dictionary: dictionary ?? EntryDictionary([]), into: &buffer)
   }
 }
 
@@ -280,8 +285,8 @@ struct SegmentSource {
 extension SegmentSource {
   /// Reconstructs the header from its damaged bytes, the manifest and the pages.
   private static func recovered(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, _ number: FileNumber?, page: [UInt8], _ damage: Damage?,
-    _ dictionaries: [EntryDictionary], _ platform: Platform
+    _ file: TolerantFile, _ entry: Manifest.Segment?, number: FileNumber?, page: [UInt8], damage: Damage?,
+    dictionaries: [EntryDictionary], platform: Platform
   ) throws(ByteStoreError) -> SegmentSource? {
     let raw = SegmentHeader(repairing: page)
     let blocks = Int(clamping: file.size / UInt64(SegmentFormat.pageBytes))
@@ -289,11 +294,11 @@ extension SegmentSource {
       let header = SegmentHeader(
         fileID: fileID, storeID: .zero, number: number ?? FileNumber(0), asOf: .none,
         smallPages: min(max(blocks - 1, 0), Manifest.Segment.pagesMax))
-      var source = SegmentSource(header, file, platform)
+      var source = SegmentSource(header, file, platform: platform)
       source.isHeaderSound = false
       source.damages = [damage].compactMap(\.self)
       guard let first = try source.firstValidPage() else { continue }
-      try source.place(raw, entry, firstBlock: first + 1, blocks, dictionaries)
+      try source.place(raw, entry, firstBlock: first + 1, blocks: blocks, dictionaries: dictionaries)
       return source
     }
     return nil
@@ -312,8 +317,8 @@ extension SegmentSource {
 
   /// Determines where the pages begin and which bytes before them are the dictionary.
   private mutating func place(
-    _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, _ blocks: Int,
-    _ dictionaries: [EntryDictionary]
+    _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, blocks: Int,
+    dictionaries: [EntryDictionary]
   ) throws(ByteStoreError) {
     let offset = UInt64(SegmentFormat.pageBytes)
     if let raw, let bytes = try file.read(raw.dictionaryBytes, at: offset),

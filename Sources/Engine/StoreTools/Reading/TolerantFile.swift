@@ -79,13 +79,14 @@ struct TolerantFile {
     }
   }
 
-  func damage(_ offset: UInt64, _ expected: String, _ found: String) -> Damage {
+  func damage(_ offset: UInt64, _ expected: String, found: String) -> Damage {
     Damage(file: path, offset: offset, expected: expected, found: found)
   }
 
   /// The finding for bytes that `read` could not return.
   func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
-    damage(offset, expected, offset < size ? "bytes that the device does not give" : "the end of the file")
+    damage(
+      offset, expected, found: offset < size ? "bytes that the device does not give" : "the end of the file")
   }
 
   /// The offset of the first nonzero byte in `range`, which should contain only zeros.

@@ -33,7 +33,7 @@ extension ByteStore {
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
-    var salvage = Salvage(directory, lock, platform, restore, judge, progress)
+    var salvage = Salvage(directory, lock, platform: platform, restore: restore, judge: judge, progress)
     return try salvage.run()
   }
 }
@@ -65,8 +65,8 @@ struct Salvage {
   private let progress: ((CheckProgress) -> Void)?
 
   init(
-    _ directory: any OpenDirectory, _ lock: any DirectoryLock, _ platform: Platform,
-    _ restore: @escaping SalvageRestore, _ judge: (any EntryJudge)?, _ progress: ((CheckProgress) -> Void)?
+    _ directory: any OpenDirectory, _ lock: any DirectoryLock, platform: Platform,
+    restore: @escaping SalvageRestore, judge: (any EntryJudge)?, _ progress: ((CheckProgress) -> Void)?
   ) {
     self.directory = directory
     self.lock = lock
@@ -81,27 +81,27 @@ struct Salvage {
   mutating func run() throws(ByteStoreError) -> SalvageReport {
     var names = try system { () throws(SystemFailure) in try directory.names() }
     if let manifest = try SalvageSwitch.interrupted(Set(names), directory) {
-      let cleared = try SalvageClearing(names, directory, platform)
+      let cleared = try SalvageClearing(names, directory, platform: platform)
       var report = try resume(manifest)
       report.quarantined += cleared.quarantined
       return report
     }
-    var check = Check(directory, lock, platform, nil, progress)
+    var check = Check(directory, lock, platform: platform, inspect: nil, progress)
     try check.run(nil)
     var checked = try inspected(check.report)
     guard !checked.isSound else { return try healthy(check, names) }
     let damage = checked.findings
-    let cleared = try SalvageClearing(names, directory, platform)
+    let cleared = try SalvageClearing(names, directory, platform: platform)
     if !cleared.quarantined.isEmpty {
       names = try system { () throws(SystemFailure) in try directory.names() }
-      check = Check(directory, lock, platform, nil, progress)
+      check = Check(directory, lock, platform: platform, inspect: nil, progress)
       try check.run(nil)
       checked = try inspected(check.report)
       if checked.isSound { return try healthy(check, names).cleared(cleared, damage) }
     }
     try SalvageSwitch.removeUnfinished(directory)
     var report = SalvageReport(outcome: .salvaged, damage: damage)
-    let sources = try SalvageSources(names, directory, platform)
+    let sources = try SalvageSources(names, directory, platform: platform)
     defer { sources.close() }
     report.foreign = sources.foreign
     report.filesRead = sources.filesRead
@@ -109,12 +109,12 @@ struct Salvage {
     report = gathered.report
     let manifest: Manifest
     do throws(ByteStoreError) {
-      manifest = try write(gathered.table, gathered.segments, sources.manifest, names)
+      manifest = try write(gathered.table, gathered.segments, old: sources.manifest, names: names)
     } catch {
       try? SalvageSwitch.removeUnfinished(directory)
       throw error
     }
-    report = try switchOver(manifest, report, cleared.number)
+    report = try switchOver(manifest, report, number: cleared.number)
     report.quarantined += cleared.quarantined
     return report
   }
@@ -124,7 +124,7 @@ struct Salvage {
     guard report.isSound, let judge else { return report }
     let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
     return try judge.report { inspect throws(ByteStoreError) in
-      var check = Check(directory, lock, platform, inspect, progress)
+      var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
       check.restore = restore
       try check.run(nil)
       return check.report
@@ -133,7 +133,7 @@ struct Salvage {
 
   private func healthy(_ check: Check, _ names: [String]) throws(ByteStoreError) -> SalvageReport {
     if names.contains(where: StoreFile.isSalvaged) {
-      try ByteStore.write(check.manifest.successor(), directory, platform)
+      try ByteStore.write(check.manifest.successor(), directory, platform: platform)
       try SalvageSwitch.removeUnfinished(directory)
     }
     var report = SalvageReport(storeID: check.manifest.storeID)
@@ -144,9 +144,9 @@ struct Salvage {
 
   private func resume(_ manifest: Manifest) throws(ByteStoreError) -> SalvageReport {
     var report = try switchOver(
-      manifest.successor(), SalvageReport(outcome: .completed), nil, isResuming: true)
+      manifest.successor(), SalvageReport(outcome: .completed), number: nil, isResuming: true)
     if let entry = manifest.checkpoint {
-      let checkpoint = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform)
+      let checkpoint = try CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform: platform)
       report.keys = checkpoint.header.keys
     }
     return report
@@ -167,13 +167,14 @@ struct Salvage {
     var report = report
     report.checkpoint = judge.map { $0.isWhole ? .whole : .partial } ?? .none
     for loss in sources.openLogLosses {
-      report.addGap("\(directory.path)/\(loss.name)", loss.range, loss.reason)
+      report.addGap("\(directory.path)/\(loss.name)", loss.range, reason: loss.reason)
     }
     let chosen = SalvageBase.segments(sources, judge)
     if judge == nil, chosen.isEmpty, sources.isKnownToHaveNoCheckpoint { report.checkpoint = .whole }
     var done: UInt64 = 0
     let total = sources.segments.reduce(0) { $0 + $1.file.size }
-    var table = SalvageKeyDirectory(sources, judge, report, directory, platform) { file, bytes in
+    var table = SalvageKeyDirectory(sources, judge, report: report, directory: directory, platform: platform)
+    { file, bytes in
       done += bytes
       progress?(CheckProgress(file: file, bytesDone: done, bytesTotal: max(done, total)))
     }
@@ -195,7 +196,7 @@ struct Salvage {
   // MARK: Writing
 
   private func write(
-    _ table: KeyDirectory, _ segments: [SegmentSource], _ old: Manifest?, _ names: [String]
+    _ table: KeyDirectory, _ segments: [SegmentSource], old: Manifest?, names: [String]
   ) throws(ByteStoreError) -> Manifest {
     var manifest = Manifest(storeID: platform.random.randomID())
     let numbers = FileNumbers(old, names)
@@ -221,9 +222,9 @@ struct Salvage {
   }
 
   private func switchOver(
-    _ manifest: Manifest, _ report: SalvageReport, _ number: UInt64?, isResuming: Bool = false
+    _ manifest: Manifest, _ report: SalvageReport, number: UInt64?, isResuming: Bool = false
   ) throws(ByteStoreError) -> SalvageReport {
-    var change = SalvageSwitch(manifest, directory, platform, number)
+    var change = SalvageSwitch(manifest, directory, platform: platform, number: number)
     try change.run(isResuming: isResuming)
     var report = report
     report.quarantined = change.quarantined

@@ -12,7 +12,7 @@ struct SalvageClearing {
   /// Renames the entries. `names` are the names in the directory. The renamed entries are not part of the
   /// store, so after a crash the next salvage only has fewer entries to rename.
   init(
-    _ names: [String], _ directory: any OpenDirectory, _ platform: Platform
+    _ names: [String], _ directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) {
     let taken = try TakenName.all(among: names, in: directory, following: platform.fileSystem)
     let hasContents = names.contains(BlobName.folder) && !taken.contains { $0.name == BlobName.folder }
@@ -20,9 +20,9 @@ struct SalvageClearing {
     guard !taken.isEmpty || contents?.names.isEmpty == false else { return }
     let number = SalvageSwitch.lastQuarantineNumber(names + (contents?.all ?? [])) + 1
     self.number = number
-    quarantined = try Self.rename(taken.map(\.name), in: directory, number)
+    quarantined = try Self.rename(taken.map(\.name), in: directory, number: number)
     guard let contents else { return }
-    quarantined += try Self.rename(contents.names, in: contents.directory, number)
+    quarantined += try Self.rename(contents.names, in: contents.directory, number: number)
       .map { "\(BlobName.folder)/\($0)" }
   }
 
@@ -54,7 +54,7 @@ struct SalvageClearing {
   }
 
   private static func rename(
-    _ names: [String], in directory: any OpenDirectory, _ number: UInt64
+    _ names: [String], in directory: any OpenDirectory, number: UInt64
   ) throws(ByteStoreError) -> [String] {
     guard !names.isEmpty else { return [] }
     return try system { () throws(SystemFailure) in

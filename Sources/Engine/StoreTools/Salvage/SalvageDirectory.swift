@@ -63,7 +63,7 @@ struct SalvageSwitch {
   private var number: UInt64?
 
   init(
-    _ manifest: Manifest, _ directory: any OpenDirectory, _ platform: Platform, _ number: UInt64?
+    _ manifest: Manifest, _ directory: any OpenDirectory, platform: Platform, number: UInt64?
   ) {
     self.number = number
     self.manifest = manifest
@@ -89,12 +89,12 @@ struct SalvageSwitch {
   /// Runs the switch. If `isResuming` is true, resumes an interrupted switch.
   mutating func run(isResuming: Bool) throws(ByteStoreError) {
     if isResuming { try revertRenames() }
-    try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform)
+    try ByteStore.write(manifest, SalvageDirectory(directory: directory), platform: platform)
     let names = Set(try system { () throws(SystemFailure) in try directory.names() })
     try makeRoom(names)
     let moved = manifest.fileNames.filter { names.contains(StoreFile.salvaged($0)) }
     try rename(moved.sorted().map { (StoreFile.salvaged($0), $0) })
-    try ByteStore.write(manifest, directory, platform)
+    try ByteStore.write(manifest, directory, platform: platform)
     try Self.removeUnfinished(directory)
   }
 

@@ -24,8 +24,8 @@ struct SalvageKeyDirectory {
   private var last: SequenceNumber
 
   init(
-    _ sources: SalvageSources, _ judge: CheckpointJudge?, _ report: SalvageReport,
-    _ directory: any OpenDirectory, _ platform: Platform, _ progress: @escaping (String, UInt64) -> Void
+    _ sources: SalvageSources, _ judge: CheckpointJudge?, report: SalvageReport,
+    directory: any OpenDirectory, platform: Platform, _ progress: @escaping (String, UInt64) -> Void
   ) {
     self.sources = sources
     self.judge = judge
@@ -46,7 +46,7 @@ struct SalvageKeyDirectory {
     for source in chosen.prefix(Manifest.Segment.slotsMax / 2) {
       let slot = segments.count
       segments.append(source)
-      let segment = source.segment(slot, directory, platform)
+      let segment = source.segment(slot, directory, platform: platform)
       table.withTable { $0.add(segment, at: slot) }
       try addEntries(of: source, slot)
     }
@@ -65,16 +65,16 @@ struct SalvageKeyDirectory {
       let key = buffer.bytes.extracting(parts.key)
       let verdict = judge?.verdict(entry, location, in: source.header.number, key: key) ?? .unknown
       guard verdict != .dead else { return }
-      try place(key, location, isProven: verdict == .live, &other)
+      try place(key, location, isProven: verdict == .live, buffer: &other)
     } damaged: { _, _ in
     }
   }
 
   private mutating func place(
-    _ key: RawSpan, _ location: Location, isProven: Bool, _ buffer: inout ReadBuffer
+    _ key: RawSpan, _ location: Location, isProven: Bool, buffer: inout ReadBuffer
   ) throws(ByteStoreError) {
     let fingerprint = table.withTable { $0.fingerprint(of: key) }
-    if let ordinal = try ordinal(of: key, fingerprint, &buffer) {
+    if let ordinal = try ordinal(of: key, fingerprint, buffer: &buffer) {
       // The later entry wins, unless the checkpoint decides otherwise.
       guard isProven || !self.isProven[Int(ordinal)] else { return }
       table.withTable { $0.move(ordinal, from: $0.location(of: ordinal), to: location) }
@@ -87,7 +87,7 @@ struct SalvageKeyDirectory {
   }
 
   private func ordinal(
-    of key: RawSpan, _ fingerprint: UInt32, _ buffer: inout ReadBuffer
+    of key: RawSpan, _ fingerprint: UInt32, buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> UInt32? {
     var candidates: [(UInt32, Segment, Location)] = []
     table.withTable { table in
@@ -118,7 +118,7 @@ struct SalvageKeyDirectory {
       } gap: { range, reason in
         commits.append((range, reason))
       }
-      for (range, reason) in commits { report.addGap("\(directory.path)/\(log.name)", range, reason) }
+      for (range, reason) in commits { report.addGap("\(directory.path)/\(log.name)", range, reason: reason) }
     }
   }
 
@@ -291,14 +291,15 @@ extension CheckpointJudge {
 extension SegmentSource {
   /// Creates a segment that can read entries by their locations.
   fileprivate func segment(
-    _ slot: Int, _ directory: any OpenDirectory, _ platform: Platform
+    _ slot: Int, _ directory: any OpenDirectory, platform: Platform
   ) -> Segment {
     // Use a unique segment number, because the page cache identifies pages by this number.
     let entry = Manifest.Segment(
       number: FileNumber(UInt64(slot)), fileID: fileID, slot: slot, pages: pages, bytes: file.size)
     let opened = Segment.Opened(
-      file.file, header, dictionary ?? EntryDictionary([]), (runs ?? []).map { UInt32($0) })
-    return Segment(entry, storeID: header.storeID, opened, in: directory, platform)
+      file.file, header, dictionary: dictionary ?? EntryDictionary([]),
+      runTable: (runs ?? []).map { UInt32($0) })
+    return Segment(entry, storeID: header.storeID, opened: opened, in: directory, platform: platform)
   }
 }
 
@@ -311,7 +312,7 @@ extension FlushJob {
       else { return }
       let fingerprint = table.fingerprint(of: buffer.bytes.extracting(parts.key))
       guard let ordinal = table.ordinal(at: location, fingerprint) else { return }
-      try add(ordinal, location, buffer.bytes)
+      try add(ordinal, location, plain: buffer.bytes)
     } damaged: { _, _ in
     }
   }

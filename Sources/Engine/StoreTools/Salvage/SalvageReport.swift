@@ -51,7 +51,7 @@ package struct SalvageReport: Sendable, Equatable {
   /// read.
   package var gaps: [RecoveryReport.Loss] = []
 
-  mutating func addGap(_ file: String, _ range: Range<UInt64>, _ reason: String) {
+  mutating func addGap(_ file: String, _ range: Range<UInt64>, reason: String) {
     gaps.append(
       RecoveryReport.Loss(
         file: file, offset: range.lowerBound, length: range.upperBound - range.lowerBound, reason: reason))

@@ -40,7 +40,7 @@ struct SalvageSources {
   }
 
   init(
-    _ names: [String], _ directory: any OpenDirectory, _ platform: Platform
+    _ names: [String], _ directory: any OpenDirectory, platform: Platform
   ) throws(ByteStoreError) {
     self.directory = directory
     self.platform = platform
@@ -96,14 +96,14 @@ struct SalvageSources {
       var head = Head(
         name: name, original: original, isQuarantined: quarantined != nil, kind: kind, storeID: nil,
         manifest: nil)
-      try read(&head, page, file)
+      try read(&head, page, file: file)
       heads.append(head)
     }
     return heads
   }
 
   private static func read(
-    _ head: inout Head, _ page: [UInt8], _ file: TolerantFile
+    _ head: inout Head, _ page: [UInt8], file: TolerantFile
   ) throws(ByteStoreError) {
     let path = file.path
     switch head.kind {
@@ -179,7 +179,7 @@ struct SalvageSources {
       guard let file = try TolerantFile(head.name, in: directory) else { continue }
       let number = StoreFile.checkpointNumber(of: head.original)
       let entry = manifest?.checkpoint.flatMap { $0.number == number ? $0 : nil }
-      guard let source = try CheckpointSource.read(file, entry, platform),
+      guard let source = try CheckpointSource.read(file, entry, platform: platform),
         !checkpoints.contains(where: { $0.header.fileID == source.header.fileID && $0.isHeaderSound })
       else {
         file.close()
@@ -226,7 +226,9 @@ struct SalvageSources {
     guard let file = try TolerantFile(head.name, in: directory) else { return nil }
     let number = StoreFile.segmentNumber(of: head.original)
     let entry = manifest?.segments.first { $0.number == number }
-    let source = try SegmentSource.read(file, entry, number, dictionaries: dictionaries, platform).source
+    let source = try SegmentSource.read(
+      file, entry, number: number, dictionaries: dictionaries, platform: platform
+    ).source
     if source == nil { file.close() }
     return source
   }
@@ -241,7 +243,8 @@ struct SalvageSources {
     for head in heads {
       let number = StoreFile.logNumber(of: head.original)
       let entry = manifest?.logs.first { $0.number == number }
-      guard let log = try LogSource(head.name, number, entry, directory, platform) else { continue }
+      guard let log = try LogSource(head.name, number, entry: entry, directory: directory, platform: platform)
+      else { continue }
       found.append(log)
       logsRead.insert(head.name)
     }
@@ -389,8 +392,8 @@ struct LogSource {
 
   /// Reads the log; nil if no frame is readable.
   init?(
-    _ name: String, _ number: LogNumber?, _ entry: Manifest.Log?, _ directory: any OpenDirectory,
-    _ platform: Platform
+    _ name: String, _ number: LogNumber?, entry: Manifest.Log?, directory: any OpenDirectory,
+    platform: Platform
   ) throws(ByteStoreError) {
     guard let found = try Self.bytes(name, directory) else { return nil }
     let (file, bytes) = (found.file, found.bytes)

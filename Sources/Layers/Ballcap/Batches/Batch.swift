@@ -54,7 +54,7 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    add(BatchWrite(place, document, times(document, [\.createdAt, \.updatedAt]))) {
+    add(BatchWrite(place, document, times: times(document, [\.createdAt, \.updatedAt]))) {
       try fields(of: document, with: ["createdAt", "updatedAt"])
     } as: {
       batch.setFields($0, forDocument: place, merge: merge)
@@ -70,7 +70,7 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    add(BatchWrite(place, document, times(document, [\.updatedAt]))) {
+    add(BatchWrite(place, document, times: times(document, [\.updatedAt]))) {
       try fields(of: document, with: ["updatedAt"])
     } as: {
       batch.updateFields($0, forDocument: place)
@@ -165,7 +165,7 @@ public final class Batch {
           places.map { place in
             let time = CachedDocument.now
             let snapshot = place.publishedSnapshot()
-            DocumentCache.shared.setCommitted(snapshot, at: place, time)
+            DocumentCache.shared.setCommitted(snapshot, at: place, time: time)
             return snapshot
           }
         })

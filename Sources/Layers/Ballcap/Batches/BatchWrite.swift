@@ -15,7 +15,7 @@ struct BatchWrite {
 
   init(
     _ reference: DocumentReference, _ document: (any Documentable)?,
-    _ times: [ReferenceWritableKeyPath<Object, Timestamp>] = []
+    times: [ReferenceWritableKeyPath<Object, Timestamp>] = []
   ) {
     self.reference = reference
     let isOwn = document?.documentReference == reference && !times.isEmpty

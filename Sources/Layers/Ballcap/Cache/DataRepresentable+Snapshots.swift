@@ -16,7 +16,7 @@ extension DataRepresentable where Self: Object {
   /// the document does not decode. Adds the snapshot to the cache.
   public init(snapshot: DocumentSnapshot) throws {
     if snapshot.exists {
-      try self.init(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
+      try self.init(found: snapshot, at: Date(), decoder: PlainDecoder.shared.decoder)
     } else {
       self.init(snapshot.reference)
       self.snapshot = snapshot
@@ -24,7 +24,7 @@ extension DataRepresentable where Self: Object {
     DocumentCache.shared.note(snapshot)
   }
 
-  private init(found snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder) throws {
+  private init(found snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder) throws {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
     self.init(snapshot.reference)
     self.snapshot = snapshot
@@ -36,16 +36,16 @@ extension DataRepresentable where Self: Object {
   /// `ballcapWhole`.
   static func object(of snapshot: DocumentSnapshot) throws -> Self {
     guard snapshot.exists else { return try Self(snapshot: snapshot) }
-    let object = try object(found: snapshot, at: Date(), PlainDecoder.shared.decoder)
+    let object = try object(found: snapshot, at: Date(), decoder: PlainDecoder.shared.decoder)
     DocumentCache.shared.note(snapshot)
     return object
   }
 
   private static func object(
-    found snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+    found snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
   ) throws -> Self {
-    if let object = try ballcapWhole(of: snapshot, at: moment, decoder) { return object as! Self }
-    return try Self(found: snapshot, at: moment, decoder)
+    if let object = try ballcapWhole(of: snapshot, at: moment, decoder: decoder) { return object as! Self }
+    return try Self(found: snapshot, at: moment, decoder: decoder)
   }
 
   /// Returns the objects of the documents that decode, and these documents. Calls `failed` for each other
@@ -59,7 +59,7 @@ extension DataRepresentable where Self: Object {
     let (decoder, moment) = (PlainDecoder.shared.decoder, Date())
     for (place, document) in documents.enumerated() {
       do {
-        objects.append(try object(found: document, at: moment, decoder))
+        objects.append(try object(found: document, at: moment, decoder: decoder))
         if objects.count <= place { found[objects.count - 1] = document }
       } catch {
         failed(error)

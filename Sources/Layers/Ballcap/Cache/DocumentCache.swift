@@ -106,7 +106,7 @@ final class DocumentCache: Sendable {
 
   /// Caches the state of a document after a commit. `snapshot` was looked up at `time` or later. If a newer
   /// state was read meanwhile, that newer state stays.
-  func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, _ time: Int64) {
+  func setCommitted(_ snapshot: DocumentSnapshot?, at reference: DocumentReference, time: Int64) {
     // If the state could not be looked up now, it is looked up when it is requested.
     let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
     state.withLock { state in

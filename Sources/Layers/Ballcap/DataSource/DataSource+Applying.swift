@@ -73,7 +73,7 @@ extension DataSource: ChangeReceiver {
       hasTold = true
       return
     }
-    let all = Snapshot(([], list.elements, []), SnapshotContent(list, .elements([]), .everywhere))
+    let all = Snapshot(([], list.elements, []), SnapshotContent(list, .elements([]), places: .everywhere))
     tell(source, all, isNews: !documents.isEmpty)
   }
 
@@ -95,7 +95,7 @@ extension DataSource: ChangeReceiver {
     // Look up the rows before any document moves. If the list has just been sorted, its rows differ from the
     // rows before the change and are not looked up.
     plan.lookUp(list, knowsPlaces: source == nil)
-    let snapshot = carryOut(plan, source, sorted)
+    let snapshot = carryOut(plan, source, sorted: sorted)
     guard hadTwins else { return snapshot }
     if case .elements(let before)? = source { return compared(before) }
     return compared(twins)
@@ -103,7 +103,7 @@ extension DataSource: ChangeReceiver {
 
   private func compared(_ before: [T]) -> Snapshot {
     let (changes, indices) = SnapshotContent.comparing(before, list.elements)
-    return Snapshot(changes, SnapshotContent(list, .elements(before), .known(indices)))
+    return Snapshot(changes, SnapshotContent(list, .elements(before), places: .known(indices)))
   }
 
   /// The edits of a snapshot: insertions of new documents, and modifications and removals of listed
@@ -146,7 +146,7 @@ extension DataSource: ChangeReceiver {
   }
 
   private func carryOut(
-    _ plan: Plan, _ source: SnapshotContent<T>.Before?, _ sorted: [DocumentReference]
+    _ plan: Plan, _ source: SnapshotContent<T>.Before?, sorted: [DocumentReference]
   ) -> Snapshot {
     var moved = sorted
     for reference in plan.deletions { list.remove(reference) }
@@ -166,7 +166,7 @@ extension DataSource: ChangeReceiver {
     let changes: Changes = (
       changed.deletions.map { $0.element }, plan.insertions.map { $0.element as! T }, modified
     )
-    return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), .few(changed)))
+    return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), places: .few(changed)))
   }
 
   // MARK: Telling
@@ -183,7 +183,7 @@ extension DataSource: ChangeReceiver {
 
   /// A snapshot without changes.
   var unchanged: Snapshot {
-    Snapshot(([], [], []), SnapshotContent(list, .edits([]), .nowhere))
+    Snapshot(([], [], []), SnapshotContent(list, .edits([]), places: .nowhere))
   }
 
   // MARK: By hand

@@ -15,12 +15,12 @@ extension DataSource {
 
     /// Creates a query for the documents of `query` as objects.
     public convenience init(_ query: FirebaseFirestore.Query) {
-      self.init(query, from: query, DictionaryFilter())
+      self.init(query, from: query, dictionaryFilter: DictionaryFilter())
     }
 
     private init(
       _ query: FirebaseFirestore.Query, from original: FirebaseFirestore.Query,
-      _ dictionaryFilter: DictionaryFilter
+      dictionaryFilter: DictionaryFilter
     ) {
       self.query = query
       _originalQuery = original
@@ -28,7 +28,7 @@ extension DataSource {
     }
 
     func refined(_ query: FirebaseFirestore.Query) -> Query {
-      Query(query, from: _originalQuery, dictionaryFilter)
+      Query(query, from: _originalQuery, dictionaryFilter: dictionaryFilter)
     }
 
     ///  Returns a list for the query. The list follows the query after `listen` has been called.
@@ -45,7 +45,7 @@ extension DataSource {
     /// this process and not by the database, so limits and cursors also count documents that the predicate
     /// rejects. The property `query` does not contain the predicate. `filter(_:)` has no such restrictions.
     public func filter(using predicate: NSPredicate) -> Query {
-      Query(query, from: _originalQuery, dictionaryFilter.adding(predicate))
+      Query(query, from: _originalQuery, dictionaryFilter: dictionaryFilter.adding(predicate))
     }
 
     var hasPredicates: Bool { !dictionaryFilter.isEmpty }

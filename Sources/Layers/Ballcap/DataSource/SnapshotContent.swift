@@ -34,7 +34,7 @@ final class SnapshotContent<T: Object & DataRepresentable> {
   private let source: Before
   private let places: Places
 
-  init(_ list: DocumentList<T>, _ source: Before, _ places: Places) {
+  init(_ list: DocumentList<T>, _ source: Before, places: Places) {
     self.list = list
     self.source = source
     self.places = places

@@ -32,7 +32,7 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
   }
 
   override class func ballcapWhole(
-    of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+    of snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
   ) throws -> Object? {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
     return Document(data, read: snapshot, at: moment)

@@ -60,7 +60,7 @@ open class Object: Documentable {
   /// Returns a complete object for a document that was found. Returns nil if the class can only create an
   /// empty object and then fill it, as all classes outside this module must.
   class func ballcapWhole(
-    of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+    of snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 
   /// Assigns another document to this object. The object keeps its data.

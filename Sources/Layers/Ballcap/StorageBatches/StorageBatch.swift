@@ -115,7 +115,7 @@ public final class StorageBatch {
       case .delete(let file): file.delete { error in transfers.end(index, error) }
       }
     }
-    transfers.expire(after: timeout, on: queue, StorageBatchError.timeout)
+    transfers.expire(after: timeout, on: queue, error: StorageBatchError.timeout)
     return operations.map(\.file)
   }
 

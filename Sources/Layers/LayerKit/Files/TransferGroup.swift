@@ -42,7 +42,7 @@ package final class TransferGroup: Sendable {
   }
 
   /// Fails the group with `error` after this number of seconds, unless the group has ended by then.
-  package func expire(after seconds: Int, on queue: DispatchQueue, _ error: any Error) {
+  package func expire(after seconds: Int, on queue: DispatchQueue, error: any Error) {
     queue.asyncAfter(deadline: .now() + .seconds(seconds)) { self.expire(error) }
   }
 

@@ -91,10 +91,10 @@ public enum DataType {
 
   /// Creates the case for the stored value in `data`. `value` is the present value of the property.
   public init(key: String, value: Any, data: [String: Any]) {
-    self = data[key].flatMap { Self.local(key, Object.pringUnwrapped(value), $0) } ?? .unknown
+    self = data[key].flatMap { Self.local(key, Object.pringUnwrapped(value), stored: $0) } ?? .unknown
   }
 
-  private static func local(_ key: String, _ value: Any?, _ stored: Any) -> DataType? {
+  private static func local(_ key: String, _ value: Any?, stored: Any) -> DataType? {
     func read<Form: FieldForm>(_ current: Form) -> DataType? {
       Form.local(from: stored, current: current).map { DataType(key: key, value: $0) }
     }

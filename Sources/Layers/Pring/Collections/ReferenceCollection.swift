@@ -19,7 +19,7 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     return super.pack(type, batch: batch)
   }
 
-  override func pringPackMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
+  override func pringPackMember(_ member: T, _ type: BatchType, batch: WriteBatch) {
     var link: [String: Any] = T.shouldBeReplicated ? member.rawValue : [:]
     link["createdAt"] = member.isSaved ? member.createdAt : FieldValue.serverTimestamp()
     link["updatedAt"] = FieldValue.serverTimestamp()
@@ -27,8 +27,8 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     member.pack(type, batch: batch)
   }
 
-  override func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
-    super.pringPackRemoval(id, member, hard: hard, batch)
+  override func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, batch: WriteBatch) {
+    super.pringPackRemoval(id, member, hard: hard, batch: batch)
     guard hard else { return }
     if let member {
       member.pack(.delete, batch: batch)
@@ -52,11 +52,13 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
 
   /// Removes a member. The next write of the parent deletes the member's link. With `hard`, the write also
   /// deletes the member's document.
-  public func remove(_ member: Element, hard: Bool = false) { pringRemove(member.id, hard: hard, member) }
+  public func remove(_ member: Element, hard: Bool = false) {
+    pringRemove(member.id, hard: hard, member: member)
+  }
 
   /// Removes the member with this id. The next write of the parent deletes the member's link. With `hard`,
   /// the write also deletes the member's document.
-  public func remove(_ id: String, hard: Bool = false) { pringRemove(id, hard: hard, nil) }
+  public func remove(_ id: String, hard: Bool = false) { pringRemove(id, hard: hard, member: nil) }
 
   /// Does nothing, because the files belong to the members.
   public override func deleteFiles(

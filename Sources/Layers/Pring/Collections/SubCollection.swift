@@ -41,7 +41,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   /// Creates a collection with these objects, which are saved with the parent.
   public init(_ elements: [ArrayLiteralElement]) {
     pringMembers = elements
-    for element in elements { note(.insert, element.id, element) }
+    for element in elements { note(.insert, element.id, member: element) }
   }
 
   public required convenience init(arrayLiteral elements: ArrayLiteralElement...) { self.init(elements) }
@@ -94,7 +94,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     } else {
       pringMembers.append(newMember)
     }
-    note(.insert, newMember.id, newMember)
+    note(.insert, newMember.id, member: newMember)
   }
 
   /// Inserts objects.
@@ -103,19 +103,19 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// Removes a member. The next write of the parent deletes the member's document from the collection.
-  public func remove(_ member: Element) { pringRemove(member.id, hard: false, member) }
+  public func remove(_ member: Element) { pringRemove(member.id, hard: false, member: member) }
 
   /// Removes the member with this id.
-  public func remove(_ id: String) { pringRemove(id, hard: false, nil) }
+  public func remove(_ id: String) { pringRemove(id, hard: false, member: nil) }
 
-  func pringRemove(_ id: String, hard: Bool, _ member: Element?) {
+  func pringRemove(_ id: String, hard: Bool, member: Element?) {
     let known = member ?? pringMembers.first { ExactKey($0.id) == ExactKey(id) }
     pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
-    note(.remove(hard: hard), id, known)
+    note(.remove(hard: hard), id, member: known)
     if let known { pringRelease(known) }
   }
 
-  private func note(_ action: Action, _ id: String, _ member: T?) {
+  private func note(_ action: Action, _ id: String, member: T?) {
     lastNumber += 1
     pending[ExactKey(id)] = PendingAction(number: lastNumber, action: action, member: member)
   }
@@ -179,16 +179,16 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   private func packMembers(_ type: BatchType, _ batch: WriteBatch) {
     if type == .delete {
-      for member in pringMembers { pringPackRemoval(member.id, member, hard: false, batch) }
+      for member in pringMembers { pringPackRemoval(member.id, member, hard: false, batch: batch) }
       return
     }
     for member in pringWrittenMembers {
       pringSettle(member)
-      pringPackMember(member, type, batch)
+      pringPackMember(member, type, batch: batch)
     }
     for (id, entry) in pending.sorted(by: { $0.value.number < $1.value.number }) {
       guard case .remove(let hard) = entry.action else { continue }
-      pringPackRemoval(id.text, entry.member, hard: hard, batch)
+      pringPackRemoval(id.text, entry.member, hard: hard, batch: batch)
     }
     let carried = pending.mapValues(\.number)
     Packing.of(batch).onEnd { [self] error in
@@ -207,11 +207,11 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     return pringMembers + inserted.filter { member in !pringMembers.contains { $0 === member } }
   }
 
-  func pringPackMember(_ member: T, _ type: BatchType, _ batch: WriteBatch) {
+  func pringPackMember(_ member: T, _ type: BatchType, batch: WriteBatch) {
     member.pack(type, batch: batch)
   }
 
-  func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, _ batch: WriteBatch) {
+  func pringPackRemoval(_ id: String, _ member: T?, hard: Bool, batch: WriteBatch) {
     batch.deleteDocument(reference.document(id))
   }
 

@@ -73,14 +73,14 @@ extension DataSource {
     public func listen(
       includeMetadataChanges: Bool = true, listener: @escaping FIRQuerySnapshotBlock
     ) -> any ListenerRegistration {
-      if let failure { return FailedListening(failure, query.firestore.callbackQueue, listener) }
+      if let failure { return FailedListening(failure, query.firestore.callbackQueue, listener: listener) }
       return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
     }
 
     /// Reads the result once.
     public func get(completion: @escaping FIRQuerySnapshotBlock) {
       if let failure {
-        _ = FailedListening(failure, query.firestore.callbackQueue, completion)
+        _ = FailedListening(failure, query.firestore.callbackQueue, listener: completion)
         return
       }
       query.getDocuments(completion: completion)

@@ -9,7 +9,7 @@ import Foundation
 final class FailedListening: NSObject, ListenerRegistration {
   private let isRemoved = Locked(false)
 
-  init(_ error: DocumentError, _ queue: DispatchQueue, _ listener: @escaping FIRQuerySnapshotBlock) {
+  init(_ error: DocumentError, _ queue: DispatchQueue, listener: @escaping FIRQuerySnapshotBlock) {
     super.init()
     let (listener, isRemoved) = (Transferred(listener), isRemoved)
     queue.async {

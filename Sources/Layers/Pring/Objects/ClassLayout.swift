@@ -44,7 +44,7 @@ enum ClassLayout {
 
   private static func variable(of type: AnyClass, at index: Int) -> StoredVariable? {
     var description = unsafe FieldDescription()
-    let fieldType = unsafe recursiveChildMetadata(type, index, &description)
+    let fieldType = unsafe recursiveChildMetadata(type, index, description: &description)
     defer { unsafe description.free?(description.name) }
     guard let name = unsafe description.name.map({ unsafe String(cString: $0) }) else { return nil }
     // The runtime returns `Void` for a type that it cannot find.
@@ -72,7 +72,7 @@ private func recursiveCount(_ type: Any.Type) -> Int
 
 @_silgen_name("swift_reflectionMirror_recursiveChildMetadata")
 private func recursiveChildMetadata(
-  _ type: Any.Type, _ index: Int, _ description: UnsafeMutablePointer<FieldDescription>
+  _ type: Any.Type, _ index: Int, description: UnsafeMutablePointer<FieldDescription>
 ) -> Any.Type
 
 @_silgen_name("swift_reflectionMirror_recursiveChildOffset")

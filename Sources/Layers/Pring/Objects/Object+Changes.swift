@@ -87,8 +87,9 @@ extension Object {
       var changes: [String: Any] = [:]
       let owed = pringTracking.owed
       for (index, property) in pringActiveProperties
-      where isPending(index, property, since: pringTracking.notes, owed[property.name]) {
-        changes[property.name] = change(property, since: pringTracking.notes[index], owed[property.name])
+      where isPending(index, property, since: pringTracking.notes, owed: owed[property.name]) {
+        changes[property.name] = change(
+          property, since: pringTracking.notes[index], owed: owed[property.name])
       }
       for flight in pringTracking.flights { changes.merge(flight.byHand) { $1 } }
       return changes.merging(pringTracking.byHand) { $1 }
@@ -120,7 +121,7 @@ extension Object {
   private struct EncodedNote { var storedForm: Any }
 
   private func isPending(
-    _ index: Int, _ property: Property, since notes: [Any], _ owed: Set<[String]>?
+    _ index: Int, _ property: Property, since notes: [Any], owed: Set<[String]>?
   ) -> Bool {
     guard property.role != .collection else { return false }
     if property.role == .link, !isSaved, property.value(of: self) is any AnyRelation { return false }
@@ -134,13 +135,13 @@ extension Object {
 
   /// Returns the value that an update writes for a property. A nil property becomes null. A property whose
   /// file or link was marked as deleted becomes a field deletion.
-  private func change(_ property: Property, since note: Any, _ owed: Set<[String]>?) -> Any {
+  private func change(_ property: Property, since note: Any, owed: Set<[String]>?) -> Any {
     let value = property.value(of: self)
     switch property.role {
     case .file where (value as? any FileForm)?.isDeleted == true: return FieldValue.delete()
     case .link where (value as? any Forgetting)?.isForgotten == true: return FieldValue.delete()
     case .list where isWrittenByMembers(property, owed):
-      return MemberChanges(from: note, to: property.stored(of: self), owed).values
+      return MemberChanges(from: note, to: property.stored(of: self), owed: owed).values
     default: break
     }
     return pringStored(property) ?? NSNull()
@@ -159,15 +160,16 @@ extension Object {
     var changes: [FieldChange] = []
     for (index, property) in pringActiveProperties {
       let owed = allOwed[property.name]
-      guard isPending(index, property, since: base, owed), pringTracking.byHand[property.name] == nil else {
+      guard isPending(index, property, since: base, owed: owed), pringTracking.byHand[property.name] == nil
+      else {
         continue
       }
       if isWrittenByMembers(property, owed) {
-        changes += MemberChanges(from: base[index], to: property.stored(of: self), owed)
+        changes += MemberChanges(from: base[index], to: property.stored(of: self), owed: owed)
           .fields(below: property.name)
       } else {
         changes.append(
-          FieldChange(path: [property.name], value: change(property, since: base[index], owed)))
+          FieldChange(path: [property.name], value: change(property, since: base[index], owed: owed)))
       }
     }
     let carried = Set(changes.map(\.path))
@@ -236,7 +238,7 @@ struct MemberChanges {
   private let new: [String: Any]
   private let owed: Set<[String]>
 
-  init(from note: Any, to stored: Any?, _ owed: Set<[String]>? = nil) {
+  init(from note: Any, to stored: Any?, owed: Set<[String]>? = nil) {
     old = (note as? any StoredNote)?.storedForm as? [String: Any] ?? [:]
     new = stored as? [String: Any] ?? [:]
     self.owed = owed ?? []

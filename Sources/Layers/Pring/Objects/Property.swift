@@ -23,7 +23,7 @@ class Property: @unchecked Sendable {
   let role: Role
   private let isOptional: Bool
 
-  init(_ name: String, _ role: Role, _ type: Any.Type) {
+  init(_ name: String, _ role: Role, type: Any.Type) {
     self.name = name
     self.role = role
     isOptional = type is any AnyOptional.Type
@@ -84,7 +84,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
   init(_ name: String, _ place: Place<Value>, isVariable: Bool) {
     self.place = place
     self.isVariable = isVariable
-    super.init(name, Value.self is any FileForm.Type ? .file : .value, Value.self)
+    super.init(name, Value.self is any FileForm.Type ? .file : .value, type: Value.self)
   }
 
   override func value(of object: Object) -> Any { place.read(object) }
@@ -161,7 +161,7 @@ final class UntypedProperty<Value>: Property, @unchecked Sendable {
   init(_ name: String, _ place: Place<Value>, isVariable: Bool) {
     self.place = place
     self.isVariable = isVariable
-    super.init(name, .value, Value.self)
+    super.init(name, .value, type: Value.self)
   }
 
   override var isUntyped: Bool { true }
@@ -246,11 +246,11 @@ final class NestedProperty<Value>: Property, @unchecked Sendable {
   private let isVariable: Bool
   private let type: Object.Type
 
-  init(_ name: String, _ place: Place<Value>, isVariable: Bool, _ type: Object.Type) {
+  init(_ name: String, _ place: Place<Value>, isVariable: Bool, type: Object.Type) {
     self.place = place
     self.isVariable = isVariable
     self.type = type
-    super.init(name, .nested, Value.self)
+    super.init(name, .nested, type: Value.self)
   }
 
   override func value(of object: Object) -> Any { place.read(object) }
@@ -308,9 +308,9 @@ final class ContainerProperty<Value>: Property, @unchecked Sendable {
   // Unchecked for the same reason as the base class.
   private let place: Place<Value>
 
-  init(_ name: String, _ place: Place<Value>, _ role: Role) {
+  init(_ name: String, _ place: Place<Value>, role: Role) {
     self.place = place
-    super.init(name, role, Value.self)
+    super.init(name, role, type: Value.self)
   }
 
   override func value(of object: Object) -> Any { place.read(object) }

@@ -52,10 +52,14 @@ enum PropertyNames {
   private static func search(_ keyPath: AnyKeyPath, _ object: Object) -> NamedField? {
     switch type(of: keyPath).valueType {
     case is Timestamp.Type:
-      if isRead(keyPath, object, \.createdAt) { return NamedField(name: "createdAt", property: nil) }
-      if isRead(keyPath, object, \.updatedAt) { return NamedField(name: "updatedAt", property: nil) }
+      if isRead(keyPath, object, property: \.createdAt) {
+        return NamedField(name: "createdAt", property: nil)
+      }
+      if isRead(keyPath, object, property: \.updatedAt) {
+        return NamedField(name: "updatedAt", property: nil)
+      }
     case is String.Type:
-      if isRead(keyPath, object, \.id) { return NamedField(name: "id", property: nil) }
+      if isRead(keyPath, object, property: \.id) { return NamedField(name: "id", property: nil) }
     default: break
     }
     return object.pringSchema.properties.first { $0.isRead(by: keyPath, in: object) }
@@ -63,7 +67,7 @@ enum PropertyNames {
   }
 
   private static func isRead<Value: FieldForm>(
-    _ keyPath: AnyKeyPath, _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>
+    _ keyPath: AnyKeyPath, _ object: Object, property: ReferenceWritableKeyPath<Object, Value>
   ) -> Bool {
     guard let (first, second) = Value.samples else { return false }
     return [first, second].allSatisfy { sample in

@@ -51,35 +51,36 @@ final class Schema: Sendable {
     // model.
     if variable.name.hasPrefix("$") || variable.name.hasPrefix("_$") || !variable.isStrong { return nil }
     guard let field = variable.type as? any AnyField.Type else {
-      return property(variable.name, variable, .inline, variable.type)
+      return property(variable.name, variable, kind: .inline, type: variable.type)
     }
     let name = variable.name.hasPrefix("_") ? String(variable.name.dropFirst()) : variable.name
-    return property(name, variable, .boxed, field.valueType)
+    return property(name, variable, kind: .boxed, type: field.valueType)
   }
 
   private enum PlaceKind { case inline, boxed }
 
   private static func property(
-    _ name: String, _ variable: StoredVariable, _ kind: PlaceKind, _ type: Any.Type
+    _ name: String, _ variable: StoredVariable, kind: PlaceKind, type: Any.Type
   ) -> Property {
     func open<Value>(_ type: Value.Type) -> Property {
       property(
         name, Place<Value>(offset: variable.offset, kind: kind == .boxed ? .boxed : .inline),
-        kind == .boxed || variable.isVariable)
+        isVariable: kind == .boxed || variable.isVariable)
     }
     return _openExistential(type, do: open)
   }
 
   private static func property<Value>(
-    _ name: String, _ place: Place<Value>, _ isVariable: Bool
+    _ name: String, _ place: Place<Value>, isVariable: Bool
   ) -> Property {
     let type = (Value.self as? any AnyOptional.Type)?.wrappedType ?? Value.self
-    if let role = role(of: type) { return ContainerProperty(name, place, role) }
+    if let role = role(of: type) { return ContainerProperty(name, place, role: role) }
     if let nested = type as? Object.Type {
-      return NestedProperty(name, place, isVariable: isVariable, nested)
+      return NestedProperty(name, place, isVariable: isVariable, type: nested)
     }
     if let form = Value.self as? any FieldForm.Type {
-      return formProperty(name, form, place.offset, isBoxed: place.kind == .boxed, isVariable)
+      return formProperty(
+        name, form, offset: place.offset, isBoxed: place.kind == .boxed, isVariable: isVariable)
     }
     return UntypedProperty(name, place, isVariable: isVariable)
   }
@@ -92,7 +93,7 @@ final class Schema: Sendable {
   }
 
   private static func formProperty<Form: FieldForm>(
-    _ name: String, _ type: Form.Type, _ offset: Int, isBoxed: Bool, _ isVariable: Bool
+    _ name: String, _ type: Form.Type, offset: Int, isBoxed: Bool, isVariable: Bool
   ) -> Property {
     FormProperty<Form>(
       name, Place(offset: offset, kind: isBoxed ? .boxed : .inline), isVariable: isVariable)

@@ -35,7 +35,7 @@ public class UploadContainer {
     }
     transfers.expire(
       after: timeout, on: queue,
-      DocumentError(
+      error: DocumentError(
         kind: .timeout, description: "The uploads took longer than \(timeout) seconds; nothing was written."))
     return tasks
   }
@@ -76,7 +76,7 @@ public class DeleteContainer {
     }
     transfers.expire(
       after: timeout, on: .global(),
-      DocumentError(
+      error: DocumentError(
         kind: .timeout, description: "The deletions of files took longer than \(timeout) seconds."))
   }
 }

@@ -86,13 +86,13 @@ struct VisibleItems {
         }
       }
     }
-    move(removed, inserted, limit, &step)
+    move(removed, inserted, limit: limit, step: &step)
     return step
   }
 
   private mutating func move(
-    _ removed: [ExactKey], _ inserted: [(key: ExactKey, item: BaseItem)], _ limit: Int?,
-    _ step: inout ListStep
+    _ removed: [ExactKey], _ inserted: [(key: ExactKey, item: BaseItem)], limit: Int?,
+    step: inout ListStep
   ) {
     let countBefore = count
     step.deleted = removed.compactMap(row).sorted()
@@ -101,11 +101,11 @@ struct VisibleItems {
     self.limit = limit
     step.added = inserted.compactMap { row($0.key) }.sorted()
     step.touched = removed + inserted.map(\.key)
-    cross(countBefore, Set(inserted.map(\.key)), &step)
+    cross(countBefore, Set(inserted.map(\.key)), step: &step)
   }
 
   /// Adds to `step` the rows that cross the limit although their items did not change.
-  private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, _ step: inout ListStep) {
+  private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, step: inout ListStep) {
     let stayed = countBefore - step.deleted.count
     let kept = count - step.added.count
     if kept < stayed {

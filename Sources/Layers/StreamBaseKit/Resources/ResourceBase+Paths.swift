@@ -15,7 +15,7 @@ extension ResourceBase {
 
   /// Returns the location that a record has with this key, which may differ from the instance's own key.
   func kitPlace(
-    of instance: any BaseItemProtocol, _ key: String?, _ context: ResourceContext
+    of instance: any BaseItemProtocol, _ key: String?, context: ResourceContext
   ) throws(ResourceError) -> ResourcePlace {
     let type = Swift.type(of: instance)
     let components = try kitPath(of: type, context).resolved(key) { name throws(ResourceError) in

@@ -174,7 +174,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
-        try kitPlace(of: instance, instance.key, context).document.joined(separator: "/"))
+        try kitPlace(of: instance, instance.key, context: context).document.joined(separator: "/"))
     } catch {
       refuse(error)
     }
@@ -208,16 +208,16 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
   /// process generated before. If a counter counts records of the class or is a field of the class, the
   /// creation fails if the record already exists. In other cases, the creation replaces an existing record.
   open func create(_ instance: any BaseItemProtocol, context: ResourceContext) {
-    ResourceWrite(self, instance, context).create()
+    ResourceWrite(self, instance, context: context).create()
   }
 
   /// Replaces the stored fields that `dict` contains. Other stored fields do not change.
   open func update(_ instance: any BaseItemProtocol, context: ResourceContext) {
-    ResourceWrite(self, instance, context).update()
+    ResourceWrite(self, instance, context: context).update()
   }
 
   /// Deletes a record. If the record does not exist, nothing is counted or logged.
   open func destroy(_ instance: any BaseItemProtocol, context: ResourceContext) {
-    ResourceWrite(self, instance, context).destroy()
+    ResourceWrite(self, instance, context: context).destroy()
   }
 }

@@ -35,13 +35,13 @@ struct ResourceCounts {
   /// Computes the counter changes of a write. `before` and `after` return whether a counter counts the record
   /// before and after the write.
   init(
-    _ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext,
+    _ base: ResourceBase, _ instance: any BaseItemProtocol, context: ResourceContext,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
   ) throws(ResourceError) {
     for counter in base.kitCounters where instance.isInstance(of: counter.counted) {
       let delta: Int64 = (after(counter) ? 1 : 0) - (before(counter) ? 1 : 0)
       guard delta != 0 else { continue }
-      guard let owner = try Self.owner(of: counter, instance, base, context) else {
+      guard let owner = try Self.owner(of: counter, instance, base: base, context: context) else {
         skipped.append(counter)
         continue
       }
@@ -57,14 +57,14 @@ struct ResourceCounts {
   /// counter's class, this is the document of that object. Otherwise it is the document of the uppermost
   /// object of that class in the context; nil if there is none.
   private static func owner(
-    of counter: ResourceCounter, _ instance: any BaseItemProtocol, _ base: ResourceBase,
-    _ context: ResourceContext
+    of counter: ResourceCounter, _ instance: any BaseItemProtocol, base: ResourceBase,
+    context: ResourceContext
   ) throws(ResourceError) -> DocumentReference? {
     let used = try base.kitPath(of: Swift.type(of: instance), context).names
     let candidates = context.filter { $0.1.isInstance(of: counter.owner) }
     let named = candidates.first { used.contains($0.0) } ?? candidates.first
     guard let owner = named?.1 else { return nil }
-    return base.kitDocument(try base.kitPlace(of: owner, owner.key, context))
+    return base.kitDocument(try base.kitPlace(of: owner, owner.key, context: context))
   }
 
   /// Adds the changes to a batch. `owners` contains the snapshots of the documents whose counters are

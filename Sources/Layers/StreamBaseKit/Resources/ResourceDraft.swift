@@ -18,7 +18,7 @@ struct ResourceDraft {
     let fields = Self.fields(dict, base)
     var counted: (any BaseItemProtocol)?
     if case .success(let written) = fields, written.isComputed {
-      counted = Self.item(instance, base, written, over: nil)
+      counted = Self.item(instance, base, fields: written, over: nil)
     }
     self.dict = dict
     self.fields = fields
@@ -40,8 +40,8 @@ struct ResourceDraft {
   /// Returns the draft of an update of the record `stored`. The fields `names` are left out, because later
   /// writes have written them.
   func over(
-    _ stored: DocumentSnapshot, without names: Set<String>, _ base: ResourceBase,
-    _ instance: any BaseItemProtocol
+    _ stored: DocumentSnapshot, without names: Set<String>, base: ResourceBase,
+    instance: any BaseItemProtocol
   ) -> ResourceDraft {
     var rest = self
     if !names.isEmpty {
@@ -50,7 +50,7 @@ struct ResourceDraft {
     }
     guard case .success(var written) = rest.fields, !names.isEmpty || written.isComputed else { return rest }
     for name in estimates { written.leaveOut(name) }
-    let item = Self.item(instance, base, written, over: stored)
+    let item = Self.item(instance, base, fields: written, over: stored)
     rest.counted = Self.counted(base, instance, as: item)
     return rest
   }
@@ -69,7 +69,7 @@ struct ResourceDraft {
   /// Returns a copy of the instance with the fields that the record has after the write; nil if no predicate
   /// needs the copy.
   private static func item(
-    _ instance: any BaseItemProtocol, _ base: ResourceBase, _ fields: EncodedFields,
+    _ instance: any BaseItemProtocol, _ base: ResourceBase, fields: EncodedFields,
     over stored: DocumentSnapshot?
   ) -> (any BaseItemProtocol)? {
     guard base.kitIsCountedByPredicate(instance),

@@ -58,7 +58,7 @@ struct ResourcePath {
   func resolved(
     _ key: String?, _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
-    try Self.resolve(components[...], in: text, key, keyOf)
+    try Self.resolve(components[...], in: text, key: key, keyOf)
   }
 
   /// Returns the components of the collection path with all keys filled in. Throws if the collection path
@@ -70,11 +70,11 @@ struct ResourcePath {
     guard !collection.contains(where: { if case .key = $0 { true } else { false } }) else {
       throw ResourceError(.noCollection, "The path \(text) has a collection for each key.")
     }
-    return try Self.resolve(collection, in: text, nil, keyOf)
+    return try Self.resolve(collection, in: text, key: nil, keyOf)
   }
 
   private static func resolve(
-    _ components: ArraySlice<Component>, in text: String, _ key: String?,
+    _ components: ArraySlice<Component>, in text: String, key: String?,
     _ keyOf: (String) throws(ResourceError) -> String
   ) throws(ResourceError) -> [String] {
     var resolved: [String] = []

@@ -25,7 +25,7 @@ struct ResourceWrite {
   private let inflight = Inflight()
   private let call = Call()
 
-  init(_ base: ResourceBase, _ instance: any BaseItemProtocol, _ context: ResourceContext) {
+  init(_ base: ResourceBase, _ instance: any BaseItemProtocol, context: ResourceContext) {
     self.base = base
     self.instance = instance
     self.context = context
@@ -103,7 +103,7 @@ struct ResourceWrite {
           guard turn.isOf(user) else { return false }
           lanes.resume(turn)
         case .failure(let error):
-          if lanes.withdraw(turn) { fail(attempt, error as NSError, end) }
+          if lanes.withdraw(turn) { fail(attempt, error as NSError, end: end) }
         }
         return true
       }
@@ -131,7 +131,7 @@ struct ResourceWrite {
         wait(attempt, orEnd: end, body)
         attempt.leave()
       case .failure(let error):
-        fail(attempt, error as NSError, end)
+        fail(attempt, error as NSError, end: end)
         attempt.leave()
       }
       return true
@@ -140,7 +140,7 @@ struct ResourceWrite {
 
   /// Ends a failed write. If the first attempt was not issued, only reports the error and does not call the
   /// last hook.
-  private func fail(_ attempt: Attempt, _ error: NSError?, _ end: End) {
+  private func fail(_ attempt: Attempt, _ error: NSError?, end: End) {
     guard attempt.isFirst else { return end(error) }
     base.kitLanes.end(attempt.turn, hasHappened: false)
     base.kitReport(error)
@@ -152,7 +152,7 @@ struct ResourceWrite {
     withPlace { () throws(ResourceError) in
       let needsKey = try base.kitPath(of: Swift.type(of: instance), context).usesKey
       return try base.kitPlace(
-        of: instance, needsKey ? instance.key ?? ChronologicalID.next() : instance.key, context)
+        of: instance, needsKey ? instance.key ?? ChronologicalID.next() : instance.key, context: context)
     } then: { place in
       let path = try? base.kitPath(of: Swift.type(of: instance), context)
       // If the path does not contain the key, the last component is the key of the record.
@@ -174,7 +174,7 @@ struct ResourceWrite {
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
     }
-    count(in: batch, [:], attempt, before: { _ in false }, after: attempt.draft.counts)
+    count(in: batch, [:], attempt: attempt, before: { _ in false }, after: attempt.draft.counts)
     issue(attempt, .all, orEnd: endCreation(attempt), again: attemptCreation) {
       batch.commitOrFail { error in
         let error = error.map { $0 as NSError }
@@ -204,7 +204,7 @@ struct ResourceWrite {
 
   func update() {
     withPlace { () throws(ResourceError) in
-      try base.kitPlace(of: instance, instance.key, context)
+      try base.kitPlace(of: instance, instance.key, context: context)
     } then: { place in
       after {
         base.willUpdateInstance(instance, context: context, done: $0)
@@ -223,7 +223,7 @@ struct ResourceWrite {
         batch.replaceFields(
           fields, forDocument: stored.reference, requiring: base.kitRequirement(instance, stored))
       }
-      count(in: batch, owners, attempt, before: isCounted(stored), after: draft.counts)
+      count(in: batch, owners, attempt: attempt, before: isCounted(stored), after: draft.counts)
       issue(attempt, .fields(draft.names), orEnd: end, again: attemptUpdate) {
         batch.commitOrFail { error in
           let error = error.map { $0 as NSError }
@@ -251,7 +251,7 @@ struct ResourceWrite {
 
   func destroy() {
     withPlace { () throws(ResourceError) in
-      try base.kitPlace(of: instance, instance.key, context)
+      try base.kitPlace(of: instance, instance.key, context: context)
     } then: { place in
       after {
         base.willDestroyInstance(instance, context: context, done: $0)
@@ -267,7 +267,7 @@ struct ResourceWrite {
       let batch = base.firebase.layerBatch()
       if stored.exists {
         batch.deleteDocument(stored.reference, requiring: base.kitRequirement(instance, stored))
-        count(in: batch, owners, attempt, before: isCounted(stored), after: { _ in false })
+        count(in: batch, owners, attempt: attempt, before: isCounted(stored), after: { _ in false })
       }
       issue(attempt, .all, orEnd: end, again: attemptDestruction) {
         batch.commitOrFail { error in
@@ -325,7 +325,7 @@ struct ResourceWrite {
     let document = base.kitDocument(attempt.place)
     let hear: (DocumentSnapshot?, (any Error)?) -> Void = { stored, error in
       guard let stored else {
-        fail(attempt, error.map { $0 as NSError }, end)
+        fail(attempt, error.map { $0 as NSError }, end: end)
         return attempt.leave()
       }
       guard let draft = rest(of: attempt, over: stored, isUpdate: isUpdate) else {
@@ -333,7 +333,7 @@ struct ResourceWrite {
         return attempt.leave()
       }
       let counts = try? ResourceCounts(
-        base, instance, context, before: isCounted(stored),
+        base, instance, context: context, before: isCounted(stored),
         after: { isUpdate && draft.counts($0) })
       let owners = (counts?.changes ?? []).filter(\.isDecrement).map(\.owner)
       readOwners(owners[...], [:]) { body(stored, draft, $0) }
@@ -348,10 +348,11 @@ struct ResourceWrite {
   /// Returns the draft without the fields that later writes have written; nil if no field is left to write.
   private func rest(of attempt: Attempt, over stored: DocumentSnapshot, isUpdate: Bool) -> ResourceDraft? {
     guard let written = base.kitLanes.written(after: attempt.turn) else {
-      return isUpdate ? attempt.draft.over(stored, without: [], base, instance) : attempt.draft
+      return isUpdate
+        ? attempt.draft.over(stored, without: [], base: base, instance: instance) : attempt.draft
     }
     guard isUpdate, case .fields(let names) = written else { return nil }
-    let rest = attempt.draft.over(stored, without: names, base, instance)
+    let rest = attempt.draft.over(stored, without: names, base: base, instance: instance)
     return rest.names.isEmpty ? nil : rest
   }
 
@@ -389,11 +390,11 @@ struct ResourceWrite {
   }
 
   private func count(
-    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot], _ attempt: Attempt,
+    in batch: WriteBatch, _ owners: [DocumentReference: DocumentSnapshot], attempt: Attempt,
     before: (ResourceCounter) -> Bool, after: (ResourceCounter) -> Bool
   ) {
     do throws(ResourceError) {
-      let counts = try ResourceCounts(base, instance, context, before: before, after: after)
+      let counts = try ResourceCounts(base, instance, context: context, before: before, after: after)
       counts.add(to: batch, owners)
       // A skipped counter is reported once for each write, not for each attempt.
       guard attempt.isFirst else { return }

@@ -33,7 +33,7 @@ extension StreamBase {
     // If a page started after the frontier, there would be a gap.
     if let frontier = kitFrontier, source.isBehind(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
-    page(count, count, cursor, range) { [weak self] error in
+    page(count, count, start: cursor, range: range) { [weak self] error in
       withExtendedLifetime(inflight) {}
       self?.kitIsFetching = false
       if let error { self?.delegate?.streamDidFail(error) }
@@ -44,7 +44,7 @@ extension StreamBase {
   /// Reads `count` records. With `autoFetch`, reads further pages until the predicate has accepted `wanted`
   /// new records.
   private func page(
-    _ count: Int, _ wanted: Int, _ start: QuerySource.Cursor, _ range: PageRange,
+    _ count: Int, _ wanted: Int, start: QuerySource.Cursor, range: PageRange,
     _ done: @escaping (NSError?) -> Void
   ) {
     guard let source = kitSource else { return done(nil) }
@@ -64,12 +64,14 @@ extension StreamBase {
         guard let last else { return done(nil) }
         // If all documents of the page are known but invisible, reads the next page. Otherwise a caller that
         // fetches after the last visible item would get the same page again.
-        if documents.allSatisfy({ self.isHeldUnseen($0) }) { return page(count, wanted, last, range, done) }
+        if documents.allSatisfy({ self.isHeldUnseen($0) }) {
+          return page(count, wanted, start: last, range: range, done)
+        }
       }
-      let accepted = take(documents, start, isWhole ? range.end : last)
+      let accepted = take(documents, start, end: isWhole ? range.end : last)
       reach(isWhole && range.isOpen ? .end : .to(last ?? start))
       if autoFetch, accepted < wanted, !isWhole, let last {
-        page(count, wanted - accepted, last, range, done)
+        page(count, wanted - accepted, start: last, range: range, done)
       } else {
         done(nil)
       }
@@ -85,7 +87,7 @@ extension StreamBase {
   /// Adds the documents of a range to the stream and listens to the range. Returns the number of new
   /// documents that the predicate accepts.
   private func take(
-    _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, _ end: QuerySource.Cursor?
+    _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, end: QuerySource.Cursor?
   ) -> Int {
     guard let source = kitSource else { return 0 }
     let segment = kitNewSegment()
@@ -171,7 +173,8 @@ extension StreamBase {
     let wanted = Swift.min(limit + 1, afterPredicateLimit ?? .max)
     guard accepted < wanted, fixFirstSegment(source), let frontier = kitFrontier else { return false }
     kitIsFetching = true
-    page(limit, wanted - accepted, frontier, PageRange(end: source.end, isOpen: true)) { [weak self] error in
+    page(limit, wanted - accepted, start: frontier, range: PageRange(end: source.end, isOpen: true)) {
+      [weak self] error in
       guard let self else { return }
       kitIsFetching = false
       if let error { delegate?.streamDidFail(error) }

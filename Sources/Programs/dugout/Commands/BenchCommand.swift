@@ -158,7 +158,8 @@ struct Bench {
   // MARK: The rows
 
   private func load(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
-    try measure("documents written in batches of 500", documents, "documents a second", &result) {
+    try measure("documents written in batches of 500", documents, unit: "documents a second", result: &result)
+    {
       () throws(DocumentStoreError) in
       for start in stride(from: 0, to: documents, by: Self.batchDocuments) {
         try checkNotInterrupted()
@@ -171,13 +172,13 @@ struct Bench {
     }
     let count = store.count
     if count != documents {
-      result.note("\(Wording.count(count, "document is", "documents are")) there, not \(documents)")
+      result.note("\(Wording.count(count, "document is", many: "documents are")) there, not \(documents)")
     }
   }
 
   private func commitSingly(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
     let count = min(documents, 200)
-    try measure("durable commits of one document", count, "commits a second", &result) {
+    try measure("durable commits of one document", count, unit: "commits a second", result: &result) {
       () throws(DocumentStoreError) in
       for number in 0..<count {
         try checkNotInterrupted()
@@ -188,7 +189,7 @@ struct Bench {
 
   private func read(_ store: DocumentStore, _ result: inout BenchResult) throws(DocumentStoreError) {
     var wrong: String?
-    try measure("documents read by path", documents, "reads a second", &result) {
+    try measure("documents read by path", documents, unit: "reads a second", result: &result) {
       () throws(DocumentStoreError) in
       for step in 0..<documents {
         try checkNotInterrupted()
@@ -209,12 +210,13 @@ struct Bench {
     let expected = (0..<documents).reversed().lazy.filter { $0 % Self.groups == 7 }.prefix(20).map {
       "item-\($0)"
     }
-    try measure("index made for a query", 1, "a second", &result) { () throws(DocumentStoreError) in
+    try measure("index made for a query", 1, unit: "a second", result: &result) {
+      () throws(DocumentStoreError) in
       _ = try store.documents(query)
     }
     let count = 500
     var wrong: String?
-    try measure("queries: equality, order, limit 20", count, "queries a second", &result) {
+    try measure("queries: equality, order, limit 20", count, unit: "queries a second", result: &result) {
       () throws(DocumentStoreError) in
       for _ in 0..<count {
         try checkNotInterrupted()
@@ -227,7 +229,8 @@ struct Bench {
   }
 
   private func openAgain(_ directory: String, _ result: inout BenchResult) throws(DocumentStoreError) {
-    try measure("open, and read one document", 1, "a second", &result) { () throws(DocumentStoreError) in
+    try measure("open, and read one document", 1, unit: "a second", result: &result) {
+      () throws(DocumentStoreError) in
       let store = try DocumentStore.open(directory)
       let document = try store.document(at: try path(documents - 1))
       try store.close()
@@ -248,7 +251,7 @@ struct Bench {
     for isPortable in [false, true] {
       let what = isPortable ? "contents hashed without special instructions" : "contents hashed"
       let megabytes = hashedPieces * Self.hashedPieceBytes / 1_000_000
-      try measure(what, megabytes, "MB a second", &result) { () throws(DocumentStoreError) in
+      try measure(what, megabytes, unit: "MB a second", result: &result) { () throws(DocumentStoreError) in
         var digest = SHA256Stream(isPortable: isPortable)
         for _ in 0..<hashedPieces {
           try checkNotInterrupted()
@@ -261,7 +264,7 @@ struct Bench {
   }
 
   private func measure(
-    _ what: String, _ count: Int, _ unit: String, _ result: inout BenchResult,
+    _ what: String, _ count: Int, unit: String, result: inout BenchResult,
     _ body: () throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
     let start = ContinuousClock.now

@@ -32,7 +32,8 @@ enum CheckCommand: Command {
     let isReadable = contents == report.findings.count
     let agreement = isReadable ? try agreement(directory) : nil
     let objects = isReadable && contents > 0 ? try damagedObjects(directory) : []
-    arguments.answer(text(report, agreement, objects), object(of: report, agreement, objects))
+    arguments.answer(
+      text(report, agreement, objects: objects), object(of: report, agreement, objects: objects))
     if let agreement, report.isSound, !agreement.contradictions.isEmpty {
       throw CommandFailure(
         code: .checkFailed,
@@ -60,7 +61,7 @@ enum CheckCommand: Command {
     }
     if ofContents > 0 {
       sentences.append(
-        Wording.count(ofContents, "content is", "contents are")
+        Wording.count(ofContents, "content is", many: "contents are")
           + " damaged: upload the objects again, or restore a backup; salvage does not mend contents.")
     }
     if let agreement, !agreement.contradictions.isEmpty { sentences.append("Besides, \(advice(agreement))") }
@@ -73,20 +74,20 @@ enum CheckCommand: Command {
     var sentences: [String] = []
     if entries > 0 {
       sentences.append(
-        Wording.count(entries, "index entry disagrees", "index entries disagree")
+        Wording.count(entries, "index entry disagrees", many: "index entries disagree")
           + " with the documents. The "
           + "documents are right: drop the index (\"dugout index drop\"), and it is made again.")
     }
     if objects > 0 {
       sentences.append(
-        Wording.count(objects, "object has", "objects have")
+        Wording.count(objects, "object has", many: "objects have")
           + " no content: upload them again, or restore a backup.")
     }
     return sentences.joined(separator: " And ")
   }
 
   private static func taken(_ count: Int, in directory: String) -> String {
-    "in \(directory), what is no file has " + Wording.count(count, "name that", "names that")
+    "in \(directory), what is no file has " + Wording.count(count, "name that", many: "names that")
       + " a store gives to a file. Move \(count == 1 ? "it" : "them") out of the directory, or have \"dugout salvage\" set "
       + "\(count == 1 ? "it" : "them") aside."
   }
@@ -100,7 +101,7 @@ enum CheckCommand: Command {
   private static func agreement(_ directory: String) throws -> StoreAgreement {
     try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
-        try store.agreement { line.show(UInt64($0), of: UInt64(max($0, $1)), "indexes and references") }
+        try store.agreement { line.show(UInt64($0), of: UInt64(max($0, $1)), what: "indexes and references") }
       }
     }
   }
@@ -110,7 +111,7 @@ enum CheckCommand: Command {
   private static let objectsMax = 100
 
   private static func text(
-    _ report: CheckReport, _ agreement: StoreAgreement?, _ objects: [String]
+    _ report: CheckReport, _ agreement: StoreAgreement?, objects: [String]
   ) -> String {
     var lines = report.findings.map(\.line)
     if report.findingsOmitted > 0 { lines.append("and \(report.findingsOmitted) more") }
@@ -137,7 +138,7 @@ enum CheckCommand: Command {
 
   private static func numbers(_ report: CheckReport) -> String {
     let files = "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
-    let entries = "\(Wording.count(report.entries, "entry", "entries")) in segments"
+    let entries = "\(Wording.count(report.entries, "entry", many: "entries")) in segments"
     // If the file that contains the number of records is damaged, the report has 0 records, but the number is
     // in fact unknown.
     let isUncounted = !report.isSound && report.keys == 0
@@ -151,7 +152,7 @@ enum CheckCommand: Command {
   private static func waste(_ agreement: StoreAgreement) -> String? {
     let count = agreement.unreferencedContents
     guard count > 0 else { return nil }
-    return Wording.count(count, "content is", "contents are")
+    return Wording.count(count, "content is", many: "contents are")
       + " of no object, as after some crashes: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
   }
 
@@ -159,8 +160,8 @@ enum CheckCommand: Command {
     let others = agreement.records - agreement.documents
     var documents = Wording.count(agreement.documents, "document")
     if others > 0 { documents += " and " + Wording.count(others, "other record") }
-    let indexes = Wording.count(agreement.indexes, "index", "indexes")
-    let entries = Wording.count(agreement.indexKeys, "entry", "entries")
+    let indexes = Wording.count(agreement.indexes, "index", many: "indexes")
+    let entries = Wording.count(agreement.indexKeys, "entry", many: "entries")
     var line = "\(documents) compared with \(indexes) of \(entries)"
     if agreement.objects > 0 || agreement.contents > 0 {
       line += "; \(Wording.count(agreement.objects, "object")) of the storage compared with "
@@ -172,7 +173,7 @@ enum CheckCommand: Command {
   // MARK: For programs
 
   private static func object(
-    of report: CheckReport, _ agreement: StoreAgreement?, _ objects: [String]
+    of report: CheckReport, _ agreement: StoreAgreement?, objects: [String]
   ) -> JSON {
     var object: JSON = [
       "sound": report.isSound && agreement?.contradictions.isEmpty != false,

@@ -43,7 +43,7 @@ enum ExportCommand: Command {
     let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
     let done = try ProgressLine.during(isWanted: !isMixed) { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
-        let export = Export(store, query, line)
+        let export = Export(store, query, line: line)
         if let refused = try export.undecodableWithinLimit() { return refused }
         return try export.write(to: file, asCSV: arguments.has("--csv"))
       }
@@ -98,7 +98,7 @@ private struct Export {
   private let query: StructuredQuery?
   private let line: ProgressLine
 
-  init(_ store: DocumentStore, _ query: StructuredQuery?, _ line: ProgressLine) {
+  init(_ store: DocumentStore, _ query: StructuredQuery?, line: ProgressLine) {
     self.store = store
     self.query = query
     self.line = line
@@ -161,21 +161,22 @@ private struct Export {
     let start = ContinuousClock.now
     if let query {
       let total = try DocumentPages(store: store, query: query).documentsMax()
-      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, &outcome, take)
+      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, outcome: &outcome, take)
       return
     }
     let total = store.count
     var done = 0
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
       done = try forEach(
-        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start, &outcome,
+        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start,
+        outcome: &outcome,
         take)
     }
   }
 
   private func forEach(
     for output: ExportFile, in query: StructuredQuery, of total: Int, from before: Int,
-    since start: ContinuousClock.Instant, _ outcome: inout Outcome, _ body: (StoredDocument) -> Void
+    since start: ContinuousClock.Instant, outcome: inout Outcome, _ body: (StoredDocument) -> Void
   ) throws(DocumentStoreError) -> Int {
     var done = before
     let pages = DocumentPages(store: store, query: query)
@@ -187,7 +188,7 @@ private struct Export {
       let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))
       line.show(
         UInt64(done), of: all,
-        ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
+        what: ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
     }
     return done
   }

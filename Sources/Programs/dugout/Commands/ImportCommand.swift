@@ -36,7 +36,7 @@ enum ImportCommand: Command {
       try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
         store throws(DocumentStoreError) in
         var job = ImportJob(
-          store, source, at: file, line, fromStart: arguments.has("--from-start"))
+          store, source, at: file, line: line, fromStart: arguments.has("--from-start"))
         return Result { try job.run(until: { interruption?.isSignaled ?? false }) }
       }
     }

@@ -24,8 +24,8 @@ enum IndexCommand: Command {
     let words = arguments.positional
     switch (words[0], words.count) {
     case ("list", 2): try list(words[1], arguments)
-    case ("create", 4...): try create(words[1], try definition(words, arguments), arguments)
-    case ("drop", 4...): try drop(words[1], try definition(words, arguments), arguments)
+    case ("create", 4...): try create(words[1], try definition(words, arguments), arguments: arguments)
+    case ("drop", 4...): try drop(words[1], try definition(words, arguments), arguments: arguments)
     default: throw CommandFailure(code: .usage, message: "usage: \(Help.usage(Self.self))")
     }
   }
@@ -82,7 +82,7 @@ enum IndexCommand: Command {
       text(index.definition) + "  "
         + (index.isLost
           ? "lost: the next query of an app has it made again, and so does \"dugout index create\""
-          : Wording.count(index.entries, "entry", "entries"))
+          : Wording.count(index.entries, "entry", many: "entries"))
         + (index.isAutomatic ? ", made for a query" : "")
     }
     arguments.answer(
@@ -91,7 +91,7 @@ enum IndexCommand: Command {
   }
 
   private static func create(
-    _ directory: String, _ definition: IndexDefinition, _ arguments: Arguments
+    _ directory: String, _ definition: IndexDefinition, arguments: Arguments
   ) throws {
     do { _ = try CollectionPath([definition.collectionID]) } catch {
       throw CommandFailure(code: .usage, message: error.description)
@@ -108,7 +108,7 @@ enum IndexCommand: Command {
       try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
         try store.createIndex(definition) { progress in
           line.show(
-            UInt64(progress.fraction * 100), of: 100, progress.step == .reading ? "reading" : "sorting")
+            UInt64(progress.fraction * 100), of: 100, what: progress.step == .reading ? "reading" : "sorting")
           return true
         }
         // Writes the index to disk, so that the next open loads it.
@@ -124,12 +124,12 @@ enum IndexCommand: Command {
           + "command again.")
     }
     arguments.answer(
-      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", "entries")).",
+      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", many: "entries")).",
       made.map(object) ?? [:])
   }
 
   private static func drop(
-    _ directory: String, _ definition: IndexDefinition, _ arguments: Arguments
+    _ directory: String, _ definition: IndexDefinition, arguments: Arguments
   ) throws {
     let wasThere = try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
       let wasThere = store.dropIndex(definition)

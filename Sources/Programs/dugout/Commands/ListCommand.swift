@@ -25,16 +25,16 @@ enum ListCommand: Command {
     do {
       guard segments.count % 2 == 1 else {
         let document = segments.isEmpty ? nil : try DocumentPath(segments)
-        return try listCollections(directory, below: document, arguments)
+        return try listCollections(directory, below: document, arguments: arguments)
       }
-      try listDocuments(directory, in: try CollectionPath(segments), limit, arguments)
+      try listDocuments(directory, in: try CollectionPath(segments), limit: limit, arguments: arguments)
     } catch let error as PathError {
       throw CommandFailure(code: .usage, message: error.description)
     }
   }
 
   private static func listCollections(
-    _ directory: String, below document: DocumentPath?, _ arguments: Arguments
+    _ directory: String, below document: DocumentPath?, arguments: Arguments
   ) throws {
     let (found, unreachable) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
@@ -52,7 +52,7 @@ enum ListCommand: Command {
   }
 
   private static func listDocuments(
-    _ directory: String, in collection: CollectionPath, _ limit: Int, _ arguments: Arguments
+    _ directory: String, in collection: CollectionPath, limit: Int, arguments: Arguments
   ) throws {
     let (found, count, unreachable) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in

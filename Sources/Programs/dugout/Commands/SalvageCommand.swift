@@ -59,21 +59,23 @@ enum SalvageCommand: Command {
     }
     var parts: [String] = []
     if let lost = report.entriesLost, lost > 0 {
-      parts.append(Wording.count(lost, "value is lost", "values are lost"))
+      parts.append(Wording.count(lost, "value is lost", many: "values are lost"))
     } else if report.entriesLost == nil, mayLackValues(report) {
       parts.append("how many values are lost, nothing tells")
     }
     if !report.undecodable.isEmpty {
       let count = report.undecodable.count
       parts.append(
-        "\(Wording.count(count, "record that cannot", "records that cannot")) be decoded "
+        "\(Wording.count(count, "record that cannot", many: "records that cannot")) be decoded "
           + "\(count == 1 ? "is" : "are") in the files that were set aside alone")
     }
     let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
-    if missing > 0 { parts.append(Wording.count(missing, "commit was not found", "commits were not found")) }
+    if missing > 0 {
+      parts.append(Wording.count(missing, "commit was not found", many: "commits were not found"))
+    }
     if !report.gaps.isEmpty { parts.append("a log is not whole") }
     if report.keysPossiblyStale > 0 {
-      let stale = Wording.count(report.keysPossiblyStale, "value", "values")
+      let stale = Wording.count(report.keysPossiblyStale, "value", many: "values")
       parts.append("at most \(stale) may be older than the last one")
     }
     guard !parts.isEmpty else { return nil }
@@ -113,7 +115,7 @@ enum SalvageCommand: Command {
     let commands = declared.map { index in
       "  " + (IndexCommand.command(index, in: directory) ?? IndexCommand.text(index))
     }
-    let count = Wording.count(declared.count, "declared index is", "declared indexes are")
+    let count = Wording.count(declared.count, "declared index is", many: "declared indexes are")
     return ["\(count) left out. To have \(declared.count == 1 ? "it" : "them") again:"] + commands
   }
 
@@ -141,13 +143,13 @@ enum SalvageCommand: Command {
         : "commits \(missing.lowerBound) to \(missing.upperBound) were not found"
     }
     if let lost = report.entriesLost, lost > 0 {
-      lines.append("\(Wording.count(lost, "value is", "values are")) lost")
+      lines.append("\(Wording.count(lost, "value is", many: "values are")) lost")
     }
     if !report.undecodable.isEmpty {
       lines.append(Undecodable.sentence(report.undecodable.count, report.undecodable.names) + " Set aside.")
     }
     if report.keysPossiblyStale > 0 {
-      let stale = Wording.count(report.keysPossiblyStale, "record has", "records have")
+      let stale = Wording.count(report.keysPossiblyStale, "record has", many: "records have")
       lines.append("at most \(stale) a value that was replaced or deleted later")
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }

@@ -25,7 +25,7 @@ enum WatchCommand: Command {
     let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(arguments.positional[0]) {
       store throws(DocumentStoreError) in
       let isGiven = arguments.positional.count > 1
-      if let refusal = try refusal(of: name, forgets: forgets, isGiven: isGiven, store) {
+      if let refusal = try refusal(of: name, forgets: forgets, isGiven: isGiven, store: store) {
         return .failure(refusal)
       }
       let (seen, consumer) = try look(at: store, name, forgets: forgets)
@@ -41,7 +41,7 @@ enum WatchCommand: Command {
   /// Returns an error if no reader has this name and the command needs one, or if the name is a query.
   /// Returns nil otherwise. A registered reader may have any name.
   private static func refusal(
-    of name: String, forgets: Bool, isGiven: Bool, _ store: DocumentStore
+    of name: String, forgets: Bool, isGiven: Bool, store: DocumentStore
   ) throws(DocumentStoreError) -> CommandFailure? {
     let known = store.feedConsumers
     guard !known.contains(name) else { return nil }

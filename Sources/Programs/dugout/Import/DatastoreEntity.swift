@@ -32,7 +32,8 @@ enum DatastoreEntity {
     }
     var segments: [String] = []
     for case (14, .bytes(let path)) in try ProtobufReader.fields(key) {
-      segments += try self.segments(ProtobufReader.fields(path), element: 1, (kind: 2, id: 3, name: 4))
+      segments += try self.segments(
+        ProtobufReader.fields(path), element: 1, numbers: (kind: 2, id: 3, name: 4))
     }
     do { return (try DocumentPath(segments), try map(fields, depth: 0)) } catch let problem as ProtobufProblem
     {
@@ -44,7 +45,7 @@ enum DatastoreEntity {
 
   private static func segments(
     _ fields: [(number: Int, value: ProtobufReader.Value)], element: Int,
-    _ numbers: (kind: Int, id: Int, name: Int)
+    numbers: (kind: Int, id: Int, name: Int)
   ) throws(ProtobufProblem) -> [String] {
     var segments: [String] = []
     for case (element, .group(let bytes)) in fields {
@@ -100,7 +101,7 @@ enum DatastoreEntity {
       }
       let value = try value(property, depth)
       guard property.meaning != Meaning.vector else {
-        values[name] = .vector(try vector(values.removeValue(forKey: name), value, name))
+        values[name] = .vector(try vector(values.removeValue(forKey: name), value, name: name))
         continue
       }
       guard property.isMultiple else {
@@ -120,7 +121,7 @@ enum DatastoreEntity {
 
   /// Appends the next number to a vector.
   private static func vector(
-    _ before: StoredValue?, _ value: StoredValue, _ name: String
+    _ before: StoredValue?, _ value: StoredValue, name: String
   ) throws(ProtobufProblem) -> [Double] {
     var numbers: [Double] = []
     if case .vector(let some)? = before { numbers = some }
@@ -183,7 +184,7 @@ enum DatastoreEntity {
       default: break
       }
     }
-    let segments = try segments(fields, element: 14, (kind: 15, id: 16, name: 17))
+    let segments = try segments(fields, element: 14, numbers: (kind: 15, id: 16, name: 17))
     guard let path = try? DocumentPath(segments) else {
       throw ProtobufProblem(
         "the field \(name) refers to \(segments.joined(separator: "/")), which is no document")

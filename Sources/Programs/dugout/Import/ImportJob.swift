@@ -62,7 +62,7 @@ struct ImportJob {
   private var isMarked = false
 
   init(
-    _ store: DocumentStore, _ source: any DocumentSource, at path: String, _ line: ProgressLine,
+    _ store: DocumentStore, _ source: any DocumentSource, at path: String, line: ProgressLine,
     fromStart: Bool
   ) {
     self.store = store
@@ -156,7 +156,7 @@ struct ImportJob {
   static func message(
     _ error: DocumentStoreError, after documents: Int, by before: Int, next: NextRun
   ) -> String {
-    let count = Wording.count(documents, "document was", "documents were")
+    let count = Wording.count(documents, "document was", many: "documents were")
     let earlier = before == 0 ? "" : ", \(before) by an earlier run"
     var isFull = false
     if case .full(let evidence) = error { isFull = evidence.code != nil }
@@ -189,7 +189,7 @@ struct ImportJob {
       documents: outcome.documents, seconds: seconds, done: source.bytesDone, begun: bytesSkipped,
       of: source.bytes)
     guard source.bytes > 0 else { return line.show(text) }
-    line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), text)
+    line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), what: text)
   }
 
   // MARK: Going on

@@ -15,7 +15,7 @@ extension Arguments {
 
 /// Formats numbers with their units.
 enum Wording {
-  static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+  static func count(_ number: some BinaryInteger, _ one: String, many: String? = nil) -> String {
     "\(number) \(number == 1 ? one : many ?? one + "s")"
   }
 

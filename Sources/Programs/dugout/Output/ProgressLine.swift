@@ -40,13 +40,15 @@ final class ProgressLine {
     return try body(line)
   }
 
-  func show(_ progress: CheckProgress) { show(progress.bytesDone, of: progress.bytesTotal, progress.file) }
-
-  func show(_ progress: BackupProgress) {
-    show(progress.bytesDone, of: progress.bytesTotal, progress.step.rawValue)
+  func show(_ progress: CheckProgress) {
+    show(progress.bytesDone, of: progress.bytesTotal, what: progress.file)
   }
 
-  func show(_ done: UInt64, of total: UInt64, _ what: String) {
+  func show(_ progress: BackupProgress) {
+    show(progress.bytesDone, of: progress.bytesTotal, what: progress.step.rawValue)
+  }
+
+  func show(_ done: UInt64, of total: UInt64, what: String) {
     guard total > 0 else { return }
     draw(Int(100 * Double(done) / Double(total)), what)
   }

@@ -72,13 +72,14 @@ enum StoreAccess {
     do throws(DocumentStoreError) {
       return try body()
     } catch {
-      throw CommandFailure(code: exitCode(for: error), message: message(for: error, directory, creates))
+      throw CommandFailure(
+        code: exitCode(for: error), message: message(for: error, directory, creates: creates))
     }
   }
 
   /// Composes the message, with advice where the error has none.
   private static func message(
-    for error: DocumentStoreError, _ directory: String?, _ creates: Bool
+    for error: DocumentStoreError, _ directory: String?, creates: Bool
   ) -> String {
     switch error {
     case .corrupted(let evidence) where Damage.isOfContent(evidence.file ?? ""):

@@ -53,7 +53,7 @@ struct UnreachableCollections {
       if let known = nesting[collection] {
         isNested = known
       } else {
-        isNested = try Self.isNested(collection, group, store)
+        isNested = try Self.isNested(collection, group, store: store)
         nesting[collection] = isNested
       }
       rest = try group.starting(
@@ -77,7 +77,7 @@ struct UnreachableCollections {
   /// Whether collections with the same id exist below the documents of this collection. Their documents are
   /// interleaved with the documents of this collection in path order.
   private static func isNested(
-    _ collection: CollectionPath, _ group: StructuredQuery, _ store: DocumentStore
+    _ collection: CollectionPath, _ group: StructuredQuery, store: DocumentStore
   ) throws(DocumentStoreError) -> Bool {
     let all = try group.starting(.before, [start(of: collection.segments)])
       .ending(.before, [end(of: collection)])

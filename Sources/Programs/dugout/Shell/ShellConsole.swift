@@ -51,7 +51,7 @@ final class ShellConsole: Sendable {
   }
 
   private func draw(_ prompt: String, _ editor: LineEditor) {
-    let line = Self.rendered(prompt, editor.letters, editor.cursor, RawTerminal.width)
+    let line = Self.rendered(prompt, editor.letters, cursor: editor.cursor, width: RawTerminal.width)
     shown.withLock { shown in
       shown.line = line
       Self.write(line)
@@ -68,7 +68,7 @@ final class ShellConsole: Sendable {
   // MARK: Drawing
 
   /// Renders one row: the part of the line around the cursor that fits.
-  static func rendered(_ prompt: String, _ letters: [Character], _ cursor: Int, _ width: Int) -> String {
+  static func rendered(_ prompt: String, _ letters: [Character], cursor: Int, width: Int) -> String {
     let room = max(8, width - prompt.count - 1)
     var start = cursor
     var before = 0

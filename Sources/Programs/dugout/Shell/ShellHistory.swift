@@ -36,13 +36,13 @@ struct ShellHistory {
     try? FileManager.default.createDirectory(
       at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
-    guard let file = Self.locked(path, O_WRONLY | O_APPEND | O_CREAT, LOCK_SH) else { return }
+    guard let file = Self.locked(path, O_WRONLY | O_APPEND | O_CREAT, lock: LOCK_SH) else { return }
     try? file.write(contentsOf: Data((line + "\n").utf8))
   }
 
   /// Keeps only the newest lines of the file.
   private static func cut(_ path: String) {
-    guard let file = locked(path, O_RDWR, LOCK_EX), let data = try? file.readToEnd() else { return }
+    guard let file = locked(path, O_RDWR, lock: LOCK_EX), let data = try? file.readToEnd() else { return }
     let newest = Data(lines(of: data).suffix(linesMax).map { $0 + "\n" }.joined().utf8)
     // If the process is interrupted between the two steps, some lines are duplicated, but none is lost.
     guard (try? file.seek(toOffset: 0)) != nil, (try? file.write(contentsOf: newest)) != nil else { return }
@@ -55,7 +55,7 @@ struct ShellHistory {
 
   /// Opens and locks the file: shared to append a line, exclusive to cut the file. Closing the handle
   /// releases the lock. On a file system without locks, a line that is appended during a cut may be lost.
-  private static func locked(_ path: String, _ flags: Int32, _ lock: Int32) -> FileHandle? {
+  private static func locked(_ path: String, _ flags: Int32, lock: Int32) -> FileHandle? {
     let descriptor = open(path, flags | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return nil }
     flock(descriptor, lock)

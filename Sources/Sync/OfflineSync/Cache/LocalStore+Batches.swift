@@ -13,19 +13,19 @@ extension LocalStore {
       let part = Array(bytes[(number * sizes.part)...].prefix(sizes.part))
       transaction.put([("b", .bytes(part))], at: CacheKeys.part(number, of: path))
     }
-    removeParts(of: path, from: partCount, &transaction)
+    removeParts(of: path, from: partCount, transaction: &transaction)
     partCounts[path] = partCount > 0 ? partCount : nil
   }
 
   func removeBatch(_ id: BatchID, _ transaction: inout CacheTransaction) {
     let path = CacheKeys.batch(id, of: user)
     transaction.remove(path)
-    removeParts(of: path, from: 0, &transaction)
+    removeParts(of: path, from: 0, transaction: &transaction)
     partCounts[path] = nil
   }
 
   private func removeParts(
-    of path: DocumentPath, from first: Int, _ transaction: inout CacheTransaction
+    of path: DocumentPath, from first: Int, transaction: inout CacheTransaction
   ) {
     guard let count = partCounts[path], first < count else { return }
     for number in first..<count { transaction.remove(CacheKeys.part(number, of: path)) }

@@ -17,7 +17,7 @@ extension LocalStore {
     let whole = try allocate(text: "__bundle__/\(bundle.id)")
     let changed = try apply(event)
     var transaction = begin()
-    try setKeys(of: whole.id, Set(bundle.documents.map(\.path)), &transaction)
+    try setKeys(of: whole.id, Set(bundle.documents.map(\.path)), transaction: &transaction)
     for bundled in bundle.queries {
       var target = try allocate(bundled.query)
       let readTime = SnapshotVersion(bundled.readTime)
@@ -29,14 +29,14 @@ extension LocalStore {
       transaction.put(target)
       unwrittenTargets.remove(target.id)
       let found = bundle.documents.filter { $0.fields != nil && $0.queries.contains(bundled.name) }
-      try setKeys(of: target.id, Set(found.map(\.path)), &transaction)
+      try setKeys(of: target.id, Set(found.map(\.path)), transaction: &transaction)
     }
     try finish(&transaction)
     return changed
   }
 
   private func setKeys(
-    of id: TargetID, _ paths: Set<DocumentPath>, _ transaction: inout CacheTransaction
+    of id: TargetID, _ paths: Set<DocumentPath>, transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {
     let old = try remoteKeys(of: id)
     for path in old.subtracting(paths) {

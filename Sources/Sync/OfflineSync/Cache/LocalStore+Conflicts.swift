@@ -46,24 +46,24 @@ extension LocalStore {
 
   /// Keeps the remote's previous version as the base for every user with pending writes of the document.
   func keepBase(
-    _ old: SyncedDocument, exceptOf author: String?? = nil, _ transaction: inout CacheTransaction
+    _ old: SyncedDocument, exceptOf author: String?? = nil, transaction: inout CacheTransaction
   ) {
     guard resolver != nil, old.isValid else { return }
     for (user, queue) in queues where queue.hasWrites(old.path) && bases[user]?[old.path] == nil {
       if let author, author == user { continue }
-      setBase(old, of: user, &transaction)
+      setBase(old, of: user, transaction: &transaction)
     }
   }
 
   /// Moves the base of a document forward after a batch was accepted.
   func advanceBase(
-    _ path: DocumentPath, _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult],
-    _ transaction: inout CacheTransaction
+    _ path: DocumentPath, _ batch: PendingBatch, version: SnapshotVersion, results: [WriteResult],
+    transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {
     guard let base = bases[user]?[path] else { return }
-    let new = batch.acknowledged(on: base, version, results)
+    let new = batch.acknowledged(on: base, version, results: results)
     if try transaction.remote(path).version > new.version {
-      setBase(new, of: user, &transaction)
+      setBase(new, of: user, transaction: &transaction)
     } else {
       dropBase(path, &transaction)
     }
@@ -75,7 +75,7 @@ extension LocalStore {
   }
 
   private func setBase(
-    _ document: SyncedDocument, of user: String?, _ transaction: inout CacheTransaction
+    _ document: SyncedDocument, of user: String?, transaction: inout CacheTransaction
   ) {
     bases[user, default: [:]][document.path] = document
     let note = RemoteNote.fields(document, isPending: true) ?? StoredMap()
@@ -106,8 +106,8 @@ extension LocalStore {
       case .keepWrites: continue
       case .replaceWrites(let mutation):
         precondition(mutation.path == path, "a conflict is resolved by a write of its document")
-        try replaceWrites(of: path, by: mutation, &transaction)
-      case .dropWrites: try replaceWrites(of: path, by: nil, &transaction)
+        try replaceWrites(of: path, by: mutation, transaction: &transaction)
+      case .dropWrites: try replaceWrites(of: path, by: nil, transaction: &transaction)
       }
       documents.append(self.local(remote))
     }
@@ -116,7 +116,7 @@ extension LocalStore {
   }
 
   private func replaceWrites(
-    of path: DocumentPath, by mutation: Mutation?, _ transaction: inout CacheTransaction
+    of path: DocumentPath, by mutation: Mutation?, transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {
     let batches = queue.batches(about: path)
     let remote = try transaction.remote(path)

@@ -15,7 +15,7 @@ extension LocalStore {
     globals.sequence += 1
     for (id, change) in event.targetChanges {
       guard targets[id] != nil else { continue }
-      try apply(change, to: id, event, &transaction)
+      try apply(change, to: id, event: event, transaction: &transaction)
     }
     var changed: [DocumentPath] = []
     for (path, document) in event.documents {
@@ -25,7 +25,7 @@ extension LocalStore {
     if event.version != .none { globals.version = max(globals.version, event.version) }
     var documents: [SyncedDocument] = []
     for path in changed {
-      keepBase(try transaction.remoteBefore(path), &transaction)
+      keepBase(try transaction.remoteBefore(path), transaction: &transaction)
       let remote = try transaction.remote(path)
       guard isPending(path) else {
         documents.append(remote)
@@ -42,7 +42,7 @@ extension LocalStore {
   }
 
   private func apply(
-    _ change: TargetChange, to id: TargetID, _ event: RemoteEvent, _ transaction: inout CacheTransaction
+    _ change: TargetChange, to id: TargetID, event: RemoteEvent, transaction: inout CacheTransaction
   ) throws(DocumentStoreError) {
     guard let old = targets[id] else { return }
     var known = try remoteKeys(of: id)

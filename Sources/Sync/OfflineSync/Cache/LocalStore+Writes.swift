@@ -9,15 +9,15 @@ extension LocalStore {
   /// Adds a batch to the queue. The batch is durable when this function returns, unless a lower durability is
   /// requested.
   package func write(
-    _ mutations: [Mutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
+    _ mutations: [Mutation], at time: StoredTimestamp, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
-    try write(mutations.map { PendingMutation($0) }, at: time, durability)
+    try write(mutations.map { PendingMutation($0) }, at: time, durability: durability)
   }
 
   /// Adds a batch to the queue. Throws if a write follows earlier pending writes and their result is no
   /// longer the one that the write requires.
   package func write(
-    _ mutations: [PendingMutation], at time: StoredTimestamp, _ durability: StoreDurability? = nil
+    _ mutations: [PendingMutation], at time: StoredTimestamp, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
     transaction.isAtomic = true
@@ -98,26 +98,27 @@ extension LocalStore {
   /// Removes a batch that the remote accepted, and applies the remote's results. Returns the local views of
   /// the affected documents.
   package func acknowledge(
-    _ id: BatchID, _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8]
+    _ id: BatchID, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
     for path in batch.paths {
       let remote = try transaction.remote(path)
-      let accepted = batch.acknowledged(on: remote, version, results)
+      let accepted = batch.acknowledged(on: remote, version, results: results)
       // The watch stream may already have delivered a newer version.
       if remote.version < accepted.version {
         // Other users of this store may have pending writes of the document.
-        keepBase(remote, exceptOf: user, &transaction)
+        keepBase(remote, exceptOf: user, transaction: &transaction)
         try transaction.setRemote(accepted)
       }
-      try advanceBase(path, batch, version, results, &transaction)
+      try advanceBase(path, batch, version: version, results: results, transaction: &transaction)
     }
     if !token.isEmpty, token != streamToken {
       tokens[CacheKeys.queueName(user)] = token
       putTokens(&transaction)
     }
-    return try remove(batch, &transaction, .buffered, Acceptance(version: version, results: results))
+    return try remove(
+      batch, &transaction, durability: .buffered, answer: Acceptance(version: version, results: results))
   }
 
   /// Removes a batch that will never take effect. The removal is durable when this returns, unless the
@@ -126,20 +127,20 @@ extension LocalStore {
   package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
-    return try remove(batch, &transaction, nil, nil)
+    return try remove(batch, &transaction, durability: nil, answer: nil)
   }
 
   /// Removes a batch from the queue, and updates later batches and the views. `answer` is nil if the remote
   /// did not accept the batch.
   private func remove(
-    _ batch: PendingBatch, _ transaction: inout CacheTransaction, _ durability: StoreDurability?,
-    _ answer: Acceptance?
+    _ batch: PendingBatch, _ transaction: inout CacheTransaction, durability: StoreDurability?,
+    answer: Acceptance?
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     var seen: [DocumentPath: SyncedDocument] = [:]
     for path in batch.paths { seen[path] = try transaction.seen(path, isPending: true) }
     var followers: [DocumentPath: [BatchID: PendingBatch]] = [:]
     for path in batch.paths {
-      followers[path] = updateFollowers(of: batch, path, answer, &transaction)
+      followers[path] = updateFollowers(of: batch, path, answer: answer, transaction: &transaction)
     }
     queues[user]?.remove(batch.id)
     removeBatch(batch.id, &transaction)
@@ -162,10 +163,10 @@ extension LocalStore {
   /// Updates the batches that follow `batch` in a document. Returns the previous versions of those updated
   /// batches whose effect may be visible.
   private func updateFollowers(
-    of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?,
-    _ transaction: inout CacheTransaction
+    of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?,
+    transaction: inout CacheTransaction
   ) -> [BatchID: PendingBatch] {
-    guard let settlement = queues[user]?.updateFollowers(of: batch, path, answer) else { return [:] }
+    guard let settlement = queues[user]?.updateFollowers(of: batch, path, answer: answer) else { return [:] }
     for changed in settlement.changed {
       put(changed, &transaction)
     }

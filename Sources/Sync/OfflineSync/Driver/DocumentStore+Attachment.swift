@@ -30,7 +30,7 @@ extension DocumentStore {
     if isUpload { try upload(local) }
     var options = options
     options.seed = UInt64.random(in: 0...UInt64.max)
-    return SyncDriver(local, remote, options, QueueScheduler(label: "dugout.sync"))
+    return SyncDriver(local, remote, options: options, scheduler: QueueScheduler(label: "dugout.sync"))
   }
 
   /// Throws if the store belongs to a client, because a cache may be incomplete and stale.

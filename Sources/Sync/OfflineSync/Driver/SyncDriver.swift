@@ -59,7 +59,7 @@ package final class SyncDriver: @unchecked Sendable {
   private let numbers = ListenerNumbers()
 
   package init(
-    _ local: LocalStore, _ remote: any Remote, _ options: SyncEngine.Options, _ scheduler: any SyncScheduler
+    _ local: LocalStore, _ remote: any Remote, options: SyncEngine.Options, scheduler: any SyncScheduler
   ) {
     store = local.store
     self.remote = remote
@@ -82,15 +82,15 @@ package final class SyncDriver: @unchecked Sendable {
 
   package func write(
     _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server,
-    taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
+    taken: @escaping @Sendable () -> Void = {}, completion: @escaping Completion
   ) {
-    write(mutations.map { PendingMutation($0) }, acknowledgement, taken: taken, completion)
+    write(mutations.map { PendingMutation($0) }, acknowledgement, taken: taken, completion: completion)
   }
 
   /// Queues a write. `taken` is called when the write is in the queue or could not be queued.
   package func write(
     _ mutations: [PendingMutation], _ acknowledgement: Acknowledgement = .server,
-    taken: @escaping @Sendable () -> Void = {}, _ completion: @escaping Completion
+    taken: @escaping @Sendable () -> Void = {}, completion: @escaping Completion
   ) {
     let write = IssuedWrite(
       mutations: mutations, acknowledgement: acknowledgement, taken: taken, completion: completion)
@@ -120,7 +120,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
     do throws(DocumentStoreError) {
       for (place, result) in try engine.take(users).enumerated() {
-        finish(issued[place], users[place].call, result)
+        finish(issued[place], users[place].call, result: result)
       }
     } catch {
       // The next open finds out which of the writes exist. `fail` has already completed the writes that wait
@@ -131,7 +131,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func finish(
-    _ write: IssuedWrite, _ call: CallID, _ result: Result<[SyncEffect], DocumentStoreError>
+    _ write: IssuedWrite, _ call: CallID, result: Result<[SyncEffect], DocumentStoreError>
   ) {
     write.taken()
     switch result {
@@ -166,7 +166,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// Registers a listener. A query that exceeds the limits fails alone, without effect on other calls.
   package func listen(
-    to query: StructuredQuery, _ rules: ListenRules, _ handler: @escaping Handler
+    to query: StructuredQuery, _ rules: ListenRules, handler: @escaping Handler
   ) -> ListenerID {
     let id = numbers.next()
     enqueue { [self] in
@@ -276,7 +276,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Calls the handler once, with the first snapshot that the remote has confirmed, or with the cached
   /// snapshot if the remote is unreachable.
   package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
-    first(query, isEnough: { _ in true }, handler)
+    first(query, isEnough: { _ in true }, handler: handler)
   }
 
   /// Reads one document, and returns the engine's version of it together with the view. The engine's version
@@ -315,7 +315,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func first(
-    _ query: StructuredQuery, isEnough: @escaping @Sendable (SyncEngine) -> Bool, _ handler: @escaping Handler
+    _ query: StructuredQuery, isEnough: @escaping @Sendable (SyncEngine) -> Bool, handler: @escaping Handler
   ) {
     let id = numbers.next()
     enqueue { [self] in

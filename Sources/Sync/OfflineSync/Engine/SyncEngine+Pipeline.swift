@@ -90,7 +90,7 @@ extension SyncEngine {
   }
 
   func writeAnswered(
-    _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
+    _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) {
     // Before the handshake nothing was sent, so there is nothing to answer.
     guard writing.phase == .open, writing.isHandshakeComplete, !writing.pipeline.isEmpty else { return }
@@ -99,8 +99,8 @@ extension SyncEngine {
     writing.backoff.reset()
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
-    let answer = RemoteLimits.admitted(version, results, token, of: batch.mutations.map(\.mutation))
-    try acknowledge(batch, answer.version, answer.results, answer.token)
+    let answer = RemoteLimits.admitted(version, results, token: token, of: batch.mutations.map(\.mutation))
+    try acknowledge(batch, answer.version, results: answer.results, token: answer.token)
     notify(answer.refusals)
     try fillPipeline()
   }

@@ -6,9 +6,9 @@ extension SyncEngine {
   // MARK: Listeners
 
   func listen(
-    _ id: ListenerID, _ query: StructuredQuery, _ rules: ListenRules
+    _ id: ListenerID, _ query: StructuredQuery, rules: ListenRules
   ) throws(DocumentStoreError) {
-    let (request, deliveries) = events.add(id, to: query, rules)
+    let (request, deliveries) = events.add(id, to: query, rules: rules)
     notify(deliveries)
     switch request {
     case .listen(let watchesRemote): try makeView(query, watchesRemote: watchesRemote)
@@ -112,7 +112,9 @@ extension SyncEngine {
       let change = event?.targetChanges[target]
       let isPendingReset = event?.mismatches[target] != nil
       if relevant.isEmpty, change == nil, !isPendingReset, !isOverdue { continue }
-      guard let outcome = try update(text, relevant, change, at: heard, isPendingReset) else { continue }
+      guard
+        let outcome = try update(text, relevant, change: change, at: heard, isPendingReset: isPendingReset)
+      else { continue }
       try track(outcome, of: target)
       guard let snapshot = outcome.snapshot else { continue }
       snapshots.append(snapshot)
@@ -127,8 +129,8 @@ extension SyncEngine {
   }
 
   private func update(
-    _ text: String, _ documents: [SyncedDocument], _ change: TargetChange?, at version: SnapshotVersion,
-    _ isPendingReset: Bool
+    _ text: String, _ documents: [SyncedDocument], change: TargetChange?, at version: SnapshotVersion,
+    isPendingReset: Bool
   ) throws(DocumentStoreError) -> SyncView.Outcome? {
     // The view is removed from the dictionary during the update, so that it is modified in place and not
     // copied.

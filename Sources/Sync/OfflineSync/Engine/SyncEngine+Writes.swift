@@ -6,7 +6,7 @@ extension SyncEngine {
   // MARK: From users
 
   func write(
-    _ mutations: [Mutation], at time: StoredTimestamp, _ call: CallID?
+    _ mutations: [Mutation], at time: StoredTimestamp, call: CallID?
   ) throws(DocumentStoreError) {
     try follow(try local.write(mutations, at: time), call)
   }
@@ -53,12 +53,12 @@ extension SyncEngine {
   // MARK: Answers
 
   func acknowledge(
-    _ batch: PendingBatch, _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
+    _ batch: PendingBatch, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) {
     answers.accepted += 1
     // The caller's completion runs before listeners see the result.
     complete(batch.id, nil)
-    try emit(try local.acknowledge(batch.id, version, results, token: token), nil)
+    try emit(try local.acknowledge(batch.id, version, results: results, token: token), nil)
   }
 
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
@@ -70,7 +70,7 @@ extension SyncEngine {
       answers.cancelled += 1
     } else {
       answers.rejected += 1
-      effects.append(.rejected(Rejection(batch, of: local.user, error)))
+      effects.append(.rejected(Rejection(batch, of: local.user, error: error)))
     }
     // See `acknowledge`.
     complete(id, error)

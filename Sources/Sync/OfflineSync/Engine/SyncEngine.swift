@@ -103,7 +103,7 @@ package final class SyncEngine {
       let written: LocalStore.Written
       do throws(DocumentStoreError) {
         // The fsync of the last write makes the earlier ones durable, too.
-        written = try local.write(write.mutations, at: write.time, isLast ? nil : .buffered)
+        written = try local.write(write.mutations, at: write.time, durability: isLast ? nil : .buffered)
       } catch {
         results.append(.failure(error))
         continue
@@ -126,13 +126,13 @@ package final class SyncEngine {
 
   private func take(_ event: SyncEvent) throws(DocumentStoreError) {
     switch event {
-    case .listen(let id, let query, let rules): try listen(id, query, rules)
+    case .listen(let id, let query, let rules): try listen(id, query, rules: rules)
     case .unlisten(let id): try unlisten(id)
     case .listenToSync(let id):
       syncListeners.append(id)
       effects.append(.notifySync(id))
     case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
-    case .write(let mutations, let time, let call): try write(mutations, at: time, call)
+    case .write(let mutations, let time, let call): try write(mutations, at: time, call: call)
     case .cancelWrite(let id): try cancelWrite(id)
     case .waitForPendingWrites(let call): wait(call)
     case .changeUser(let user): try changeUser(user)
@@ -145,7 +145,8 @@ package final class SyncEngine {
     case .watchClosed(let error): try watchClosed(error)
     case .writeOpened: writeOpened()
     case .handshakeComplete(let token): try handshakeComplete(token)
-    case .writeAnswered(let version, let results, let token): try writeAnswered(version, results, token)
+    case .writeAnswered(let version, let results, let token):
+      try writeAnswered(version, results, token: token)
     case .writeClosed(let error): try writeClosed(error)
     case .writeOvertaken: try writeOvertaken()
     case .lookedUp(let id, let result): try lookedUp(id, result)

@@ -50,7 +50,7 @@ struct EventManager {
   }
 
   mutating func add(
-    _ id: ListenerID, to query: StructuredQuery, _ rules: ListenRules
+    _ id: ListenerID, to query: StructuredQuery, rules: ListenRules
   ) -> (request: Request, deliveries: [PendingDelivery]) {
     let text = query.canonicalID
     var known = queries[text] ?? Query(query: query)

@@ -139,7 +139,7 @@ final class LoopbackSession {
     guard !targets.isEmpty else { return }
     var deliveries: [DocumentPath: (updated: [TargetID], removed: [TargetID])] = [:]
     var others: [DocumentPath: RemoteDocument] = [:]
-    for id in targets.keys.sorted() { try compare(id, &deliveries, &others) }
+    for id in targets.keys.sorted() { try compare(id, &deliveries, others: &others) }
     for (path, telling) in deliveries.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
       let document = changed[path] ?? others[path]
       send(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
@@ -150,7 +150,7 @@ final class LoopbackSession {
 
   private func compare(
     _ id: TargetID, _ deliveries: inout [DocumentPath: (updated: [TargetID], removed: [TargetID])],
-    _ others: inout [DocumentPath: RemoteDocument]
+    others: inout [DocumentPath: RemoteDocument]
   ) throws(DocumentStoreError) {
     guard let target = targets[id] else { return }
     let relevant = changed.values.filter { target.query.scope.contains($0.path) }

@@ -46,16 +46,18 @@ extension PendingBatch {
   /// the remote gave no version, the document gets a version just after the one that the client has, so that
   /// the next watch message replaces the document.
   func acknowledged(
-    on document: SyncedDocument, _ version: SnapshotVersion, _ results: [WriteResult]
+    on document: SyncedDocument, _ version: SnapshotVersion, results: [WriteResult]
   ) -> SyncedDocument {
-    let isKnown = wasAppliedTo(of: document.requirement, document.path, results) ?? !document.isAssumed
+    let isKnown =
+      wasAppliedTo(of: document.requirement, document.path, results: results) ?? !document.isAssumed
     let version = version == .none ? document.version.next : version
     var isNew = false
     var document = document
     for (place, mutation) in mutations(of: document.path) {
       let result = place < results.count ? results[place] : WriteResult(version: version)
       document.acknowledge(
-        mutation, version: result.version == .none ? version : result.version, result.transformResults)
+        mutation, version: result.version == .none ? version : result.version,
+        results: result.transformResults)
       switch mutation.change {
       case .set, .delete:
         // A set or a deletion determines all fields, whatever the document was before.
@@ -104,18 +106,18 @@ extension SyncedDocument {
   }
 
   fileprivate mutating func acknowledge(
-    _ mutation: PendingMutation, version: SnapshotVersion, _ results: [StoredValue]
+    _ mutation: PendingMutation, version: SnapshotVersion, results: [StoredValue]
   ) {
     let before = fields
     switch mutation.change {
     case .verify, .place: return
     case .delete: content = .absent
     case .set(let set, let transforms):
-      content = .found(Self.transform(set, transforms, results, at: version))
+      content = .found(Self.transform(set, transforms, results: results, at: version))
     case .patch(let values, let mask, let transforms):
       if satisfies(mutation.precondition) {
         let patched = (before ?? StoredMap()).replacing(mask.paths, from: values)
-        content = .found(Self.transform(patched, transforms, results, at: version))
+        content = .found(Self.transform(patched, transforms, results: results, at: version))
       } else {
         content = .unknown
       }
@@ -139,7 +141,7 @@ extension SyncedDocument {
   /// Applies the transforms of an accepted mutation. The results of array transforms are always computed
   /// locally. All other values come from the remote.
   private static func transform(
-    _ fields: StoredMap, _ transforms: [FieldTransform], _ results: [StoredValue],
+    _ fields: StoredMap, _ transforms: [FieldTransform], results: [StoredValue],
     at version: SnapshotVersion
   ) -> StoredMap {
     var fields = fields

@@ -106,7 +106,7 @@ extension PendingBatch {
 
   /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the
   /// remote's answer does not determine that.
-  func wasAppliedTo(of known: PendingPrecondition?, _ path: DocumentPath, _ results: [WriteResult]) -> Bool? {
+  func wasAppliedTo(of known: PendingPrecondition?, _ path: DocumentPath, results: [WriteResult]) -> Bool? {
     if replacesDocument(path) { return true }
     for (place, mutation) in mutations(of: path) {
       let before = place < results.count ? results[place].versionBefore : nil
@@ -138,22 +138,21 @@ extension PendingBatch {
 
   /// Whether this accepted batch gave the result that the follower is based on. An unknown state counts
   /// as equal.
-  fileprivate func wasAppliedTo(for follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
+  fileprivate func wasAppliedTo(for follower: PendingBatch, _ path: DocumentPath, answer: Acceptance)
     -> Bool
   {
-    wasAppliedTo(of: follower.ground(of: path), path, answer.results) ?? true
+    wasAppliedTo(of: follower.ground(of: path), path, results: answer.results) ?? true
   }
 
   /// Whether the watch stream had delivered this batch's result, or a later version, before the follower
   /// was created.
-  fileprivate func wasDelivered(to follower: PendingBatch, _ path: DocumentPath, _ answer: Acceptance) -> Bool
-  {
+  fileprivate func wasDelivered(to follower: PendingBatch, _ path: DocumentPath, answer: Acceptance) -> Bool {
     guard case .updateTime(let time)? = follower.ground(of: path) else { return false }
     return SnapshotVersion(time) >= version(of: path, answer)
   }
 
   /// Whether the result of this batch, if accepted, is independent of the earlier state.
-  func pins(_ path: DocumentPath) -> Bool { wasAppliedTo(of: nil, path, []) ?? false }
+  func pins(_ path: DocumentPath) -> Bool { wasAppliedTo(of: nil, path, results: []) ?? false }
 
   /// Whether this batch replaces the whole document without a precondition.
   func replacesDocument(_ path: DocumentPath) -> Bool {
@@ -182,7 +181,7 @@ extension PendingBatch {
 
   /// Returns this batch, updated after the remote accepted a batch that it follows and that is not the last
   /// such batch.
-  fileprivate func moved(behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance)
+  fileprivate func moved(behind batch: PendingBatch, _ path: DocumentPath, answer: Acceptance)
     -> PendingBatch
   {
     moved(path, onto: batch.ground(of: path, after: answer))
@@ -190,7 +189,7 @@ extension PendingBatch {
 
   /// Returns this batch, updated after the remote accepted the last batch that it follows.
   fileprivate func settled(
-    behind batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance
+    behind batch: PendingBatch, _ path: DocumentPath, answer: Acceptance
   ) -> PendingBatch {
     // If the remote gave no version, no precondition can express the result.
     let version = batch.version(of: path, answer)
@@ -218,10 +217,10 @@ extension WriteQueue {
   /// Updates the batches that follow an answered batch. `answer` is nil if the answered batch was refused or
   /// cancelled.
   mutating func updateFollowers(
-    of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
+    of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?
   ) -> FollowerUpdates {
     guard hasFollowers(of: path), batch.changes(path) else { return FollowerUpdates() }
-    let settlement = settlement(of: batch, path, answer)
+    let settlement = settlement(of: batch, path, answer: answer)
     for changed in settlement.changed { replace(changed) }
     return settlement
   }
@@ -230,7 +229,7 @@ extension WriteQueue {
   /// number of later patches. Batches between the answered one and its next follower are therefore examined
   /// only if the remote applied the answered batch to a version other than the expected one.
   private func settlement(
-    of batch: PendingBatch, _ path: DocumentPath, _ answer: Acceptance?
+    of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?
   ) -> FollowerUpdates {
     var settlement = FollowerUpdates()
     var answer = answer
@@ -241,13 +240,13 @@ extension WriteQueue {
       last = next.id
       if next.follows(path) {
         if let accepted = answer,
-          batch.wasAppliedTo(for: next, path, accepted)
-            || (areRepeatable && batch.wasDelivered(to: next, path, accepted))
+          batch.wasAppliedTo(for: next, path, answer: accepted)
+            || (areRepeatable && batch.wasDelivered(to: next, path, answer: accepted))
         {
           if isNext {
-            settlement.settle(next, next.settled(behind: batch, path, accepted))
+            settlement.settle(next, next.settled(behind: batch, path, answer: accepted))
           } else {
-            settlement.move(next.moved(behind: batch, path, accepted))
+            settlement.move(next.moved(behind: batch, path, answer: accepted))
           }
           // All later followers depend on this batch, so no further batch changes.
           break
@@ -260,9 +259,10 @@ extension WriteQueue {
       } else if next.pins(path) {
         break
       } else if let accepted = answer {
-        if let follower = follower(behind: last, of: path), batch.wasAppliedTo(for: follower, path, accepted)
+        if let follower = follower(behind: last, of: path),
+          batch.wasAppliedTo(for: follower, path, answer: accepted)
         {
-          settlement.move(follower.moved(behind: batch, path, accepted))
+          settlement.move(follower.moved(behind: batch, path, answer: accepted))
           break
         }
         isNext = false

@@ -82,7 +82,7 @@ package struct PendingMutation: Sendable, Equatable {
   package var transforms: [FieldTransform] { change.transforms }
 
   /// The mutation as a remote or a store applies it.
-  package var mutation: Mutation { Mutation(path, change, precondition.encoded) }
+  package var mutation: Mutation { Mutation(path, change, precondition: precondition.encoded) }
 }
 
 extension SyncedDocument {

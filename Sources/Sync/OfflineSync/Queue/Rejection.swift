@@ -12,7 +12,7 @@ package struct Rejection: Sendable {
   package let time: StoredTimestamp
   package let error: RemoteError
 
-  init(_ batch: PendingBatch, of user: String?, _ error: RemoteError) {
+  init(_ batch: PendingBatch, of user: String?, error: RemoteError) {
     self.user = user
     id = batch.id
     paths = batch.paths

@@ -64,7 +64,7 @@ enum RemoteLimits {
   }
 
   static func admitted(
-    _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8], of mutations: [Mutation]
+    _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8], of mutations: [Mutation]
   ) -> Answer {
     let isTokenFine = refusal(of: token) == nil
     var answer = Answer(

@@ -31,38 +31,38 @@ struct WatchAggregator {
 
   mutating func handle(_ change: WatchChange, _ context: WatchContext) {
     switch change {
-    case .target(let state, let ids, let token, _): handle(state, of: ids, token, context)
+    case .target(let state, let ids, let token, _): handle(state, of: ids, token: token, context: context)
     case .document(let path, let document, let updated, let removed):
       do throws(RemoteRefusal) {
         let admitted = try document?.admitted(at: path)
-        handle(path, admitted, updated: updated, removed: removed, context)
+        handle(path, admitted, updated: updated, removed: removed, context: context)
       } catch {
         for id in updated where isActive(id, context) { states[id, default: TargetState()].note(error) }
         // The document has left the targets in `removed`, whatever its content is.
-        handle(path, nil, updated: [], removed: removed, context)
+        handle(path, nil, updated: [], removed: removed, context: context)
       }
-    case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context)
+    case .existenceFilter(let id, let count, let filter): handle(count, filter, of: id, context: context)
     }
   }
 
   private mutating func handle(
     _ path: DocumentPath, _ document: RemoteDocument?, updated: [TargetID], removed: [TargetID],
-    _ context: WatchContext
+    context: WatchContext
   ) {
     for id in updated {
       if let document, document.fields != nil {
-        add(document.synced, to: id, context)
+        add(document.synced, to: id, context: context)
       } else {
-        remove(path, document?.synced, from: id, context)
+        remove(path, document?.synced, from: id, context: context)
       }
     }
-    for id in removed { remove(path, document?.synced, from: id, context) }
+    for id in removed { remove(path, document?.synced, from: id, context: context) }
   }
 
   // MARK: Targets
 
   private mutating func handle(
-    _ state: WatchChange.TargetState, of ids: [TargetID], _ token: [UInt8], _ context: WatchContext
+    _ state: WatchChange.TargetState, of ids: [TargetID], token: [UInt8], context: WatchContext
   ) {
     let ids = ids.isEmpty ? states.keys.filter { isActive($0, context) }.sorted() : ids
     let refusal = RemoteLimits.refusal(of: token)
@@ -97,12 +97,12 @@ struct WatchAggregator {
 
   private mutating func reset(_ id: TargetID, _ context: WatchContext) {
     states[id] = TargetState()
-    for path in context.remoteKeys(id) { remove(path, nil, from: id, context) }
+    for path in context.remoteKeys(id) { remove(path, nil, from: id, context: context) }
   }
 
   // MARK: Documents
 
-  private mutating func add(_ document: SyncedDocument, to id: TargetID, _ context: WatchContext) {
+  private mutating func add(_ document: SyncedDocument, to id: TargetID, context: WatchContext) {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(document.path)
     states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
@@ -114,7 +114,7 @@ struct WatchAggregator {
 
   /// Removes a document from a target. If `document` is nil, the cached version stays.
   private mutating func remove(
-    _ path: DocumentPath, _ document: SyncedDocument?, from id: TargetID, _ context: WatchContext
+    _ path: DocumentPath, _ document: SyncedDocument?, from id: TargetID, context: WatchContext
   ) {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(path)
@@ -129,7 +129,7 @@ struct WatchAggregator {
   // MARK: Existence filters
 
   private mutating func handle(
-    _ count: Int, _ filter: BloomFilter.Parts?, of id: TargetID, _ context: WatchContext
+    _ count: Int, _ filter: BloomFilter.Parts?, of id: TargetID, context: WatchContext
   ) {
     guard let target = context.targets[id], isActive(id, context) else { return }
     if let refusal = RemoteLimits.refusal(of: count) {
@@ -137,14 +137,14 @@ struct WatchAggregator {
       return
     }
     if let path = target.document {
-      if count == 0 { remove(path, SyncedDocument(path, .absent), from: id, context) }
+      if count == 0 { remove(path, SyncedDocument(path, .absent), from: id, context: context) }
       return
     }
     guard self.count(of: id, context) != count else { return }
     let bloom = filter.flatMap { BloomFilter($0) }
     if let bloom {
       for path in context.remoteKeys(id) where !bloom.contains("\(context.documentsName)/\(path)") {
-        remove(path, nil, from: id, context)
+        remove(path, nil, from: id, context: context)
       }
       if self.count(of: id, context) == count { return }
     }
@@ -193,7 +193,7 @@ struct WatchAggregator {
         updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)
       {
-        remove(path, SyncedDocument(path, .absent, version: version), from: id, context)
+        remove(path, SyncedDocument(path, .absent, version: version), from: id, context: context)
       }
       states[id]?.noteEvent()
       guard let state = states[id], state.hasChanges else { continue }

@@ -110,7 +110,7 @@ package struct SyncView {
     guard let stored = document.stored, query.matches(stored), let key = query.sortKey(stored) else {
       return nil
     }
-    return Entry(place: LiveEntry(key, key, stored), document: document)
+    return Entry(place: LiveEntry(key, key, document: stored), document: document)
   }
 
   private func change(from old: Entry?, to new: Entry?) -> ViewChange.Kind? {
